@@ -1,0 +1,97 @@
+import { type Hex, hexToBigInt, hexToNumber, isHex, numberToHex } from 'viem'
+import { z } from 'zod'
+import type { RawLog } from '../protocol/logs.ts'
+import type { Call, Output, ReadName } from '../protocol/outputs.ts'
+
+/** A JSON-RPC request together with the check of its answer: what a node says is parsed before it is used. */
+export type Request<T> = {
+  readonly method: string
+  readonly params: readonly unknown[]
+  /** Checks and converts a result; throws when it is not of the expected shape. */
+  parse(raw: unknown): T
+}
+
+/** A block as the service needs it; `timestamp` in Unix seconds. */
+export type Block = {
+  readonly number: bigint
+  readonly hash: Hex
+  readonly parentHash: Hex
+  readonly timestamp: bigint
+}
+
+export type BlockTag = 'latest' | 'safe' | 'finalized' | bigint
+
+const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
+const Quantity = HexText.transform((hex) => hexToBigInt(hex))
+
+const BlockShape = z.object({ number: Quantity, hash: HexText, parentHash: HexText, timestamp: Quantity })
+
+const LogShape = z.object({
+  address: HexText,
+  topics: z.array(HexText),
+  data: HexText,
+  blockNumber: Quantity,
+  blockHash: HexText,
+  transactionHash: HexText,
+  logIndex: HexText.transform((hex) => hexToNumber(hex)),
+})
+
+const blockParam = (tag: BlockTag): string => (typeof tag === 'bigint' ? numberToHex(tag) : tag)
+
+/** A block's header; null when the node does not have it. */
+export const getBlock = (tag: BlockTag): Request<Block | null> => ({
+  method: 'eth_getBlockByNumber',
+  params: [blockParam(tag), false],
+  parse: (raw) => BlockShape.nullable().parse(raw),
+})
+
+/** The logs of one address by first topic, `fromBlock` to `toBlock` inclusive. */
+export const getLogs = (filter: {
+  readonly address: Hex
+  readonly topics: readonly Hex[]
+  readonly fromBlock: bigint
+  readonly toBlock: bigint
+}): Request<RawLog[]> => ({
+  method: 'eth_getLogs',
+  params: [
+    {
+      address: filter.address,
+      topics: [filter.topics],
+      fromBlock: numberToHex(filter.fromBlock),
+      toBlock: numberToHex(filter.toBlock),
+    },
+  ],
+  parse: (raw) => z.array(LogShape).parse(raw),
+})
+
+/** A view call at the latest block or, so that it cannot mix forks, at a block hash (EIP-1898). */
+export const viewCall = <N extends ReadName>(
+  to: Hex,
+  call: Call<N>,
+  at: 'latest' | { readonly blockHash: Hex },
+): Request<Output<N>> => ({
+  method: 'eth_call',
+  params: [{ to, data: call.data }, at],
+  parse: (raw) => call.decode(HexText.parse(raw)),
+})
+
+/** The chain id the node serves. */
+export const getChainId = (): Request<number> => ({
+  method: 'eth_chainId',
+  params: [],
+  parse: (raw) => Number(Quantity.parse(raw)),
+})
+
+/** Gas for a transaction at the latest block. */
+export const gasEstimate = (tx: { readonly from: Hex; readonly to: Hex; readonly data: Hex }): Request<bigint> => ({
+  method: 'eth_estimateGas',
+  params: [tx],
+  parse: (raw) => Quantity.parse(raw),
+})
+
+/** Hands signed bytes to the node; the answer is the transaction's hash. */
+export const sendRaw = (signedTx: Hex): Request<Hex> => ({
+  method: 'eth_sendRawTransaction',
+  params: [signedTx],
+  parse: (raw) => HexText.parse(raw),
+})

@@ -1,0 +1,8 @@
+/** 1.0 in the protocol's rates, strikes, caps and fee rates. */
+export const RATE_ONE = 1_000_000n
+
+/** The largest uint256. */
+export const MAX_UINT256 = 2n ** 256n - 1n
+
+/** `a * b / c`, rounded towards zero. All operands non-negative; throws a RangeError when `c` is zero. */
+export const mulDivDown = (a: bigint, b: bigint, c: bigint): bigint => (a * b) / c

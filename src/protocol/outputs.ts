@@ -1,0 +1,67 @@
+import {
+  type AbiParameter,
+  type AbiParameterToPrimitiveType,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+} from 'viem'
+import { protocolAbi } from '../abi/protocol.generated.ts'
+
+type ProtocolAbi = typeof protocolAbi
+
+/** The name of a view of the protocol. */
+export type ReadName = ContractFunctionName<ProtocolAbi, 'view' | 'pure'>
+
+type Outputs<N extends ReadName> = Extract<ProtocolAbi[number], { type: 'function'; name: N }>['outputs']
+
+type Named<P extends readonly AbiParameter[]> = {
+  [Parameter in P[number] as Parameter extends { name: infer Name extends string }
+    ? Name
+    : never]: AbiParameterToPrimitiveType<Parameter>
+}
+
+/** What a view returns: the plain value where it has one output, else an object keyed by output name. */
+export type Output<N extends ReadName> =
+  Outputs<N> extends readonly [infer Only extends AbiParameter] ? AbiParameterToPrimitiveType<Only> : Named<Outputs<N>>
+
+/** One view call: its name, its calldata and how its answer is read. */
+export type Call<N extends ReadName = ReadName> = {
+  readonly name: N
+  readonly data: Hex
+  /** Decodes the return bytes; throws when they are not an answer of this function (`0x` from an address without it). */
+  decode(returned: Hex): Output<N>
+}
+
+/**
+ * Prepares a view call.
+ *
+ * @example call('getHedgePosition', [7n]).data // '0x32b42381…07'
+ */
+export const call = <N extends ReadName>(
+  name: N,
+  ...args: ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N> extends readonly []
+    ? []
+    : [args: ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N>]
+): Call<N> => ({
+  name,
+  data: encodeFunctionData({ abi: protocolAbi, functionName: name, args: args[0] ?? [] } as never),
+  decode: (returned) =>
+    nameOutputs(name, decodeFunctionResult({ abi: protocolAbi, functionName: name, data: returned } as never)),
+})
+
+/** viem gives several outputs as an array; the tables of this service speak of them by name. */
+const nameOutputs = <N extends ReadName>(name: N, decoded: unknown): Output<N> => {
+  const outputs = outputNames.get(name)
+  if (outputs === undefined || !Array.isArray(decoded)) return decoded as Output<N>
+  return Object.fromEntries(outputs.map((output, at) => [output, decoded[at]])) as Output<N>
+}
+
+const outputNames = new Map<string, readonly string[]>(
+  protocolAbi.flatMap((item) =>
+    item.type === 'function' && item.outputs.length > 1
+      ? [[item.name, item.outputs.map((output: AbiParameter) => output.name ?? '')] as const]
+      : [],
+  ),
+)

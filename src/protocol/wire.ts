@@ -1,0 +1,78 @@
+import { type Address, getAddress, type Hex } from 'viem'
+import { z } from 'zod'
+import { MAX_UINT256 } from '../lib/fixed.ts'
+
+/*
+ * Every primitive of the wire, once. Inputs are checked as text before they are converted: `0x2105`, `1e1`, blanks and signs
+ * never reach a number. The `.meta` of each is what OpenAPI shows.
+ */
+
+const DIGITS = /^\d+$/
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const BYTES32 = /^0x[0-9a-fA-F]{64}$/
+const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/
+const SELECTOR = /^0x[0-9a-fA-F]{8}$/
+
+const isHex = (text: string): text is Hex => text.startsWith('0x')
+
+/** Text of digits, small enough to be compared without building a huge bigint first. */
+const digits = (max: bigint, what: string) =>
+  z
+    .string()
+    .refine((text) => DIGITS.test(text), { error: `expected ${what}`, abort: true })
+    .refine((text) => text.length <= 78 && BigInt(text) <= max, { error: `expected ${what} of at most ${max}` })
+
+/** An id, count or time of day in a path or query: `^\d+$` up to 2^53 - 1, decoded to a number. */
+export const PathInteger = digits(BigInt(Number.MAX_SAFE_INTEGER), 'a non-negative decimal integer')
+  .transform(Number)
+  .meta({ id: 'PathInteger', type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
+
+/** A uint256 of a body or query as a decimal string, decoded to bigint. */
+export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
+  .transform(BigInt)
+  .meta({ id: 'Uint256', type: 'string', pattern: '^\\d+$', example: '1000000' })
+
+/** An id of a body: a decimal string up to 2^256 - 1 or a JSON integer up to 2^53 - 1, decoded to bigint. */
+export const BodyInteger = z
+  .union([z.int().nonnegative().transform(BigInt), Uint], {
+    error: 'expected a non-negative integer or a decimal string',
+  })
+  .meta({
+    id: 'BodyInteger',
+    oneOf: [
+      { type: 'integer', minimum: 0 },
+      { type: 'string', pattern: '^\\d+$' },
+    ],
+    example: 1,
+  })
+
+/** An address in any letter case, decoded to its EIP-55 form. The case is not taken for a checksum. */
+export const Address20 = z
+  .string()
+  .refine((text) => ADDRESS.test(text), { error: 'expected a 20-byte 0x address', abort: true })
+  .transform((text): Address => getAddress(text.toLowerCase()))
+  .meta({
+    id: 'Address',
+    type: 'string',
+    pattern: ADDRESS.source,
+    example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+  })
+
+const hex = (pattern: RegExp, what: string) =>
+  z
+    .string()
+    .refine((text) => pattern.test(text) && isHex(text), { error: `expected ${what}`, abort: true })
+    .transform((text): Hex => `0x${text.slice(2).toLowerCase()}`)
+    .meta({ type: 'string', pattern: pattern.source })
+
+/** Exactly 32 bytes of hex. */
+export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex')
+
+/** Whole bytes of hex; `0x` is the empty value. */
+export const Bytes = hex(BYTES, '0x hex of whole bytes')
+
+/** A 4-byte function selector. */
+export const Selector = hex(SELECTOR, 'a 4-byte 0x selector')
+
+/** A JSON boolean; the strings "true" and "false" are not. */
+export const Bool = z.boolean({ error: 'expected a boolean' })
