@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
+import { Address20 } from './protocol/wire.ts'
+
+/** A mistake in the environment; the message lists every faulty variable, so that one start is enough to mend them all. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+const Port = z.coerce.number({ error: 'expected a port' }).int().min(0).max(65_535)
+const Milliseconds = z.coerce.number({ error: 'expected milliseconds' }).int().positive()
+const NodeUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+const Level = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+const BlockNumber = z
+  .string()
+  .regex(/^\d{1,18}$/, 'expected a block number')
+  .transform(BigInt)
+
+const logging = { LOG_LEVEL: Level.default('info') }
+
+const database = { DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' }) }
+
+/** One chain's variables; each ends in the chain's id. Addresses and nodes have no default: money goes there. */
+const chain = {
+  RPC_URLS: z
+    .string({ error: 'expected one or more node URLs, separated by commas' })
+    .transform((list) => list.split(',').map((url) => url.trim()))
+    .pipe(z.array(NodeUrl).min(1)),
+  PUBLIC_RPC_URL: NodeUrl,
+  DIAMOND_ADDRESS: Address20,
+  USDC_ADDRESS: Address20,
+  START_BLOCK: BlockNumber,
+}
+
+type OfChain<Id extends ChainId> = { [Name in keyof typeof chain as `${Name}_${Id}`]: (typeof chain)[Name] }
+
+const ofChain = <Id extends ChainId>(id: Id): OfChain<Id> =>
+  Object.fromEntries(Object.entries(chain).map(([name, codec]) => [`${name}_${id}`, codec])) as OfChain<Id>
+
+const chains = {
+  ...ofChain(8453),
+  ...ofChain(56),
+  USDT_ADDRESS_56: Address20,
+  NODE_TIMEOUT_MS: Milliseconds.default(3_000),
+}
+
+const api = {
+  HOST: z.string().min(1).default('0.0.0.0'),
+  PORT: Port.default(3000),
+  DEFAULT_CHAIN_ID: BodyChainId.default(8453),
+  API_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(10),
+  HEAD_MAX_AGE_MS: Milliseconds.default(200),
+  MAX_LAG_SECONDS: z.coerce.number().int().positive().default(60),
+}
+
+const worker = {
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'expected a redis:// URL' }).optional(),
+  POLL_MS: Milliseconds.default(500),
+  WORKER_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(6),
+}
+
+const sandbox = {
+  PORT: Port.default(3000),
+  SANDBOX_RPC_PORT_8453: Port.default(8545),
+  SANDBOX_RPC_PORT_56: Port.default(8546),
+  REDIS_URL: worker.REDIS_URL,
+}
+
+/** The variables of each command; `.env.example` is held against them by a test. */
+export const environments = {
+  api: z.object({ ...logging, ...database, ...chains, ...api }),
+  worker: z.object({ ...logging, ...database, ...chains, ...worker }),
+  audit: z.object({ ...logging, ...database, ...chains }),
+  migrate: z.object({ ...logging, ...database }),
+  sandbox: z.object({ ...logging, ...sandbox }),
+}
+
+/**
+ * The environment of one command, checked and frozen. An empty variable counts as unset. Throws a ConfigError that names every
+ * fault at once.
+ *
+ * @example const { DATABASE_URL } = load(environments.migrate)
+ */
+export const load = <S extends z.ZodObject>(
+  environment: S,
+  env: NodeJS.ProcessEnv = process.env,
+): Readonly<z.output<S>> => {
+  const parsed = environment.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')))
+  if (parsed.success) return Object.freeze(parsed.data)
+  const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`)
+  throw new ConfigError(`the environment is not complete:\n${faults.join('\n')}\nSee .env.example for what each means.`)
+}
+
+/** The chains of a parsed environment: where the protocol is, and the private nodes that serve it. */
+export const chainsOf = (
+  config: z.output<z.ZodObject<typeof chains>>,
+): { deployment: Deployment; rpcUrls: readonly string[] }[] =>
+  chainIds.map((chainId) => ({
+    deployment: {
+      chainId,
+      diamond: config[`DIAMOND_ADDRESS_${chainId}`],
+      usdc: config[`USDC_ADDRESS_${chainId}`],
+      usdt: chainId === 56 ? config.USDT_ADDRESS_56 : null,
+      publicRpcUrl: config[`PUBLIC_RPC_URL_${chainId}`],
+      startBlock: config[`START_BLOCK_${chainId}`],
+    },
+    rpcUrls: config[`RPC_URLS_${chainId}`],
+  }))
