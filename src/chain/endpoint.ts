@@ -18,10 +18,11 @@ export type Endpoint = {
   close(): Promise<void>
 }
 
-const Answer = z.union([
-  z.object({ id: z.number(), error: z.object({ code: z.number(), message: z.string(), data: z.unknown() }) }),
-  z.object({ id: z.number(), result: z.unknown() }),
-])
+const Answer = z.object({
+  id: z.number(),
+  result: z.unknown().optional(),
+  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
+})
 
 /**
  * A JSON-RPC endpoint over HTTP with kept-alive connections. A batch answered by fewer items than asked, by another id or by
@@ -59,7 +60,7 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
       return requests.map((request, id) => {
         const answer = byId.get(id)
         if (answer === undefined) throw new NodeUnreachable('node left out an answer of a batch')
-        if ('error' in answer) return { ok: false, error: toNodeError(answer.error) }
+        if (answer.error !== undefined) return { ok: false, error: toNodeError(answer.error) }
         return parseResult(request, answer.result)
       })
     },

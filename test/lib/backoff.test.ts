@@ -1,0 +1,19 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { backoffMs } from '../../src/lib/backoff.ts'
+
+test('a wait lies between half and the whole of the doubled base, never above the cap', () => {
+  fc.assert(
+    fc.property(
+      fc.nat(60),
+      fc.integer({ min: 1, max: 1_000 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (attempt, base, random) => {
+        const full = Math.min(5_000, base * 2 ** Math.min(attempt, 30))
+        const wait = backoffMs(attempt, base, 5_000, () => random)
+        expect(wait).toBeGreaterThanOrEqual(full / 2)
+        expect(wait).toBeLessThanOrEqual(full)
+      },
+    ),
+  )
+})

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { createClosers, sleep } from '../../src/lib/lifecycle.ts'
+
+test('closes in reverse order, once, and runs every closer though one fails', async () => {
+  const closed: string[] = []
+  const closers = createClosers()
+  closers.add('first', 1, () => closed.push('first'))
+  closers.add('second', 2, () => {
+    throw new Error('stuck')
+  })
+  closers.add('third', 3, () => closed.push('third'))
+  await expect(closers.close()).rejects.toThrow('closing second failed')
+  await expect(closers.close()).rejects.toThrow('closing second failed')
+  expect(closed).toEqual(['third', 'first'])
+})
+
+test('sleep ends at once when aborted, before or during', async () => {
+  const controller = new AbortController()
+  const sleeping = sleep(60_000, controller.signal)
+  controller.abort()
+  await sleeping
+  await sleep(60_000, controller.signal)
+})

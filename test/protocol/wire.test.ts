@@ -1,0 +1,72 @@
+import fc from 'fast-check'
+import { getAddress } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { BodyChainId, PathChainId } from '../../src/protocol/chains.ts'
+import { Address20, BodyInteger, Bytes, Bytes32, PathInteger, Selector, Uint } from '../../src/protocol/wire.ts'
+
+const notIntegers = ['0x2105', '1e1', '', ' 5', '5 ', '5.0', '-1', '+1', '１', '0b1', 'NaN', '1_000', '\n1']
+
+describe('integers of paths and queries', () => {
+  test.each(notIntegers)('%j is refused', (text) => {
+    expect(PathInteger.safeParse(text).success).toBe(false)
+    expect(Uint.safeParse(text).success).toBe(false)
+    expect(PathChainId.safeParse(text).success).toBe(false)
+  })
+
+  test('2^53 - 1 is the last id', () => {
+    expect(PathInteger.parse('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER)
+    expect(PathInteger.safeParse('9007199254740992').success).toBe(false)
+  })
+})
+
+describe('uint256', () => {
+  test('every uint256 survives, and nothing above', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), (n) => {
+        expect(Uint.parse(String(n))).toBe(n)
+      }),
+    )
+    expect(Uint.safeParse(String(2n ** 256n)).success).toBe(false)
+    expect(Uint.safeParse('9'.repeat(100_000)).success).toBe(false)
+  })
+
+  test('a number is not an amount, but may be an id', () => {
+    expect(Uint.safeParse(5).success).toBe(false)
+    expect(BodyInteger.parse(5)).toBe(5n)
+    expect(BodyInteger.parse('5')).toBe(5n)
+    for (const bad of [-1, 1.5, 2 ** 53, null, true, '', '5.0']) expect(BodyInteger.safeParse(bad).success).toBe(false)
+  })
+})
+
+describe('hex', () => {
+  test('an address is taken in any letter case and given back with its checksum', () => {
+    const lower = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+    for (const text of [lower, `0x${lower.slice(2).toUpperCase()}`, lower.replace('f39f', 'F39f')]) {
+      expect(Address20.parse(text)).toBe(getAddress(lower))
+    }
+    for (const bad of [lower.slice(0, -1), `${lower}0`, lower.slice(2), `0X${lower.slice(2)}`, `${lower}\n`]) {
+      expect(Address20.safeParse(bad).success).toBe(false)
+    }
+  })
+
+  test('odd-length bytes, short words and long selectors are refused', () => {
+    expect(Bytes.parse('0x')).toBe('0x')
+    expect(Bytes.safeParse('0x123').success).toBe(false)
+    expect(Bytes32.safeParse(`0x${'0'.repeat(63)}`).success).toBe(false)
+    expect(Selector.safeParse('0x1234567890').success).toBe(false)
+    expect(Selector.parse('0xABCDEF01')).toBe('0xabcdef01')
+  })
+})
+
+test('an unsupported chain is refused by a message that names the supported ones', () => {
+  for (const bad of ['1', '08453x', '999999999999999999']) {
+    const parsed = PathChainId.safeParse(bad)
+    expect(parsed.success).toBe(false)
+    expect(parsed.error?.issues[0]?.message).toContain('8453, 56')
+  }
+  expect(BodyChainId.parse(56)).toBe(56)
+  expect(BodyChainId.parse('8453')).toBe(8453)
+  for (const bad of [1, '0x2105', 84.53, true, null, {}]) {
+    expect(BodyChainId.safeParse(bad).error?.issues[0]?.message).toContain('8453, 56')
+  }
+})
