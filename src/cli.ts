@@ -1,0 +1,46 @@
+#!/usr/bin/env -S npx tsx
+import { parseArgs } from 'node:util'
+import { runApi, runAudit, runMigrate, runSandbox, runWorker } from './compose.ts'
+import { ConfigError } from './config.ts'
+
+type Flags = { readonly quiet: boolean; readonly persist: string | undefined }
+type Command = { readonly summary: string; readonly run: (flags: Flags) => Promise<void> }
+
+const commands: Readonly<Record<string, Command>> = {
+  sandbox: { summary: 'the whole system on embedded parts [--quiet] [--persist DIR]', run: runSandbox },
+  api: { summary: 'the HTTP API', run: runApi },
+  worker: { summary: 'the indexer and its jobs', run: runWorker },
+  migrate: { summary: 'bring the database to the schema of this version', run: runMigrate },
+  audit: { summary: 'compare the index with the chains and print the counts; exit 1 on a difference', run: runAudit },
+  help: { summary: 'this text', run: async () => console.log(usage()) },
+}
+
+const usage = (): string =>
+  [
+    'usage: npx tsx src/cli.ts COMMAND [--env-file FILE]',
+    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`),
+    'The environment of each command is described in .env.example; --env-file reads it from a file.',
+  ].join('\n')
+
+const main = async (): Promise<void> => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quiet: { type: 'boolean', default: false },
+      persist: { type: 'string' },
+      'env-file': { type: 'string' },
+    },
+  })
+  const command = commands[positionals[0] ?? 'help']
+  if (command === undefined || positionals.length > 1) throw new ConfigError(usage())
+  if (values['env-file'] !== undefined) process.loadEnvFile(values['env-file'])
+  await command.run({ quiet: values.quiet, persist: values.persist })
+}
+
+main().catch((error: unknown) => {
+  const mistaken =
+    error instanceof ConfigError ||
+    (error instanceof Error && 'code' in error && error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
+  console.error(mistaken && error instanceof Error ? error.message : error)
+  process.exitCode = mistaken ? 2 : 1
+})
