@@ -23,8 +23,11 @@ type Named<P extends readonly AbiParameter[]> = {
 }
 
 /** What a view returns: the plain value where it has one output, else an object keyed by output name. */
-export type Output<N extends ReadName> =
-  Outputs<N> extends readonly [infer Only extends AbiParameter] ? AbiParameterToPrimitiveType<Only> : Named<Outputs<N>>
+export type Output<N extends ReadName> = N extends ReadName
+  ? Outputs<N> extends readonly [infer Only extends AbiParameter]
+    ? AbiParameterToPrimitiveType<Only>
+    : Named<Outputs<N>>
+  : never
 
 /** One view call: its name, its calldata and how its answer is read. */
 export type Call<N extends ReadName = ReadName> = {
