@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Address, Hex } from 'viem'
-import type { Call, Output, ReadName } from '../protocol/outputs.ts'
+import type { Call } from '../protocol/outputs.ts'
 import type { Outcome } from './endpoint.ts'
 import { isRevert, toServiceError } from './errors.ts'
 import type { Node } from './failover.ts'
 import { type Block, viewCall } from './requests.ts'
 
 export type CallOutcomes<T extends readonly Call[]> = {
-  [K in keyof T]: T[K] extends Call<infer N extends ReadName> ? Outcome<Output<N>> : never
+  [K in keyof T]: T[K] extends Call<infer V> ? Outcome<V> : never
 }
 
 /** Views of the protocol at one block. */

@@ -1,7 +1,7 @@
 import { type Hex, hexToBigInt, hexToNumber, isHex, numberToHex } from 'viem'
 import { z } from 'zod'
 import type { RawLog } from '../protocol/logs.ts'
-import type { Call, Output, ReadName } from '../protocol/outputs.ts'
+import type { Call } from '../protocol/outputs.ts'
 
 /** A JSON-RPC request together with the check of its answer: what a node says is parsed before it is used. */
 export type Request<T> = {
@@ -65,11 +65,7 @@ export const getLogs = (filter: {
 })
 
 /** A view call at the latest block or, so that it cannot mix forks, at a block hash (EIP-1898). */
-export const viewCall = <N extends ReadName>(
-  to: Hex,
-  call: Call<N>,
-  at: 'latest' | { readonly blockHash: Hex },
-): Request<Output<N>> => ({
+export const viewCall = <T>(to: Hex, call: Call<T>, at: 'latest' | { readonly blockHash: Hex }): Request<T> => ({
   method: 'eth_call',
   params: [{ to, data: call.data }, at],
   parse: (raw) => call.decode(HexText.parse(raw)),

@@ -30,11 +30,11 @@ export type Output<N extends ReadName> = N extends ReadName
   : never
 
 /** One view call: its name, its calldata and how its answer is read. */
-export type Call<N extends ReadName = ReadName> = {
-  readonly name: N
+export type Call<T = unknown> = {
+  readonly name: ReadName
   readonly data: Hex
-  /** Decodes the return bytes; throws when they are not an answer of this function (`0x` from an address without it). */
-  decode(returned: Hex): Output<N>
+  /** Decodes the return bytes; throws when they are not an answer of this function. */
+  decode(returned: Hex): T
 }
 
 /**
@@ -47,7 +47,7 @@ export const call = <N extends ReadName>(
   ...args: ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N> extends readonly []
     ? []
     : [args: ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N>]
-): Call<N> => ({
+): Call<Output<N>> => ({
   name,
   data: encodeFunctionData({ abi: protocolAbi, functionName: name, args: args[0] ?? [] } as never),
   decode: (returned) =>
