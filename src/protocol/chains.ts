@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
+import type { ProfileName } from './profiles.ts'
 
 /** The chains of the specification, in the order `/chains` lists them. */
 export const chainIds = [8453, 56] as const
@@ -22,6 +23,8 @@ export type Deployment = {
   readonly publicRpcUrl: string
   /** First block that can hold a log of the protocol. */
   readonly startBlock: bigint
+  /** What kind of deployment it is; `reference` when not said. */
+  readonly profile?: ProfileName
 }
 
 export const isChainId = (value: number): value is ChainId => chainIds.some((id) => id === value)

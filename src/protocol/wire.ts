@@ -27,10 +27,22 @@ export const PathInteger = digits(BigInt(Number.MAX_SAFE_INTEGER), 'a non-negati
   .transform(Number)
   .meta({ id: 'PathInteger', type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
 
+/** How many items a page may have at most, 1 to `max`; refused outside and never clamped. */
+export const PageLimit = (max: number) =>
+  digits(BigInt(max), `an integer from 1 to ${max}`)
+    .refine((text) => Number(text) > 0, { error: `expected an integer from 1 to ${max}` })
+    .transform(Number)
+    .meta({ type: 'integer', minimum: 1, maximum: max, example: 50 })
+
 /** A uint256 of a body or query as a decimal string, decoded to bigint. */
 export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
   .transform(BigInt)
   .meta({ id: 'Uint256', type: 'string', pattern: '^\\d+$', example: '1000000' })
+
+/** An amount or rate of a calculation as a decimal string up to 2^128 - 1, so that a product of two cannot overflow on the chain. */
+export const Uint128 = digits(2n ** 128n - 1n, 'an unsigned decimal integer string')
+  .transform(BigInt)
+  .meta({ id: 'Uint128', type: 'string', pattern: '^\\d+$', example: '1000000' })
 
 /** An id of a body: a decimal string up to 2^256 - 1 or a JSON integer up to 2^53 - 1, decoded to bigint. */
 export const BodyInteger = z
@@ -76,3 +88,18 @@ export const Selector = hex(SELECTOR, 'a 4-byte 0x selector')
 
 /** A JSON boolean; the strings "true" and "false" are not. */
 export const Bool = z.boolean({ error: 'expected a boolean' })
+
+/** Half of a surrogate pair: not a character, so it would not come back from the chain as it was sent. */
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+/** Text with something in it, kept as it is. */
+export const Text = z
+  .string({ error: 'expected text' })
+  .refine((text) => text.trim() !== '' && !LONE_SURROGATE.test(text), { error: 'expected text that is not blank' })
+  .meta({ type: 'string', minLength: 1 })
+
+/** What a diamond cut does with a facet's selectors: 0 add, 1 replace, 2 remove. */
+export const FacetAction = z
+  .int({ error: 'expected 0, 1 or 2' })
+  .min(0, { error: 'expected 0, 1 or 2' })
+  .max(2, { error: 'expected 0, 1 or 2' })

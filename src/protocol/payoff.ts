@@ -1,0 +1,43 @@
+import { MAX_UINT256, mulDivDown } from '../lib/fixed.ts'
+
+/** What an event's pay-off depends on; the outputs of `getHedgeEventRange`. All rates 1e6, `payoutCap` 0 means single-strike. */
+export type Range = {
+  readonly strike: bigint
+  readonly payoutCap: bigint
+  readonly initialRate: bigint
+  readonly strikeAbove: boolean
+}
+
+const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+const distance = (a: bigint, b: bigint): bigint => max(a, b) - min(a, b)
+
+/** The whole payout zone (1e6): strike to cap, or for a single-strike event strike to initial rate. */
+export const width = ({ strike, payoutCap, initialRate }: Range): bigint =>
+  payoutCap === 0n ? distance(strike, initialRate) : distance(strike, payoutCap)
+
+/** How far `settlement` (1e6) is inside the payout zone, from 0 to `width`. A single-strike event pays all of it or nothing. */
+const move = (range: Range, settlement: bigint): bigint => {
+  const { strike, payoutCap, strikeAbove } = range
+  if (payoutCap === 0n) {
+    const triggered = strikeAbove ? settlement >= strike : settlement <= strike
+    return triggered ? width(range) : 0n
+  }
+  return strikeAbove ? max(min(settlement, payoutCap) - strike, 0n) : max(strike - max(settlement, payoutCap), 0n)
+}
+
+/**
+ * The gross payout of `notional` at a settlement rate (1e6), in the notional's token units, rounded down:
+ * `floor(notional * move / initialRate)`. No settlement rate and no notional pay nothing.
+ *
+ * @example payoff({ strike: 12_000000n, payoutCap: 13_500000n, initialRate: 11_400000n, strikeAbove: true }, 12_500000n, 10_000_000000n) // 438_596491n
+ */
+export const payoff = (range: Range, settlement: bigint, notional: bigint): bigint =>
+  settlement === 0n ? 0n : mulDivDown(notional, move(range, settlement), range.initialRate)
+
+/**
+ * The largest notional whose worst-case payout fits into `free` liquidity, both in token units: the greatest n with
+ * `floor(n * width / initialRate) <= free`. The last division rounds down too.
+ */
+export const largestNotional = (range: Range, free: bigint): bigint =>
+  width(range) === 0n ? MAX_UINT256 : ((free + 1n) * range.initialRate - 1n) / width(range)

@@ -1,0 +1,237 @@
+import type { Address } from 'viem'
+import { z } from 'zod'
+import { upstream } from '../lib/errors.ts'
+import { type ChainId, chainFacts, chainIds, type Deployment } from './chains.ts'
+import type { Output } from './outputs.ts'
+import type { Profile } from './profiles.ts'
+
+/*
+ * The payloads of the reads: for each its wire schema and the pure function that makes it of what the protocol's views return,
+ * whichever source that came from. Ids, times and counts are JSON integers, every amount, price and rate a decimal string.
+ */
+
+const Integer = z.int().nonnegative()
+const Decimal = z.string().regex(/^\d+$/)
+const AddressText = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+
+/** A count, id or time as a JSON integer. A chain that gives more than 2^53 - 1 for one gives nonsense: `upstream_error`. */
+export const integer = (value: bigint): number => {
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw upstream('the chain gave an id, count or time above 2^53 - 1')
+  return Number(value)
+}
+
+const decimal = (value: bigint): string => value.toString()
+
+export const Id = Integer.meta({ description: 'Id, per chain and kind', example: 1 })
+export const Count = Integer.meta({ example: 42 })
+export const Amount = Decimal.meta({ description: 'Payment-token units', example: '1000000' })
+const Rate = Decimal.meta({ description: '1e6 fixed point', example: '11400000' })
+const UnixSeconds = Integer.meta({ description: 'Unix seconds', example: 1_800_000_000 })
+const Account = AddressText.meta({ example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' })
+const OfChain = z
+  .union(chainIds.map((id) => z.literal(id)))
+  .meta({ type: 'integer', enum: [...chainIds], example: 8453 })
+
+export const ChainRecord = z
+  .object({
+    chainId: OfChain,
+    name: z.string(),
+    symbol: z.string(),
+    diamond: Account,
+    usdc: Account,
+    usdt: Account.nullable(),
+    rpcUrl: z.string(),
+    paymentDecimals: z.object({ USDC: z.int(), USDT: z.int().optional() }),
+  })
+  .meta({ id: 'Chain' })
+
+/** A chain as clients see it; `rpcUrl` is the public one. */
+export const chainRecord = (deployment: Deployment): z.output<typeof ChainRecord> => {
+  const { chainId, diamond, usdc, usdt, publicRpcUrl } = deployment
+  return { chainId, ...chainFacts[chainId], diamond, usdc, usdt, rpcUrl: publicRpcUrl }
+}
+
+export const FeeConfig = z
+  .object({
+    chainId: OfChain,
+    creationFee: Amount,
+    hedgerFeeRate: Rate,
+    payoutFeeRate: Rate,
+    lpProfitFeeRate: Rate,
+    creatorLoyaltyRate: Rate,
+  })
+  .meta({ id: 'FeeConfig' })
+
+/** The fees of new events: a flat amount and four 1e6 rates. */
+export const feeConfig = (chainId: ChainId, fees: Output<'getHedgeFeeConfig'>): z.output<typeof FeeConfig> => ({
+  chainId,
+  creationFee: decimal(fees.eventCreationFee),
+  hedgerFeeRate: decimal(fees.hedgerFeeRate),
+  payoutFeeRate: decimal(fees.hedgerPayoutFeeRate),
+  lpProfitFeeRate: decimal(fees.lpProfitFeeRate),
+  creatorLoyaltyRate: decimal(fees.creatorLoyaltyRate),
+})
+
+export const EventCore = z
+  .object({
+    id: Id,
+    creator: Account,
+    name: z.string(),
+    underlying: z.string().meta({ example: 'USD/GHS' }),
+    strike: Rate,
+    payoutCap: Rate,
+    premiumRate: Rate,
+    initialRate: Rate,
+    expiryDate: UnixSeconds,
+    strikeAbove: z.boolean(),
+    poolOpen: z.boolean(),
+    allowExternalLp: z.boolean(),
+    paymentToken: Account,
+    status: Integer.meta({ description: "The chain's number: 0 open, 1 settled", example: 0 }),
+  })
+  .meta({ id: 'Event' })
+
+/** An event's core record with the cap and the token it is paid in. */
+export const eventCore = (views: {
+  readonly core: Output<'getHedgeEventCore'>
+  readonly range: Output<'getHedgeEventRange'>
+  readonly paymentToken: Address
+}): z.output<typeof EventCore> => ({
+  id: integer(views.core.id),
+  creator: views.core.creator,
+  name: views.core.name,
+  underlying: views.core.underlying,
+  strike: decimal(views.core.strike),
+  payoutCap: decimal(views.range.payoutCap),
+  premiumRate: decimal(views.core.premiumRate),
+  initialRate: decimal(views.core.initialRate),
+  expiryDate: integer(views.core.expiryDate),
+  strikeAbove: views.core.strikeAbove,
+  poolOpen: views.core.poolOpen,
+  allowExternalLp: views.core.allowExternalLp,
+  paymentToken: views.paymentToken,
+  status: views.core.status,
+})
+
+export const EventStats = z
+  .object({
+    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled' }),
+    triggered: z.boolean(),
+    settlementPrice: Rate,
+    totalLiquidity: Amount,
+    totalExposure: Amount,
+    totalMaxPayout: Amount,
+    totalPremiums: Amount,
+    creatorEarnings: Amount,
+    lpCount: Count,
+    hedgerCount: Count,
+  })
+  .meta({ id: 'EventStats' })
+
+/** An event's settlement and totals. */
+export const eventStats = (stats: Output<'getHedgeEventStats'>): z.output<typeof EventStats> => ({
+  settledAt: integer(stats.settledAt),
+  triggered: stats.triggered,
+  settlementPrice: decimal(stats.settlementPrice),
+  totalLiquidity: decimal(stats.totalLiquidity),
+  totalExposure: decimal(stats.totalExposure),
+  totalMaxPayout: decimal(stats.totalMaxPayout),
+  totalPremiums: decimal(stats.totalPremiums),
+  creatorEarnings: decimal(stats.creatorEarnings),
+  lpCount: integer(stats.lpCount),
+  hedgerCount: integer(stats.hedgerCount),
+})
+
+export const EventRange = z
+  .object({ strike: Rate, payoutCap: Rate, initialRate: Rate, strikeAbove: z.boolean() })
+  .meta({ id: 'EventRange' })
+
+/** What an event's pay-off depends on. */
+export const eventRange = (range: Output<'getHedgeEventRange'>): z.output<typeof EventRange> => ({
+  strike: decimal(range.strike),
+  payoutCap: decimal(range.payoutCap),
+  initialRate: decimal(range.initialRate),
+  strikeAbove: range.strikeAbove,
+})
+
+export const Utilization = z
+  .object({
+    totalLiquidity: Amount,
+    totalExposure: Amount,
+    availableCapacity: Amount.meta({ description: 'Additional notional the pool can still write' }),
+    utilizationRate: Decimal.meta({ description: '1e8 fixed point', example: '25000000' }),
+  })
+  .meta({ id: 'Utilization' })
+
+/** How full a pool is; `availableCapacity` is notional whatever the deployment's view means by it. */
+export const utilization = (
+  view: Output<'getPoolUtilization'>,
+  range: Output<'getHedgeEventRange'>,
+  profile: Profile,
+): z.output<typeof Utilization> => ({
+  totalLiquidity: decimal(view.totalLiquidity),
+  totalExposure: decimal(view.totalExposure),
+  availableCapacity: decimal(profile.capacity(view, range)),
+  utilizationRate: decimal(view.utilizationPercent),
+})
+
+export const Position = z
+  .object({
+    id: Id,
+    eventId: Id,
+    hedger: Account,
+    notional: Amount,
+    premiumPaid: Amount,
+    platformFeePaid: Amount,
+    payoutAmount: Amount.meta({ description: 'Greater than 0 and not claimed: claimable' }),
+    status: Integer.meta({
+      description: "The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired",
+      example: 0,
+    }),
+    claimed: z.boolean(),
+  })
+  .meta({ id: 'Position' })
+
+/** The status of a position whose event is not settled yet. */
+const ACTIVE = 0
+
+/** A purchase. Deployments show the worst case as `payoutAmount` until settlement; the record says 0 until then. */
+export const position = (view: Output<'getHedgePosition'>): z.output<typeof Position> => ({
+  id: integer(view.id),
+  eventId: integer(view.eventId),
+  hedger: view.hedger,
+  notional: decimal(view.notional),
+  premiumPaid: decimal(view.premiumPaid),
+  platformFeePaid: decimal(view.platformFeePaid),
+  payoutAmount: view.status === ACTIVE ? '0' : decimal(view.payoutAmount),
+  status: view.status,
+  claimed: view.claimed,
+})
+
+export const Deposit = z
+  .object({
+    id: Id,
+    eventId: Id,
+    lp: Account,
+    amount: Amount,
+    shares: Decimal.meta({ example: '1000000000000000000' }),
+    premiumsEarned: Amount,
+    premiumsClaimed: Amount,
+    withdrawn: z.boolean(),
+  })
+  .meta({ id: 'Deposit' })
+
+/**
+ * An LP deposit. `premiumsEarned` is claimed + pending, both of one block, so that earned - claimed is what can be claimed: some
+ * deployments move their own figure only when a claim is made.
+ */
+export const deposit = (view: Output<'getHedgeLpDeposit'>, pending: bigint): z.output<typeof Deposit> => ({
+  id: integer(view.id),
+  eventId: integer(view.eventId),
+  lp: view.lp,
+  amount: decimal(view.amount),
+  shares: decimal(view.shares),
+  premiumsEarned: decimal(view.premiumsClaimed + pending),
+  premiumsClaimed: decimal(view.premiumsClaimed),
+  withdrawn: view.withdrawn,
+})

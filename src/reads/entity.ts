@@ -1,0 +1,102 @@
+import type { z } from 'zod'
+import { toServiceError } from '../chain/errors.ts'
+import { unavailable } from '../lib/errors.ts'
+import type { Deployment } from '../protocol/chains.ts'
+import { type Answer, chainOf, firstOf, type Input, type Read, type Sources } from './read.ts'
+import type { OfChain, OnChain, Outputs, Subject, Views } from './subjects.ts'
+
+const keysOf = <V extends object>(views: V): (keyof V)[] => Object.keys(views) as (keyof V)[]
+
+/**
+ * Runs some of a subject's views (all when not said) at the pinned head, its existence in the same batch. Throws as `Chain.readAt`
+ * does, and `upstream_error` when one of the views reverts for a subject that exists.
+ */
+export const fromChain = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
+  sources: Sources,
+  { views, existence }: OnChain<K, V>,
+  key: K,
+  names: readonly N[] | undefined,
+  record: (outputs: Pick<Outputs<V>, N>) => D,
+): Promise<Answer<D>> => {
+  const needed: readonly (keyof V)[] = names ?? keysOf(views)
+  const asked = existence === undefined ? needed : [...new Set([existence.view, ...needed])]
+  const chain = chainOf(sources, key.chainId)
+  return chain.pinned(async (block) => {
+    const freshness = { source: 'chain', block, stale: false } as const
+    const outcomes = await chain.readAt(
+      block,
+      asked.map((name) => views[name](key)),
+    )
+    const values: Partial<Record<keyof V, unknown>> = {}
+    for (const [at, name] of asked.entries()) {
+      const outcome = outcomes[at]
+      if (outcome === undefined) throw new RangeError('a call without an outcome')
+      if (outcome.ok) values[name] = outcome.value
+      else if (name === existence?.view) return { freshness, missing: existence.missing(key) }
+      else throw toServiceError(outcome.error)
+    }
+    // Every name asked for is there now, each with what its own view decoded to; the loop cannot show that to the compiler.
+    const outputs = values as Outputs<V>
+    if (existence?.holds(outputs) === false) return { freshness, missing: existence.missing(key) }
+    return { freshness, data: record(outputs) }
+  })
+}
+
+/** Takes a subject's outputs from the index. Throws `service_unavailable` when the database or the chain's index is out of reach. */
+export const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
+  { queries }: Sources,
+  { stored, existence }: Subject<K, V>,
+  key: K,
+  record: (outputs: Outputs<V>) => D,
+): Promise<Answer<D>> => {
+  const known = await stored(queries, key)
+  if (known !== null) {
+    return { data: record(known), freshness: { source: 'database', block: known.observedAt, stale: false } }
+  }
+  // What the index does not hold does not exist at the block it has reached; without a block it says nothing.
+  const indexed = await queries.indexed(key.chainId)
+  if (existence === undefined || indexed === null) throw unavailable(`chain ${key.chainId} is not indexed yet`)
+  return { missing: existence.missing(key), freshness: { source: 'database', block: indexed, stale: false } }
+}
+
+/**
+ * A read of one subject: from the chain at one pinned block, else from the index, marked stale. The record is made by the same
+ * function of either source's outputs.
+ */
+export const entity = <
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  D extends z.ZodType,
+  V extends Views<Input<z.output<P>, z.output<Q>>, V>,
+  N extends keyof V,
+>(row: {
+  readonly path: `/${string}`
+  readonly tag: string
+  readonly summary: string
+  readonly params: P
+  readonly query: Q
+  readonly data: D
+  readonly of: Subject<Input<z.output<P>, z.output<Q>>, V>
+  readonly views: readonly N[]
+  record(outputs: Pick<Outputs<V>, N>, deployment: Deployment): z.output<D>
+}): Read => {
+  const { path, tag, summary, params, query, data } = row
+  const read: Read<P, Q, D> = {
+    path,
+    tag,
+    summary,
+    params,
+    query,
+    data,
+    paged: false,
+    answer(sources, input) {
+      const { deployment } = chainOf(sources, input.chainId)
+      const record = (outputs: Pick<Outputs<V>, N>) => row.record(outputs, deployment)
+      return firstOf(
+        () => fromChain(sources, row.of, input, row.views, record),
+        () => fromDatabase(sources, row.of, input, record),
+      )
+    },
+  }
+  return read
+}

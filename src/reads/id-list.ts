@@ -1,0 +1,96 @@
+import { z } from 'zod'
+import { unavailable } from '../lib/errors.ts'
+import { Id, integer } from '../protocol/records.ts'
+import { PageLimit } from '../protocol/wire.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import { fromChain } from './entity.ts'
+import { type Answer, firstOf, type Input, type PageMeta, type Read, type Sources } from './read.ts'
+import type { List, OfChain, Page, Views } from './subjects.ts'
+
+/** The longest list in one answer; a longer one goes on at `meta.nextCursor`. */
+const MAX_IDS = 10_000
+
+const Ids = z.array(Id)
+
+const PageQuery = z.object({
+  limit: PageLimit(MAX_IDS).optional().meta({ description: 'Ids a page; without it and a cursor, the whole list' }),
+  cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the page before' }),
+})
+
+const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** The part of a whole list that a page holds. */
+const cut = (ids: readonly bigint[], { after, limit }: Page): bigint[] =>
+  ids
+    .filter((id) => after === null || id > after)
+    .sort(ascending)
+    .slice(0, limit)
+
+const readIndex = async <K extends OfChain, V extends Views<K, V>>(
+  { queries }: Sources,
+  list: List<K, V>,
+  key: K,
+  page: Page,
+): Promise<Answer<bigint[]>> => {
+  // The cursor first: what is read after it is at least as new as it says.
+  const block = await queries.indexed(key.chainId)
+  if (block === null) throw unavailable(`chain ${key.chainId} is not indexed yet`)
+  const freshness = { source: 'database', block, stale: false } as const
+  const ids = await list.page(queries, key, page)
+  if (ids.length > 0 || list.owner === undefined || (await list.owner(queries, key)) !== null) {
+    return { freshness, data: ids }
+  }
+  return { freshness, missing: list.existence?.missing(key) ?? 'not found' }
+}
+
+/** The list's own path with its parameters in place: what a cursor is tied to. */
+const fill = (path: string, input: Readonly<Record<string, unknown>>): string =>
+  path.replace(/:(\w+)/g, (_, name: string) => String(input[name]))
+
+type Query = z.output<typeof PageQuery>
+
+/**
+ * A list of ids: from the index, else whole from the chain, marked stale. An index that does not know what the list belongs to
+ * may just be behind, so the chain is asked before that is called missing.
+ */
+export const idList = <P extends z.ZodObject, V extends Views<Input<z.output<P>, Query>, V>>(row: {
+  readonly path: `/${string}`
+  readonly tag: string
+  readonly summary: string
+  readonly params: P
+  readonly of: List<Input<z.output<P>, Query>, V>
+}): Read => {
+  const { of: list, ...rest } = row
+  const read: Read<P, typeof PageQuery, typeof Ids> = {
+    ...rest,
+    query: PageQuery,
+    data: Ids,
+    paged: true,
+    async answer(sources, input) {
+      const filter = fill(row.path, input)
+      const limit = input.limit ?? MAX_IDS
+      // One id more than a page tells whether another page follows.
+      const page = { after: input.cursor === undefined ? null : decodeCursor(filter, input.cursor), limit: limit + 1 }
+
+      const indexed = () => readIndex(sources, list, input, page)
+      const whole = () => fromChain(sources, list, input, undefined, (outputs) => cut(list.whole(outputs), page))
+      const first = await firstOf(indexed, whole)
+      const answer =
+        'missing' in first && first.freshness.source === 'database' ? await firstOf(whole, async () => first) : first
+      if ('missing' in answer) return answer
+
+      const hasMore = answer.data.length > limit
+      const ids = answer.data.slice(0, limit)
+      const last = ids.at(-1)
+      const meta: PageMeta = {
+        limit,
+        hasMore,
+        nextCursor: hasMore && last !== undefined ? encodeCursor(filter, last) : null,
+      }
+      const asksForPages = input.limit !== undefined || input.cursor !== undefined
+      const { freshness } = answer
+      return { freshness, data: ids.map(integer), ...((asksForPages || hasMore) && { meta }) }
+    },
+  }
+  return read
+}

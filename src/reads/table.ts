@@ -1,0 +1,192 @@
+import { z } from 'zod'
+import { chainIds, PathChainId } from '../protocol/chains.ts'
+import { profiles } from '../protocol/profiles.ts'
+import * as record from '../protocol/records.ts'
+import { Address20, PathInteger, Uint128 } from '../protocol/wire.ts'
+import { entity } from './entity.ts'
+import { idList } from './id-list.ts'
+import { chainOf, type Read } from './read.ts'
+import * as subject from './subjects.ts'
+
+const none = z.object({})
+const ofChain = z.object({ chainId: PathChainId })
+const ofId = z.object({ chainId: PathChainId, id: PathInteger })
+const ofWallet = z.object({ chainId: PathChainId, addr: Address20 })
+const byChain = z.object({ chainId: PathChainId.optional().meta({ description: 'The default chain when omitted' }) })
+
+/** Every GET of the API. The next one is a row here. */
+export const reads: readonly Read[] = [
+  {
+    path: '/chains',
+    tag: 'Protocol',
+    summary: 'Supported chains',
+    params: none,
+    query: none,
+    data: z.array(record.ChainRecord),
+    paged: false,
+    answer: async (sources) => ({
+      freshness: { source: 'static', stale: false },
+      data: chainIds.map((chainId) => record.chainRecord(chainOf(sources, chainId).deployment)),
+    }),
+  },
+  entity({
+    path: '/hedge/fees',
+    tag: 'Protocol',
+    summary: 'Fees of new events',
+    params: none,
+    query: byChain,
+    data: record.FeeConfig,
+    of: subject.protocol,
+    views: ['fees'],
+    record: ({ fees }, { chainId }) => record.feeConfig(chainId, fees),
+  }),
+  entity({
+    path: '/hedge/paused/:chainId',
+    tag: 'Protocol',
+    summary: 'Whether the hedge facet is paused',
+    params: ofChain,
+    query: none,
+    data: z.boolean(),
+    of: subject.protocol,
+    views: ['paused'],
+    record: ({ paused }) => paused,
+  }),
+
+  entity({
+    path: '/hedge/events/:chainId/total',
+    tag: 'Events',
+    summary: 'Events ever created on a chain',
+    params: ofChain,
+    query: none,
+    data: record.Count,
+    of: subject.protocol,
+    views: ['total'],
+    record: ({ total }) => record.integer(total),
+  }),
+  entity({
+    path: '/hedge/events/:chainId/:id',
+    tag: 'Events',
+    summary: "An event's core record",
+    params: ofId,
+    query: none,
+    data: record.EventCore,
+    of: subject.event,
+    views: ['core', 'range', 'paymentToken'],
+    record: record.eventCore,
+  }),
+  entity({
+    path: '/hedge/events/:chainId/:id/stats',
+    tag: 'Events',
+    summary: "An event's settlement and totals",
+    params: ofId,
+    query: none,
+    data: record.EventStats,
+    of: subject.event,
+    views: ['stats'],
+    record: ({ stats }) => record.eventStats(stats),
+  }),
+  entity({
+    path: '/hedge/events/:chainId/:id/range',
+    tag: 'Events',
+    summary: "What an event's pay-off depends on",
+    params: ofId,
+    query: none,
+    data: record.EventRange,
+    of: subject.event,
+    views: ['range'],
+    record: ({ range }) => record.eventRange(range),
+  }),
+  entity({
+    path: '/hedge/events/:chainId/:id/utilization',
+    tag: 'Events',
+    summary: "How full an event's pool is",
+    params: ofId,
+    query: none,
+    data: record.Utilization,
+    of: subject.event,
+    views: ['utilization', 'range'],
+    record: ({ utilization, range }, { profile = 'reference' }) =>
+      record.utilization(utilization, range, profiles[profile]),
+  }),
+  idList({
+    path: '/hedge/events/:chainId/:id/positions',
+    tag: 'Events',
+    summary: 'Position ids of an event',
+    params: ofId,
+    of: subject.eventPositions,
+  }),
+  idList({
+    path: '/hedge/events/:chainId/:id/deposits',
+    tag: 'Events',
+    summary: 'LP deposit ids of an event',
+    params: ofId,
+    of: subject.eventDeposits,
+  }),
+  idList({
+    path: '/hedge/creators/:chainId/wallet/:addr',
+    tag: 'Events',
+    summary: 'Event ids created by a wallet',
+    params: ofWallet,
+    of: subject.walletEvents,
+  }),
+  entity({
+    path: '/hedge/quote-payout/:chainId/:id',
+    tag: 'Events',
+    summary: 'Gross payout of a notional at a hypothetical settlement rate',
+    params: ofId,
+    query: z.object({ hypoSettlement: Uint128, notional: Uint128 }),
+    data: record.Amount,
+    of: subject.quote,
+    views: ['payout'],
+    record: ({ payout }) => payout.toString(),
+  }),
+
+  entity({
+    path: '/hedge/positions/:chainId/:id',
+    tag: 'Positions',
+    summary: 'A position',
+    params: ofId,
+    query: none,
+    data: record.Position,
+    of: subject.position,
+    views: ['position'],
+    record: ({ position }) => record.position(position),
+  }),
+  idList({
+    path: '/hedge/positions/:chainId/wallet/:addr',
+    tag: 'Positions',
+    summary: 'Position ids owned by a wallet',
+    params: ofWallet,
+    of: subject.walletPositions,
+  }),
+
+  entity({
+    path: '/hedge/deposits/:chainId/:id',
+    tag: 'Deposits',
+    summary: 'An LP deposit',
+    params: ofId,
+    query: none,
+    data: record.Deposit,
+    of: subject.deposit,
+    views: ['deposit', 'pending'],
+    record: ({ deposit, pending }) => record.deposit(deposit, pending),
+  }),
+  entity({
+    path: '/hedge/deposits/:chainId/:id/pending',
+    tag: 'Deposits',
+    summary: 'Unclaimed premiums of an LP deposit',
+    params: ofId,
+    query: none,
+    data: record.Amount,
+    of: subject.deposit,
+    views: ['pending'],
+    record: ({ pending }) => pending.toString(),
+  }),
+  idList({
+    path: '/hedge/deposits/:chainId/wallet/:addr',
+    tag: 'Deposits',
+    summary: 'LP deposit ids owned by a wallet',
+    params: ofWallet,
+    of: subject.walletDeposits,
+  }),
+]

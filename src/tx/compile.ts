@@ -1,0 +1,117 @@
+import { type AbiFunction, type AbiParameter, type Address, encodeFunctionData, type Hex } from 'viem'
+import { z } from 'zod'
+import { erc20Abi } from '../abi/erc20.generated.ts'
+import { protocolAbi } from '../abi/protocol.generated.ts'
+import { BodyChainId, type ChainId } from '../protocol/chains.ts'
+import { Address20, BodyInteger, Bool, Bytes, Bytes32, FacetAction, Selector, Text, Uint } from '../protocol/wire.ts'
+import type { Builder } from './builders.ts'
+
+/** A value of a BuiltTx's `args`. */
+export type Scalar = string | number | boolean | null
+
+/** A parsed body: the chain, who asks, the token of a token call, and the function's arguments by name. */
+export type Body = {
+  readonly chainId: ChainId
+  readonly from?: Address | undefined
+  readonly token?: Address | undefined
+  readonly [argument: string]: unknown
+}
+
+/** A builder with its body's schema and its encoder. */
+export type CompiledBuilder = Builder & {
+  readonly body: z.ZodType<Body>
+  /** The contract to call: the body's token or the protocol. */
+  to(body: Body, diamond: Address): Address
+  /** The calldata of a parsed body. */
+  encode(body: Body): Hex
+  /** The arguments of a parsed body as scalars. */
+  echo(body: Body): Record<string, Scalar>
+}
+
+/** ABI type -> codec. The only uint8 the protocol takes is the action of a facet cut. */
+const codecs: Readonly<Record<string, z.ZodType>> = {
+  uint256: Uint,
+  uint8: FacetAction,
+  bool: Bool,
+  string: Text,
+  address: Address20,
+  bytes: Bytes,
+  bytes32: Bytes32,
+  bytes4: Selector,
+}
+
+type Field = { readonly name: string; readonly parameter: AbiParameter }
+
+const hasComponents = (
+  parameter: AbiParameter,
+): parameter is AbiParameter & { readonly components: readonly AbiParameter[] } => 'components' in parameter
+
+const codecOf = ({ name, parameter }: Field): z.ZodType => {
+  const { type } = parameter
+  if (type.endsWith('[]')) return z.array(codecOf({ name, parameter: { ...parameter, type: type.slice(0, -2) } }))
+  if (hasComponents(parameter)) return z.strictObject(shapeOf(fieldsOf(parameter.components, {})))
+  // Ids are handed out by the reads as JSON integers, so they are taken back as such.
+  const codec = type === 'uint256' && name.endsWith('Id') ? BodyInteger : codecs[type]
+  if (codec === undefined) throw new TypeError(`no codec for ABI type ${type} (${name})`)
+  return codec
+}
+
+const fieldsOf = (parameters: readonly AbiParameter[], names: Readonly<Record<string, string>>): readonly Field[] =>
+  parameters.map((parameter) => {
+    const name = (parameter.name ?? '').replace(/^_/, '')
+    return { name: names[name] ?? name, parameter }
+  })
+
+const shapeOf = (fields: readonly Field[]): Record<string, z.ZodType> =>
+  Object.fromEntries(fields.map((field) => [field.name, codecOf(field)]))
+
+/** Scalars as they are, uints as decimal strings, what has parts as one compact JSON string. */
+const scalar = (value: unknown): Scalar => {
+  if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value
+  if (typeof value === 'bigint') return value.toString()
+  return JSON.stringify(value)
+}
+
+const functionOf = (builder: Builder): AbiFunction => {
+  const abi: readonly { readonly type: string }[] = builder.target === 'token' ? erc20Abi : protocolAbi
+  const isIt = (item: { readonly type: string }): item is AbiFunction =>
+    item.type === 'function' && 'name' in item && item.name === builder.function
+  const found = abi.find(isIt)
+  if (found === undefined) throw new TypeError(`the ABI has no function ${builder.function}`)
+  return found
+}
+
+/**
+ * Derives a builder's strict body and its encoder from the function's ABI inputs. A function that takes one struct has the
+ * struct's members as its body. Throws a TypeError, at start, for a function or type it does not know.
+ */
+export const compile = (builder: Builder): CompiledBuilder => {
+  const item = functionOf(builder)
+  const [first] = item.inputs
+  const struct = item.inputs.length === 1 && first?.type === 'tuple' && hasComponents(first) ? first : undefined
+  const fields = fieldsOf(struct?.components ?? item.inputs, builder.names ?? {})
+
+  const argumentsOf = (body: Body): readonly unknown[] =>
+    struct === undefined
+      ? fields.map(({ name }) => body[name])
+      : [Object.fromEntries(fields.map(({ name, parameter }) => [parameter.name ?? '', body[name]]))]
+
+  const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Address20 } : {}
+
+  return {
+    ...builder,
+    body: z.strictObject({
+      chainId: BodyChainId,
+      ...target,
+      ...shapeOf(fields),
+      from: Address20.optional().meta({ description: 'Wallet to estimate gas for' }),
+    }),
+    to(body, diamond) {
+      if (builder.target !== 'token') return diamond
+      if (body.token === undefined) throw new TypeError(`${builder.path} has a body without its token`)
+      return body.token
+    },
+    encode: (body) => encodeFunctionData({ abi: [item], functionName: item.name, args: argumentsOf(body) }),
+    echo: (body) => Object.fromEntries(fields.map(({ name }) => [name, scalar(body[name])])),
+  }
+}
