@@ -17,6 +17,8 @@ export const BroadcastBody = z
   })
   .meta({ id: 'BroadcastBody' })
 
+export type BroadcastBody = z.output<typeof BroadcastBody>
+
 export const Broadcast = z.object({ txHash: z.string().regex(/^0x[0-9a-f]{64}$/) }).meta({ id: 'Broadcast' })
 
 /** The chain a signed transaction is for; undefined when it names none or cannot be decoded here. */

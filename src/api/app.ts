@@ -1,0 +1,60 @@
+import helmet from '@fastify/helmet'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import type { ChainId } from '../protocol/chains.ts'
+import type { Sources } from '../reads/read.ts'
+import { cors } from './plugins/cors.ts'
+import { errors, routerError, socketError } from './plugins/errors.ts'
+import { requestId, requestLog } from './plugins/request-id.ts'
+import { healthRoutes } from './routes/health.ts'
+import { readRoutes } from './routes/reads.ts'
+import { txRoutes } from './routes/tx.ts'
+import { serializerCompiler, validatorCompiler } from './schema.ts'
+
+export type AppOptions = {
+  readonly sources: Sources
+  /** The chain of a query-string read that names none. */
+  readonly defaultChainId: ChainId
+  /** How far an index may be behind its chain before `/readyz` says no, in seconds. */
+  readonly maxLagSeconds: number
+  readonly log: FastifyBaseLogger
+}
+
+/** Bytes; a signed transaction or a facet's init data is the largest thing anybody sends. */
+const BODY_LIMIT = 1_048_576
+
+/** Node's own bound on a request's head: within it, a parameter's schema judges its length. */
+const MAX_PARAM_LENGTH = 16_384
+
+/**
+ * The HTTP API, ready to listen or to be injected into. It opens nothing and so closes nothing: its sources are the caller's.
+ *
+ * @example const app = await buildApp({ sources, defaultChainId: 8453, maxLagSeconds: 60, log })
+ */
+export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
+  const { sources, defaultChainId, maxLagSeconds, log } = options
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: requestId,
+    bodyLimit: BODY_LIMIT,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    // While closing, requests on open connections are still answered: the framework's own 503 has another body.
+    return503OnClosing: false,
+    frameworkErrors: routerError,
+    clientErrorHandler: socketError,
+  })
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(serializerCompiler)
+  // Bodies are JSON; anything else is 415.
+  app.removeContentTypeParser('text/plain')
+
+  await app.register(requestLog)
+  await app.register(cors)
+  await app.register(helmet)
+  await app.register(errors)
+
+  await app.register(healthRoutes, { sources, maxLagSeconds })
+  await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
+  await app.register(txRoutes, { prefix: '/v1', sources })
+  return app
+}

@@ -1,0 +1,24 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import fp from 'fastify-plugin'
+
+const SANE = /^[\w.:-]{1,128}$/
+
+/** The request's id: the caller's `X-Request-Id` when it is sane, else a new one. */
+export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && SANE.test(given) ? given : randomUUID()
+}
+
+/** Every response says its request's id, and each request ends in one log line. */
+export const requestLog = fp(async (app) => {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    // The route and not the URL: it groups, and no caller's value gets into the log.
+    const { method, routeOptions } = request
+    const line = { method, route: routeOptions.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }
+    request.log.info(line, 'answered')
+  })
+})
