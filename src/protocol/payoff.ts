@@ -13,7 +13,7 @@ const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const distance = (a: bigint, b: bigint): bigint => max(a, b) - min(a, b)
 
 /** The whole payout zone (1e6): strike to cap, or for a single-strike event strike to initial rate. */
-export const width = ({ strike, payoutCap, initialRate }: Range): bigint =>
+const width = ({ strike, payoutCap, initialRate }: Range): bigint =>
   payoutCap === 0n ? distance(strike, initialRate) : distance(strike, payoutCap)
 
 /** How far `settlement` (1e6) is inside the payout zone, from 0 to `width`. A single-strike event pays all of it or nothing. */

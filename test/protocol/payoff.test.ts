@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { largestNotional, payoff } from '../../src/protocol/payoff.ts'
+
+// The worked example of the money equations: 11.40 spot, 12.00 strike, 13.50 cap, upward.
+const cedi = { strike: 12_000_000n, payoutCap: 13_500_000n, initialRate: 11_400_000n, strikeAbove: true }
+
+describe('payoff', () => {
+  test.each([
+    [11_999_999n, 10_000n * 10n ** 6n, 0n],
+    [12_000_000n, 10_000n * 10n ** 6n, 0n],
+    [12_000_001n, 10_000n * 10n ** 6n, 877n],
+    [12_000_001n, 10_000n * 10n ** 18n, 877_192_982_456_140n],
+    [12_500_000n, 10_000n * 10n ** 6n, 438_596_491n],
+    [12_500_000n, 10_000n * 10n ** 18n, 438_596_491_228_070_175_438n],
+    [13_500_000n, 10_000n * 10n ** 6n, 1_315_789_473n],
+    [99_000_000n, 10_000n * 10n ** 18n, 1_315_789_473_684_210_526_315n],
+  ])('at %i a notional of %i pays %i', (settlement, notional, payout) => {
+    expect(payoff(cedi, settlement, notional)).toBe(payout)
+  })
+
+  test('a downward event mirrors it', () => {
+    const down = { strike: 10_000_000n, payoutCap: 8_000_000n, initialRate: 11_000_000n, strikeAbove: false }
+    expect(payoff(down, 10_000_001n, 1_000_000n)).toBe(0n)
+    expect(payoff(down, 9_000_000n, 1_100_000n)).toBe(100_000n)
+    expect(payoff(down, 1n, 1_100_000n)).toBe(200_000n)
+  })
+
+  test('a single-strike event pays the whole gap from its strike on, or nothing', () => {
+    const single = { ...cedi, payoutCap: 0n }
+    expect(payoff(single, 11_999_999n, 11_400_000n)).toBe(0n)
+    expect(payoff(single, 12_000_000n, 11_400_000n)).toBe(600_000n)
+    expect(payoff(single, 20_000_000n, 11_400_000n)).toBe(600_000n)
+    const down = { strike: 10_000_000n, payoutCap: 0n, initialRate: 11_000_000n, strikeAbove: false }
+    expect(payoff(down, 10_000_000n, 11_000_000n)).toBe(1_000_000n)
+    expect(payoff(down, 10_000_001n, 11_000_000n)).toBe(0n)
+  })
+
+  test('no settlement rate pays nothing', () => {
+    expect(payoff({ ...cedi, strikeAbove: false, payoutCap: 8_000_000n }, 0n, 1_000_000n)).toBe(0n)
+  })
+})
+
+test('the largest notional fits the free liquidity and one more does not', () => {
+  const rate = fc.bigInt({ min: 1n, max: 10n ** 9n })
+  fc.assert(
+    fc.property(rate, rate, rate, fc.bigInt({ min: 0n, max: 10n ** 27n }), (strike, gap, initialRate, free) => {
+      const range = { strike, payoutCap: strike + gap, initialRate, strikeAbove: true }
+      const most = largestNotional(range, free)
+      expect(payoff(range, range.payoutCap, most)).toBeLessThanOrEqual(free)
+      expect(payoff(range, range.payoutCap, most + 1n)).toBeGreaterThan(free)
+    }),
+  )
+})

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { ServiceError } from '../../src/lib/errors.ts'
+import { profiles } from '../../src/protocol/profiles.ts'
+import { Deposit, deposit, integer, Position, position, utilization } from '../../src/protocol/records.ts'
+
+const hedger = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+
+test('claimable premiums are earned minus claimed, whatever the view says was earned', () => {
+  const view = {
+    id: 1n,
+    eventId: 2n,
+    lp: hedger,
+    amount: 10n,
+    shares: 10n,
+    premiumsClaimed: 30n,
+    withdrawn: false,
+  } as const
+  for (const premiumsEarned of [30n, 42n]) {
+    const record = Deposit.parse(deposit({ ...view, premiumsEarned }, 12n))
+    expect(record).toMatchObject({ premiumsEarned: '42', premiumsClaimed: '30' })
+  }
+})
+
+test('a payout is 0 until the event is settled, also where the view shows the worst case', () => {
+  const view = {
+    id: 1n,
+    eventId: 2n,
+    hedger,
+    notional: 10n ** 24n,
+    premiumPaid: 1n,
+    platformFeePaid: 1n,
+    payoutAmount: 500n,
+    claimed: false,
+  } as const
+  expect(Position.parse(position({ ...view, status: 0 })).payoutAmount).toBe('0')
+  expect(Position.parse(position({ ...view, status: 4 })).payoutAmount).toBe('500')
+  expect(position({ ...view, status: 4 }).notional).toBe('1000000000000000000000000')
+})
+
+test('capacity is notional under both profiles', () => {
+  const range = { strike: 12_000_000n, payoutCap: 13_500_000n, initialRate: 11_400_000n, strikeAbove: true }
+  const view = { totalLiquidity: 5_000n, totalExposure: 0n, availableCapacity: 1_500n, utilizationPercent: 0n }
+  expect(utilization(view, range, profiles.reference).availableCapacity).toBe('1500')
+  // floor(11407 * 1.5 / 11.4) = 1500 and 11408 would need 1501.
+  expect(utilization(view, range, profiles.deployed).availableCapacity).toBe('11407')
+})
+
+test('nothing above 2^53 - 1 becomes a JSON number', () => {
+  expect(integer(2n ** 53n - 1n)).toBe(Number.MAX_SAFE_INTEGER)
+  expect(() => integer(2n ** 53n)).toThrow(ServiceError)
+})

@@ -1,0 +1,68 @@
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import { expect } from 'vitest'
+import { z } from 'zod'
+import { ErrorBody, envelope, pagedEnvelope } from '../../src/api/envelope.ts'
+import { reads } from '../../src/reads/table.ts'
+import { BuiltTx } from '../../src/tx/build.ts'
+import { Broadcast } from '../../src/tx/relay.ts'
+
+type Answer = {
+  readonly status: number
+  readonly headers: LightMyRequestResponse['headers']
+  readonly data: unknown
+  readonly meta: unknown
+  readonly error: z.output<typeof ErrorBody>['error'] | undefined
+}
+
+const pattern = (path: string): RegExp => new RegExp(`^/v1${path.replace(/:\w+/g, '[^/]+')}$`)
+
+const responses: readonly (readonly [RegExp, z.ZodType])[] = [
+  // Longer paths first: `/total` and `/wallet/…` also look like an id.
+  ...[...reads]
+    .sort((a, b) => staticParts(b.path) - staticParts(a.path))
+    .map((read) => [pattern(read.path), read.paged ? pagedEnvelope(read.data) : envelope(read.data)] as const),
+  [/^\/v1\/tx\/broadcast$/, envelope(Broadcast)],
+  [/^\/v1\/tx\//, envelope(BuiltTx)],
+]
+
+function staticParts(path: string): number {
+  return path.split('/').filter((part) => !part.startsWith(':')).length
+}
+
+const Body = z.object({ data: z.unknown(), meta: z.unknown(), error: z.unknown() }).partial()
+
+/**
+ * Speaks to the app as a client does. Whatever comes back is held against what every response promises: its own schema or the
+ * error envelope, a request id, CORS headers, and no number that JSON readers would round.
+ */
+export const createClient = (app: FastifyInstance) => {
+  const send = async (options: InjectOptions & { readonly url: string }): Promise<Answer> => {
+    const response = await app.inject(options)
+    const { statusCode: status, headers, payload } = response
+    expect(headers['x-request-id']).toMatch(/^[\w.:-]{1,128}$/)
+    expect(headers['access-control-allow-origin']).toBe('*')
+    expect(headers['content-type']).toBe('application/json; charset=utf-8')
+    expect(payload).not.toMatch(/[:,[]\d{17,}/)
+
+    const raw: unknown = JSON.parse(payload)
+    if (status >= 400) {
+      const { error } = z.strictObject({ error: ErrorBody.shape.error.strict() }).parse(raw)
+      if (status === 400) expect(error.details?.length).toBeGreaterThan(0)
+      expect(headers['retry-after'] !== undefined).toBe(status === 503)
+      return { status, headers, data: undefined, meta: undefined, error }
+    }
+    const path = options.url.split('?', 1)[0] ?? ''
+    const schema = responses.find(([regex]) => regex.test(path))?.[1]
+    if (schema === undefined) throw new Error(`no response schema for ${path}`)
+    // A parse that drops or changes nothing: the body has exactly the fields that are documented.
+    expect(schema.parse(raw)).toEqual(raw)
+    const { data, meta } = Body.parse(raw)
+    return { status, headers, data, meta, error: undefined }
+  }
+
+  return {
+    send,
+    get: (path: string, headers: Record<string, string> = {}) => send({ method: 'GET', url: `/v1${path}`, headers }),
+    post: (path: string, body: object) => send({ method: 'POST', url: `/v1${path}`, payload: body }),
+  }
+}
