@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+
+export type ChildOptions = {
+  /** How errors call it: `node of chain 56`. */
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  /** Replaces the environment; absent, ours is inherited. */
+  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly cwd?: string
+  /** The account it runs as, when we are root. */
+  readonly account?: { readonly uid: number; readonly gid: number }
+  /** What asks it to stop in order; SIGTERM unless given. */
+  readonly stopSignal?: 'SIGTERM' | 'SIGINT'
+  /** How long it may take to stop before SIGKILL; 10 s unless given. */
+  readonly graceMs?: number
+  /** Directories that live no longer than the child does. */
+  readonly scratch?: readonly string[]
+}
+
+export type Child = {
+  readonly pid: number
+  /** Settles when the process has ended and its directories are gone; says how it ended, and why if the output told. */
+  readonly exited: Promise<string>
+  readonly hasExited: () => boolean
+  /** The last lines it wrote, both streams. */
+  readonly output: () => string
+  /** The first line that matches, written before or after the call. Throws with the output if the child ends or `timeoutMs` passes first. */
+  readonly waitForLine: (pattern: RegExp, timeoutMs: number) => Promise<RegExpMatchArray>
+  /** Asks, waits, kills; resolves when nothing of it is left. */
+  readonly stop: () => Promise<void>
+}
+
+const KEPT_LINES = 40
+
+/**
+ * Holds its end of a pipe from us and waits for the end of file, which comes when we close it or die, however that happens (kill -9
+ * too): then it stops the child's process group and removes its directories. A shell, because it must outlive us and stay small.
+ */
+const WATCHDOG = `
+group=$1 signal=$2 tenths=$3; shift 3
+cat > /dev/null
+kill -s "$signal" -- "-$group" 2> /dev/null
+while [ "$tenths" -gt 0 ] && kill -s 0 -- "-$group" 2> /dev/null; do sleep 0.1; tenths=$((tenths - 1)); done
+kill -s KILL -- "-$group" 2> /dev/null
+[ $# -eq 0 ] || rm -rf -- "$@"
+`
+
+const removeAll = async (directories: readonly string[]): Promise<void> => {
+  for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 3 })
+}
+
+const killGroup = (pid: number): void => {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // ESRCH: nobody of the group is left, which is what we want.
+  }
+}
+
+/** Keeps the last lines and lets callers wait for one. */
+const createTail = (child: ChildProcess) => {
+  const lines: string[] = []
+  const listeners = new Set<(line: string) => void>()
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line)
+      if (lines.length > KEPT_LINES) lines.shift()
+      for (const listener of listeners) listener(line)
+    })
+  }
+  return { lines, listeners, text: () => lines.join('\n').trim() }
+}
+
+/**
+ * Starts a program in a session of its own, so that the terminal's Ctrl-C reaches only us and we stop it in order, yet it never
+ * outlives us. Throws when the program cannot be executed.
+ *
+ * @example
+ * const child = await startChild({ name: 'redis', command: 'redis-server', args: ['--port', '7001'] })
+ * await child.waitForLine(/Ready to accept connections/, 10_000)
+ * await child.stop()
+ */
+export const startChild = async (options: ChildOptions): Promise<Child> => {
+  const { name, stopSignal = 'SIGTERM', graceMs = 10_000, scratch = [] } = options
+  const child = spawn(options.command, options.args, {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(options.env && { env: options.env }),
+    ...(options.cwd && { cwd: options.cwd }),
+    ...options.account,
+  })
+  const tail = createTail(child)
+  try {
+    await once(child, 'spawn')
+  } catch (cause) {
+    await removeAll(scratch)
+    throw new Error(`${name}: cannot execute ${options.command}`, { cause })
+  }
+  const { pid } = child
+  if (pid === undefined) throw new Error(`${name}: started without a process id`)
+
+  const tenths = String(Math.ceil(graceMs / 100))
+  const watchdog = spawn('/bin/sh', ['-c', WATCHDOG, 'sh', String(pid), stopSignal.slice(3), tenths, ...scratch], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  watchdog.on('error', () => child.kill('SIGKILL'))
+  watchdog.stdin.on('error', () => {})
+
+  let ended: string | undefined
+  // Whatever it started goes with it, or `close`, the end of their shared output, would not come.
+  child.once('exit', () => killGroup(pid))
+  const exited = (async () => {
+    const [code, signal] = await once(child, 'close')
+    ended = signal === null ? `exited with code ${code}` : `was ended by ${signal}`
+    watchdog.kill('SIGKILL')
+    await removeAll(scratch)
+    return ended
+  })()
+  exited.catch(() => {})
+
+  const failure = (what: string): Error => {
+    const output = tail.text()
+    return new Error(`${name} ${what}${output === '' ? '' : `; its last lines:\n${output}`}`)
+  }
+
+  let stopping: Promise<void> | undefined
+  const stop = async (): Promise<void> => {
+    if (ended === undefined) child.kill(stopSignal)
+    const timer = setTimeout(() => killGroup(pid), graceMs)
+    await exited.finally(() => clearTimeout(timer))
+  }
+
+  return {
+    pid,
+    exited,
+    hasExited: () => ended !== undefined,
+    output: tail.text,
+    async waitForLine(pattern, timeoutMs) {
+      for (const line of tail.lines) {
+        const match = line.match(pattern)
+        if (match) return match
+      }
+      if (ended !== undefined) throw failure(ended)
+      let timer: NodeJS.Timeout | undefined
+      let listener: ((line: string) => void) | undefined
+      try {
+        return await new Promise<RegExpMatchArray>((resolve, reject) => {
+          listener = (line) => {
+            const match = line.match(pattern)
+            if (match) resolve(match)
+          }
+          tail.listeners.add(listener)
+          timer = setTimeout(() => reject(failure(`was not ready within ${timeoutMs} ms`)), timeoutMs)
+          exited.then((how) => reject(failure(how)), reject)
+        })
+      } finally {
+        clearTimeout(timer)
+        if (listener) tail.listeners.delete(listener)
+      }
+    },
+    stop: () => {
+      stopping ??= stop()
+      return stopping
+    },
+  }
+}

@@ -1,0 +1,78 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createPublicClient, createTestClient, createWalletClient, http } from 'viem'
+import { afterAll, expect, test } from 'vitest'
+import { type AnvilOptions, startAnvil } from '../../src/sandbox/anvil.ts'
+import { isAlive } from '../support/process.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'fx-anvil-test-'))
+afterAll(() => rmSync(dir, { recursive: true }))
+
+const open: (() => Promise<void>)[] = []
+afterAll(() => Promise.all(open.map((close) => close())))
+
+const start = async (options: AnvilOptions) => {
+  const node = await startAnvil(options)
+  open.push(node.close)
+  return { ...node, client: createPublicClient({ transport: http(node.url), pollingInterval: 50 }) }
+}
+
+const caches = (): string[] =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith('fx-anvil-') && !dir.endsWith(name))
+
+test('a node has the chain id and the past it was asked for, and leaves no process behind', async () => {
+  const genesisTimestamp = Math.floor(Date.now() / 1000) - 90 * 86_400
+  const before = caches()
+  const node = await start({ chainId: 56, genesisTimestamp })
+  expect(await node.client.getChainId()).toBe(56)
+  expect((await node.client.getBlock()).timestamp).toBe(BigInt(genesisTimestamp))
+  expect(caches().length).toBeGreaterThan(before.length)
+  await node.close()
+  expect(isAlive(node.pid)).toBe(false)
+})
+
+test('a taken port is an error that names the variable and what to do', async () => {
+  const first = await start({ chainId: 8453 })
+  const port = Number(new URL(first.url).port)
+  await expect(startAnvil({ chainId: 56, port, portVariable: 'SANDBOX_RPC_PORT_56' })).rejects.toThrow(
+    `port ${port} is taken: stop what listens there, or choose another port with SANDBOX_RPC_PORT_56=<port>`,
+  )
+  expect(await first.client.getChainId()).toBe(8453)
+})
+
+test('with a block time blocks come by themselves and transactions still at once', async () => {
+  const node = await start({ chainId: 8453, blockTime: 1 })
+  const wallet = createWalletClient({
+    account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    transport: http(node.url),
+  })
+  const started = Date.now()
+  const hash = await wallet.sendTransaction({
+    chain: null,
+    to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+    value: 1n,
+  })
+  await node.client.waitForTransactionReceipt({ hash })
+  expect(Date.now() - started).toBeLessThan(900)
+  const mined = await node.client.getBlockNumber({ cacheTime: 0 })
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  expect(await node.client.getBlockNumber({ cacheTime: 0 })).toBeGreaterThanOrEqual(mined + 2n)
+})
+
+test('a closed node with a state file comes back with the same blocks and goes on in the present', async () => {
+  const stateFile = join(dir, 'state.json')
+  const genesisTimestamp = Math.floor(Date.now() / 1000) - 1_000_000
+  const first = await start({ chainId: 56, stateFile, genesisTimestamp })
+  await createTestClient({ mode: 'anvil', transport: http(first.url) }).mine({ blocks: 3 })
+  const hash = (await first.client.getBlock({ blockNumber: 2n })).hash
+  await first.close()
+  expect(existsSync(`${stateFile}.part`)).toBe(false)
+
+  const second = await start({ chainId: 56, stateFile })
+  expect(second.resumed).toBe(true)
+  expect((await second.client.getBlock({ blockNumber: 2n })).hash).toBe(hash)
+  expect(await second.client.getBlockNumber()).toBe(3n)
+  await createTestClient({ mode: 'anvil', transport: http(second.url) }).mine({ blocks: 1 })
+  expect(Math.abs(Number((await second.client.getBlock()).timestamp) - Date.now() / 1000)).toBeLessThan(5)
+})
