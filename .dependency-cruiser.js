@@ -17,7 +17,10 @@ const upward = floors.flatMap((floor, height) =>
     name: `${folder}-imports-lower-floors-only`,
     severity: 'error',
     from: { path: inside([folder]) },
-    to: { path: '^src/', pathNot: [`^src/${folder}/`, ...(height > 0 ? [inside(floors.slice(0, height).flat())] : [])] },
+    to: {
+      path: '^src/',
+      pathNot: [`^src/${folder}/`, ...(height > 0 ? [inside(floors.slice(0, height).flat())] : [])],
+    },
   })),
 )
 

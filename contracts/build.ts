@@ -1,0 +1,156 @@
+/**
+ * Compiles the reference protocol. `npm run contracts` writes the artifacts and the typed ABIs; with `--check` nothing is written
+ * and a difference from what is committed is an error.
+ */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import solc from 'solc'
+import type { Abi } from 'viem'
+import { z } from 'zod'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const abiFolder = join(here, '..', 'src', 'abi')
+
+/** Contracts that are deployed. */
+const deployed = [
+  'Diamond',
+  'EventFacet',
+  'PoolFacet',
+  'ProtectionFacet',
+  'AdminFacet',
+  'ViewFacet',
+  'OracleFacet',
+  'OwnershipFacet',
+  'TimelockFacet',
+  'LoupeFacet',
+  'TestToken',
+]
+
+/** The interfaces that are the protocol to the outside, in the order of the generated ABI. */
+const interfaces = [
+  'IHedge',
+  'IHedgeAdmin',
+  'IHedgeViews',
+  'IOracle',
+  'IOwnership',
+  'IDiamondCut',
+  'ITimelock',
+  'ILoupe',
+]
+
+/** EIP-170: a node refuses more. */
+const MAX_CODE_BYTES = 24_576
+
+const Output = z.object({
+  errors: z.array(z.object({ severity: z.string(), formattedMessage: z.string() })).default([]),
+  contracts: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({
+        abi: z.custom<Abi>((value) => Array.isArray(value)),
+        evm: z.object({
+          bytecode: z.object({ object: z.string() }),
+          deployedBytecode: z.object({ object: z.string() }),
+        }),
+      }),
+    ),
+  ),
+})
+
+const sources = (): Record<string, { content: string }> =>
+  Object.fromEntries(
+    readdirSync(here, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.sol'))
+      .sort()
+      .map((path) => [path, { content: readFileSync(join(here, path), 'utf8') }]),
+  )
+
+const compile = (): Map<string, { abi: Abi; bytecode: string; size: number }> => {
+  const input = {
+    language: 'Solidity',
+    sources: sources(),
+    settings: {
+      evmVersion: 'cancun',
+      optimizer: { enabled: true, runs: 200 },
+      // Without the metadata hash the bytes depend on the code alone, and not on comments or paths.
+      metadata: { bytecodeHash: 'none', appendCBOR: false },
+      outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
+    },
+  }
+  const output = Output.parse(JSON.parse(solc.compile(JSON.stringify(input))))
+  if (output.errors.length > 0) throw new Error(output.errors.map((error) => error.formattedMessage).join('\n'))
+  return new Map(
+    Object.values(output.contracts)
+      .flatMap((file) => Object.entries(file))
+      .map(([name, { abi, evm }]) => [
+        name,
+        { abi, bytecode: `0x${evm.bytecode.object}`, size: evm.deployedBytecode.object.length / 2 },
+      ]),
+  )
+}
+
+const generate = (): Map<string, string> => {
+  const contracts = compile()
+  const contract = (name: string) => {
+    const found = contracts.get(name)
+    if (found === undefined) throw new Error(`no contract ${name}: is it still in ${relative('.', here)}?`)
+    return found
+  }
+  const typescript = (constants: Record<string, Abi>): string =>
+    [
+      '// Generated from the contracts by `npm run contracts`.',
+      ...Object.entries(constants).map(
+        ([name, abi]) => `export const ${name} = ${JSON.stringify(abi, stripTypes, 2)} as const`,
+      ),
+      '',
+    ].join('\n\n')
+  const files = new Map<string, string>()
+  for (const name of deployed) {
+    const { abi, bytecode, size } = contract(name)
+    if (size > MAX_CODE_BYTES) throw new Error(`${name} has ${size} bytes of code; nodes take ${MAX_CODE_BYTES}`)
+    files.set(join(here, 'artifacts', `${name}.json`), `${JSON.stringify({ abi, bytecode }, stripTypes, 1)}\n`)
+  }
+  files.set(
+    join(abiFolder, 'protocol.generated.ts'),
+    typescript({
+      protocolAbi: interfaces.flatMap((name) => contract(name).abi),
+      deployedLogsAbi: contract('IDeployedLogs').abi,
+    }),
+  )
+  files.set(
+    join(abiFolder, 'erc20.generated.ts'),
+    typescript({ erc20Abi: contract('TestToken').abi.filter((item) => item.type !== 'constructor') }),
+  )
+  return files
+}
+
+/** `internalType` names our structs; callers know only the ABI types. */
+const stripTypes = (key: string, value: unknown): unknown => (key === 'internalType' ? undefined : value)
+
+const main = (): void => {
+  const files = generate()
+  if (!argv.includes('--check')) {
+    for (const [path, text] of files) {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, text)
+    }
+    console.log(`${files.size} files written from ${deployed.length} contracts`)
+    return
+  }
+  const read = (path: string): string | undefined => {
+    try {
+      return readFileSync(path, 'utf8')
+    } catch {
+      return undefined
+    }
+  }
+  const stale = [...files].filter(([path, text]) => read(path) !== text).map(([path]) => relative('.', path))
+  if (stale.length > 0)
+    throw new Error(`not what the contracts compile to: ${stale.join(', ')}\nRun: npm run contracts`)
+  console.log(`${files.size} generated files are fresh`)
+}
+
+main()

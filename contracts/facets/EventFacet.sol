@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {CreateEventParams} from "../interfaces/IHedgeTypes.sol";
+import {IHedge} from "../interfaces/IHedge.sol";
+import {Guards} from "../libraries/Guards.sol";
+import {LibAttestation} from "../libraries/LibAttestation.sol";
+import {LibMoney} from "../libraries/LibMoney.sol";
+import {LibPool} from "../libraries/LibPool.sol";
+import {HedgeEvent, LibStorage, Protocol} from "../libraries/LibStorage.sol";
+import {LibToken} from "../libraries/LibToken.sol";
+
+/// @title Events: creation and pool settings.
+contract EventFacet is Guards {
+    uint256 private constant MAX_NAME = 128;
+    uint256 private constant MAX_UNDERLYING = 32;
+    uint256 private constant MAX_TERM = 365 days;
+
+    /// @dev See {IHedge-createEvent}.
+    function createEvent(CreateEventParams calldata _params)
+        external
+        whenNotPaused
+        nonReentrant
+        returns (uint256 eventId)
+    {
+        Protocol storage s = LibStorage.protocol();
+        require(s.feesInitialized, "Fees not initialized");
+        checkTerms(_params);
+        address token = _params.paymentToken == address(0) ? s.defaultToken : _params.paymentToken;
+        require(s.allowedToken[token], "Token not allowed");
+
+        address signer = LibAttestation.consume(_params);
+        eventId = ++s.eventCount;
+        record(s.events[eventId], _params, token, signer);
+        s.events[eventId].rates = s.rates;
+        s.creatorEventIds[msg.sender].push(eventId);
+        LibPool.addPlatformFee(token, s.creationFee);
+
+        emit IHedge.EventCreated(
+            eventId,
+            msg.sender,
+            _params.underlying,
+            _params.strike,
+            _params.premiumRate,
+            _params.expiryDate,
+            _params.initialLiquidity
+        );
+        LibPool.addDeposit(eventId, msg.sender, _params.initialLiquidity);
+        LibToken.pull(token, s.creationFee + _params.initialLiquidity);
+    }
+
+    /// @dev See {IHedge-setPoolSettings}.
+    function setPoolSettings(uint256 _eventId, bool _poolOpen, bool _allowExternalLp) external whenNotPaused {
+        HedgeEvent storage e = existing(_eventId);
+        require(msg.sender == e.creator, "Not creator");
+        require(e.settledAt == 0, "Event settled");
+        e.poolOpen = _poolOpen;
+        e.allowExternalLp = _allowExternalLp;
+        emit IHedge.PoolSettingsUpdated(_eventId, _poolOpen, _allowExternalLp);
+    }
+
+    /// @dev A range may begin on either side of the initial rate; a single strike may not, since its gap is what it pays.
+    function checkTerms(CreateEventParams calldata p) private view {
+        require(bytes(p.name).length > 0 && bytes(p.name).length <= MAX_NAME, "Bad name length");
+        require(bytes(p.underlying).length > 0 && bytes(p.underlying).length <= MAX_UNDERLYING, "Bad underlying length");
+        require(p.strike > 0, "Strike is zero");
+        require(p.initialRate > 0, "Initial rate is zero");
+        require(p.premiumRate > 0 && p.premiumRate <= LibMoney.RATE_ONE, "Bad premium rate");
+        require(p.expiryDate > block.timestamp && p.expiryDate <= block.timestamp + MAX_TERM, "Bad expiry");
+        if (p.payoutCap == 0) {
+            require(p.strikeAbove ? p.strike > p.initialRate : p.strike < p.initialRate, "Strike on wrong side");
+        } else {
+            require(p.strikeAbove ? p.payoutCap > p.strike : p.payoutCap < p.strike, "Cap on wrong side");
+        }
+    }
+
+    function record(HedgeEvent storage e, CreateEventParams calldata p, address token, address signer) private {
+        e.creator = msg.sender;
+        e.poolOpen = true;
+        e.allowExternalLp = p.allowExternalLp;
+        e.strikeAbove = p.strikeAbove;
+        e.paymentToken = token;
+        e.quoteSigner = signer;
+        e.strike = p.strike;
+        e.payoutCap = p.payoutCap;
+        e.premiumRate = p.premiumRate;
+        e.expiryDate = p.expiryDate;
+        e.initialRate = p.initialRate;
+        e.name = p.name;
+        e.underlying = p.underlying;
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {CreateEventParams} from "../interfaces/IHedgeTypes.sol";
+import {LibStorage, Protocol} from "./LibStorage.sol";
+
+/// @title The pricing engine's signature over a quote: EIP-191 over the hash of twelve ABI-encoded values.
+library LibAttestation {
+    uint256 internal constant VALIDITY = 120;
+    /// Half the order of secp256k1: a larger s is the same signature again.
+    uint256 private constant MAX_S = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
+
+    function digest(CreateEventParams calldata p, address creator) internal view returns (bytes32) {
+        bytes32 inner = keccak256(
+            abi.encode(
+                block.chainid,
+                address(this),
+                creator,
+                p.underlying,
+                p.strike,
+                p.payoutCap,
+                p.premiumRate,
+                p.expiryDate,
+                p.initialRate,
+                p.strikeAbove,
+                p.quoteTimestamp,
+                p.quoteNonce
+            )
+        );
+        return keccak256(abi.encodePacked("\x19Ethereum Signed Message:\n32", inner));
+    }
+
+    /// @notice Consumes the quote's nonce.
+    /// @return The signer to record: zero for a self-priced event, or while no signer is registered.
+    function consume(CreateEventParams calldata p) internal returns (address) {
+        Protocol storage s = LibStorage.protocol();
+        address signer = s.pricingEngineSigner;
+        if (p.signature.length == 0) return address(0);
+        require(signer != address(0), "No pricing signer");
+        require(p.signature.length == 65, "Bad signature length");
+        require(p.quoteNonce != 0, "Quote nonce required");
+        require(p.quoteTimestamp <= block.timestamp, "Quote from the future");
+        require(block.timestamp <= p.quoteTimestamp + VALIDITY, "Quote expired");
+        require(!s.nonceUsed[p.quoteNonce], "Quote nonce used");
+        require(recover(digest(p, msg.sender), p.signature) == signer, "Bad quote signature");
+        s.nonceUsed[p.quoteNonce] = true;
+        return signer;
+    }
+
+    function recover(bytes32 hash, bytes calldata signature) private pure returns (address) {
+        bytes32 r = bytes32(signature[0:32]);
+        bytes32 s = bytes32(signature[32:64]);
+        uint8 v = uint8(signature[64]);
+        if (uint256(s) > MAX_S || (v != 27 && v != 28)) return address(0);
+        return ecrecover(hash, v, r, s);
+    }
+}

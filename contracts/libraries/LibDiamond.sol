@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
+import {IOwnership} from "../interfaces/IOwnership.sol";
+
+/// @title Where an EIP-2535 diamond keeps its facets and its owner, and how a cut changes them.
+/// @dev The layout places the owner at slot +4 and the pending owner at +5 of the standard's storage position.
+library LibDiamond {
+    bytes32 internal constant POSITION = keccak256("diamond.standard.diamond.storage");
+
+    struct FacetSelectors {
+        bytes4[] selectors;
+        uint256 index;
+    }
+
+    struct SelectorPlace {
+        address facet;
+        uint96 index;
+    }
+
+    struct Layout {
+        mapping(bytes4 => SelectorPlace) places;
+        mapping(address => FacetSelectors) selectorsOf;
+        address[] facets;
+        mapping(bytes4 => bool) reservedInterfaces;
+        address owner;
+        address pendingOwner;
+    }
+
+    function store() internal pure returns (Layout storage l) {
+        bytes32 position = POSITION;
+        assembly {
+            l.slot := position
+        }
+    }
+
+    function requireOwner() internal view {
+        require(msg.sender == store().owner, "Not owner");
+    }
+
+    function setOwner(address next) internal {
+        Layout storage l = store();
+        emit IOwnership.OwnershipTransferred(l.owner, next);
+        l.owner = next;
+        l.pendingOwner = address(0);
+    }
+
+    /// @dev Loops over the cut that the owner proposed; its size is the owner's to bound.
+    function cut(IDiamondCut.FacetCut[] memory cuts, address init, bytes memory data) internal {
+        for (uint256 i; i < cuts.length; i++) {
+            bytes4[] memory selectors = cuts[i].functionSelectors;
+            require(selectors.length > 0, "No selectors");
+            for (uint256 j; j < selectors.length; j++) apply_(cuts[i].facetAddress, cuts[i].action, selectors[j]);
+        }
+        emit IDiamondCut.DiamondCut(cuts, init, data);
+        if (init == address(0)) return;
+        require(init.code.length > 0, "Init has no code");
+        (bool ok, bytes memory answer) = init.delegatecall(data);
+        if (!ok) revertWith(answer, "Init reverted");
+    }
+
+    function apply_(address facet, IDiamondCut.FacetCutAction action, bytes4 selector) private {
+        address old = store().places[selector].facet;
+        if (action == IDiamondCut.FacetCutAction.Remove) {
+            require(facet == address(0), "Facet must be zero");
+            require(old != address(0), "Function not found");
+            detach(old, selector);
+            return;
+        }
+        require(facet.code.length > 0, "Facet has no code");
+        if (action == IDiamondCut.FacetCutAction.Add) {
+            require(old == address(0), "Function exists");
+        } else {
+            require(old != address(0), "Function not found");
+            require(old != facet, "Same function");
+            detach(old, selector);
+        }
+        attach(facet, selector);
+    }
+
+    function attach(address facet, bytes4 selector) private {
+        Layout storage l = store();
+        FacetSelectors storage own = l.selectorsOf[facet];
+        if (own.selectors.length == 0) {
+            own.index = l.facets.length;
+            l.facets.push(facet);
+        }
+        l.places[selector] = SelectorPlace(facet, uint96(own.selectors.length));
+        own.selectors.push(selector);
+    }
+
+    function detach(address facet, bytes4 selector) private {
+        require(facet != address(this), "Immutable function");
+        Layout storage l = store();
+        FacetSelectors storage own = l.selectorsOf[facet];
+        uint256 index = l.places[selector].index;
+        bytes4 last = own.selectors[own.selectors.length - 1];
+        own.selectors[index] = last;
+        l.places[last].index = uint96(index);
+        own.selectors.pop();
+        delete l.places[selector];
+        if (own.selectors.length > 0) return;
+        address lastFacet = l.facets[l.facets.length - 1];
+        l.facets[own.index] = lastFacet;
+        l.selectorsOf[lastFacet].index = own.index;
+        l.facets.pop();
+        delete l.selectorsOf[facet];
+    }
+
+    function revertWith(bytes memory answer, string memory otherwise) private pure {
+        if (answer.length == 0) revert(otherwise);
+        assembly {
+            revert(add(answer, 32), mload(answer))
+        }
+    }
+}

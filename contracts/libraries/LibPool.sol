@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {Deposit, HedgeEvent, LibStorage, Position, Protocol} from "./LibStorage.sol";
+import {LibMoney} from "./LibMoney.sol";
+import {IHedge} from "../interfaces/IHedge.sol";
+
+/// @title The books of one event's pool.
+library LibPool {
+    /// Bounds the arrays that views return, and so what any caller pays to read them.
+    uint256 internal constant MAX_DEPOSITS = 200;
+    uint256 internal constant MAX_POSITIONS = 500;
+    uint256 internal constant SCALE = 1e18;
+
+    /// @notice Books a deposit; the tokens are the caller's to move.
+    /// @dev Liquidity is never lowered while an event is open, so a share is a token unit: the first deposit sets it and every
+    /// later one keeps it, and no share is ever rounded.
+    function addDeposit(uint256 eventId, address lp, uint256 amount) internal returns (uint256 depositId) {
+        Protocol storage p = LibStorage.protocol();
+        HedgeEvent storage e = p.events[eventId];
+        require(amount > 0, "Amount is zero");
+        require(e.depositIds.length < MAX_DEPOSITS, "Too many deposits");
+        depositId = ++p.depositCount;
+        Deposit storage d = p.deposits[depositId];
+        (d.eventId, d.lp, d.amount, d.shares, d.entryPerShare) = (eventId, lp, amount, amount, e.premiumPerShare);
+        e.totalShares += amount;
+        e.totalLiquidity += amount;
+        e.depositIds.push(depositId);
+        p.lpDepositIds[lp].push(depositId);
+        emit IHedge.DepositCreated(eventId, depositId, lp, amount, amount);
+    }
+
+    /// @notice Spreads a premium over the shares of this moment; what the division leaves is spread with the next.
+    function accruePremium(HedgeEvent storage e, uint256 premium) internal {
+        uint256 scaled = premium * SCALE + e.premiumRemainder;
+        e.premiumPerShare += scaled / e.totalShares;
+        e.premiumRemainder = scaled % e.totalShares;
+        e.totalPremiums += premium;
+    }
+
+    /// @return Premium a deposit has earned since it was made, rounded down.
+    function earned(Deposit storage d) internal view returns (uint256) {
+        HedgeEvent storage e = LibStorage.protocol().events[d.eventId];
+        return (d.shares * (e.premiumPerShare - d.entryPerShare)) / SCALE;
+    }
+
+    /// @return Notional the pool can still write: the largest whose worst case its free liquidity covers for certain.
+    function capacity(HedgeEvent storage e) internal view returns (uint256) {
+        if (e.creator == address(0) || e.settledAt != 0) return 0;
+        uint256 w = LibMoney.width(e.strike, e.payoutCap, e.initialRate);
+        return ((e.totalLiquidity - e.totalMaxPayout) * e.initialRate) / w;
+    }
+
+    function moved(HedgeEvent storage e, uint256 rate) internal view returns (uint256) {
+        return LibMoney.move(e.strike, e.payoutCap, e.initialRate, e.strikeAbove, rate);
+    }
+
+    /// @return Payout of a position, before the fee: 0 until the event is settled and after unclaimed payouts were recovered.
+    function payout(Position storage position) internal view returns (uint256) {
+        HedgeEvent storage e = LibStorage.protocol().events[position.eventId];
+        if (e.settledAt == 0 || (e.recovered && !position.claimed)) return 0;
+        return LibMoney.payoutDown(position.notional, moved(e, e.settlementPrice), e.initialRate);
+    }
+
+    /// @notice Settles an event at `price` and sets aside what its positions may draw.
+    /// @dev No loop: the payout of the summed notional is at least the sum of the payouts, each of which was rounded down, and it
+    /// never passes what was reserved at purchase. The difference, under one unit a position, stays with the reserve.
+    function settle(HedgeEvent storage e, uint256 price) internal {
+        e.settlementPrice = price;
+        e.settledAt = block.timestamp;
+        e.triggered = LibMoney.triggered(e.strike, e.strikeAbove, price);
+        uint256 drawn = LibMoney.payoutDown(e.totalExposure, moved(e, price), e.initialRate);
+        e.totalMaxPayout = LibMoney.min(drawn, e.totalMaxPayout);
+    }
+
+    /// @notice Books a platform fee and the creator's loyalty part of it.
+    function bookFee(HedgeEvent storage e, uint256 fee) internal {
+        uint256 loyalty = LibMoney.feeDown(fee, e.rates.creatorLoyalty);
+        e.creatorEarnings += loyalty;
+        addPlatformFee(e.paymentToken, fee - loyalty);
+    }
+
+    function addPlatformFee(address token, uint256 amount) internal {
+        Protocol storage p = LibStorage.protocol();
+        p.platformFees[token] += amount;
+        p.platformFeesTotal += amount;
+    }
+}

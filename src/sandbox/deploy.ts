@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs'
+import {
+  type Abi,
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  encodeDeployData,
+  encodeFunctionData,
+  type Hex,
+  http,
+  toFunctionSelector,
+} from 'viem'
+import type { LocalAccount } from 'viem/accounts'
+import { z } from 'zod'
+import { erc20Abi } from '../abi/erc20.generated.ts'
+import { protocolAbi } from '../abi/protocol.generated.ts'
+
+const facetNames = [
+  'EventFacet',
+  'PoolFacet',
+  'ProtectionFacet',
+  'AdminFacet',
+  'ViewFacet',
+  'OracleFacet',
+  'OwnershipFacet',
+  'TimelockFacet',
+  'LoupeFacet',
+] as const
+
+export type TokenSpec = { readonly symbol: string; readonly name: string; readonly decimals: number }
+
+export type DeployOptions = {
+  readonly rpcUrl: string
+  /** Becomes the owner and first oracle admin. */
+  readonly account: LocalAccount
+  /** Deployed as test tokens; the first is the protocol's default token. */
+  readonly paymentTokens: readonly TokenSpec[]
+  readonly oracles: readonly Address[]
+  readonly oracleAdmin: Address
+  /** `creationFee` in token units; the rates 1e6. */
+  readonly fees: {
+    readonly creationFee: bigint
+    readonly hedgerFeeRate: bigint
+    readonly payoutFeeRate: bigint
+    readonly lpProfitFeeRate: bigint
+    readonly creatorLoyaltyRate: bigint
+  }
+}
+
+export type Deployed = {
+  readonly diamond: Address
+  readonly tokens: Readonly<Record<string, Address>>
+  /** The block that holds the diamond. */
+  readonly deployBlock: bigint
+}
+
+const Artifact = z.object({
+  abi: z.custom<Abi>((value) => Array.isArray(value)),
+  bytecode: z.custom<Hex>((value) => typeof value === 'string' && value.startsWith('0x')),
+})
+
+const artifact = (name: string): z.output<typeof Artifact> =>
+  Artifact.parse(JSON.parse(readFileSync(new URL(`../../contracts/artifacts/${name}.json`, import.meta.url), 'utf8')))
+
+const selectors = (abi: Abi): Hex[] =>
+  abi.flatMap((item) => (item.type === 'function' ? [toFunctionSelector(item)] : []))
+
+/** Signers required and their tolerance, as the specification's example configuration has them. */
+const REQUIRED_SIGNERS = 2n
+const TOLERANCE_BPS = 700n
+
+/**
+ * Deploys test tokens and the reference protocol and sets it up: fees, oracles, tolerance. The same account and nonce give the
+ * same addresses. Throws when a transaction reverts.
+ */
+export const deployProtocol = async (options: DeployOptions): Promise<Deployed> => {
+  const { account, fees } = options
+  const transport = http(options.rpcUrl)
+  const wallet = createWalletClient({ account, transport })
+  const node = createPublicClient({ transport, pollingInterval: 50 })
+  let nonce = await node.getTransactionCount({ address: account.address })
+
+  const send = (data: Hex, to?: Address): Promise<Hex> =>
+    wallet.sendTransaction({ chain: null, data, nonce: nonce++, gas: 8_000_000n, ...(to === undefined ? {} : { to }) })
+  const mined = async (hash: Hex) => {
+    const receipt = await node.waitForTransactionReceipt({ hash })
+    if (receipt.status !== 'success') throw new Error(`deployment reverted in ${hash}`)
+    return receipt
+  }
+  const contractOf = async (hash: Hex): Promise<Address> => {
+    const { contractAddress } = await mined(hash)
+    if (!contractAddress) throw new Error(`${hash} created no contract`)
+    return contractAddress
+  }
+  const create = (name: string, args: readonly unknown[]): Promise<Hex> =>
+    send(encodeDeployData({ ...artifact(name), args }))
+
+  // Nonces are taken in this order, so the requests may go out together.
+  const tokenHashes = options.paymentTokens.map(({ name, symbol, decimals }) =>
+    create('TestToken', [name, symbol, decimals]),
+  )
+  const facetHashes = facetNames.map((name) => create(name, []))
+  const tokens = await Promise.all(tokenHashes.map(async (hash) => contractOf(await hash)))
+  const facets = await Promise.all(facetHashes.map(async (hash) => contractOf(await hash)))
+
+  const cuts = facetNames.map((name, at) => ({
+    facetAddress: facets[at],
+    action: 0,
+    functionSelectors: selectors(artifact(name).abi),
+  }))
+  const created = await mined(await create('Diamond', [account.address, cuts, tokens]))
+  const diamond = created.contractAddress
+  if (!diamond) throw new Error('the diamond was not created')
+
+  const { creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate } = fees
+  const settings = [
+    encodeFunctionData({
+      abi: protocolAbi,
+      functionName: 'initializeHedgeFees',
+      args: [creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate],
+    }),
+    encodeFunctionData({ abi: protocolAbi, functionName: 'setOracleAdmin', args: [options.oracleAdmin] }),
+    ...options.oracles.map((oracle) =>
+      encodeFunctionData({ abi: protocolAbi, functionName: 'addOracle', args: [oracle] }),
+    ),
+    ...(options.oracles.length < REQUIRED_SIGNERS
+      ? []
+      : [encodeFunctionData({ abi: protocolAbi, functionName: 'setRequiredSigners', args: [REQUIRED_SIGNERS] })]),
+    encodeFunctionData({ abi: protocolAbi, functionName: 'setToleranceBps', args: [TOLERANCE_BPS] }),
+  ]
+  const sent = await Promise.all(settings.map((data) => send(data, diamond)))
+  await Promise.all(sent.map(mined))
+
+  return {
+    diamond,
+    tokens: Object.fromEntries(tokens.map((token, at) => [options.paymentTokens[at]?.symbol, token])),
+    deployBlock: created.blockNumber,
+  }
+}
+
+/** Mints test tokens to every account. */
+export const mintTo = async (
+  rpcUrl: string,
+  account: LocalAccount,
+  token: Address,
+  recipients: readonly Address[],
+  amount: bigint,
+): Promise<void> => {
+  const transport = http(rpcUrl)
+  const wallet = createWalletClient({ account, transport })
+  const node = createPublicClient({ transport, pollingInterval: 50 })
+  let nonce = await node.getTransactionCount({ address: account.address })
+  const hashes = await Promise.all(
+    recipients.map((to) =>
+      wallet.writeContract({
+        chain: null,
+        address: token,
+        abi: erc20Abi,
+        functionName: 'mint',
+        args: [to, amount],
+        nonce: nonce++,
+      }),
+    ),
+  )
+  for (const hash of hashes) {
+    const receipt = await node.waitForTransactionReceipt({ hash })
+    if (receipt.status !== 'success') throw new Error(`minting reverted in ${hash}`)
+  }
+}
