@@ -50,7 +50,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
 
   await app.register(requestLog)
   await app.register(cors)
-  await app.register(helmet)
+  // The API is for pages of any origin, so its resources are too.
+  await app.register(helmet, { crossOriginResourcePolicy: { policy: 'cross-origin' } })
   await app.register(errors)
 
   await app.register(healthRoutes, { sources, maxLagSeconds })

@@ -20,7 +20,13 @@ const fees: Names = { eventCreationFee: 'creationFee', hedgerPayoutFeeRate: 'pay
 
 /** Every `POST /tx/…` that encodes a call. The next one is a line here. */
 export const builders: readonly Builder[] = [
-  { path: '/tx/erc20/approve', target: 'token', function: 'approve', summary: 'Allow a spender to pull tokens' },
+  {
+    path: '/tx/erc20/approve',
+    target: 'token',
+    function: 'approve',
+    summary: 'Allow a spender to pull tokens',
+    names: { value: 'amount' },
+  },
 
   {
     path: '/tx/hedge/create-event',

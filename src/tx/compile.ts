@@ -1,4 +1,12 @@
-import { type AbiFunction, type AbiParameter, type Address, encodeFunctionData, type Hex } from 'viem'
+import {
+  type AbiFunction,
+  type AbiParameter,
+  type Address,
+  concatHex,
+  encodeAbiParameters,
+  type Hex,
+  toFunctionSelector,
+} from 'viem'
 import { z } from 'zod'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
@@ -96,6 +104,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
       ? fields.map(({ name }) => body[name])
       : [Object.fromEntries(fields.map(({ name, parameter }) => [parameter.name ?? '', body[name]]))]
 
+  const selector = toFunctionSelector(item)
   const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Address20 } : {}
 
   return {
@@ -111,7 +120,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
       if (body.token === undefined) throw new TypeError(`${builder.path} has a body without its token`)
       return body.token
     },
-    encode: (body) => encodeFunctionData({ abi: [item], functionName: item.name, args: argumentsOf(body) }),
+    encode: (body) => concatHex([selector, encodeAbiParameters(item.inputs, argumentsOf(body))]),
     echo: (body) => Object.fromEntries(fields.map(({ name }) => [name, scalar(body[name])])),
   }
 }
