@@ -27,17 +27,17 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
       block,
       asked.map((name) => views[name](key)),
     )
-    const values: Partial<Record<keyof V, unknown>> = {}
-    for (const [at, name] of asked.entries()) {
+    const answered = asked.flatMap((name, at) => {
       const outcome = outcomes[at]
-      if (outcome === undefined) throw new RangeError('a call without an outcome')
-      if (outcome.ok) values[name] = outcome.value
-      else if (name === existence?.view) return { freshness, missing: existence.missing(key) }
-      else throw toServiceError(outcome.error)
+      return outcome?.ok === true ? [[name, outcome.value] as const] : []
+    })
+    // Each name holds what its own view decoded to, which the pairs cannot show to the compiler; a view that reverted is left out.
+    const outputs = Object.fromEntries(answered) as Outputs<V>
+    // Existence first: other views of something that does not exist may revert as they like.
+    if (existence !== undefined && !(existence.view in outputs && existence.holds(outputs))) {
+      return { freshness, missing: existence.missing(key) }
     }
-    // Every name asked for is there now, each with what its own view decoded to; the loop cannot show that to the compiler.
-    const outputs = values as Outputs<V>
-    if (existence?.holds(outputs) === false) return { freshness, missing: existence.missing(key) }
+    for (const outcome of outcomes) if (!outcome.ok) throw toServiceError(outcome.error)
     return { freshness, data: record(outputs) }
   })
 }
