@@ -1,0 +1,23 @@
+import { customType } from 'drizzle-orm/pg-core'
+import { type Address, bytesToHex, getAddress, type Hex, hexToBytes } from 'viem'
+
+/** A uint256; exact, unlike any JSON or float. */
+export const uint256 = customType<{ data: bigint; driverData: string }>({
+  dataType: () => 'numeric(78,0)',
+  toDriver: (value) => value.toString(),
+  fromDriver: (value) => BigInt(value),
+})
+
+/** 20 bytes, read back with their checksum. */
+export const address = customType<{ data: Address; driverData: Buffer }>({
+  dataType: () => 'bytea',
+  toDriver: (value) => Buffer.from(hexToBytes(value)),
+  fromDriver: (value) => getAddress(bytesToHex(value)),
+})
+
+/** 32 bytes of a block's or transaction's hash. */
+export const hash = customType<{ data: Hex; driverData: Buffer }>({
+  dataType: () => 'bytea',
+  toDriver: (value) => Buffer.from(hexToBytes(value)),
+  fromDriver: (value) => bytesToHex(value),
+})

@@ -1,0 +1,76 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
+import { DatabaseError, Pool } from 'pg'
+import { ServiceError, unavailable } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+
+export type DatabaseOptions = {
+  readonly url: string
+  readonly maxConnections: number
+  readonly statementTimeoutMs: number
+  readonly log: Logger
+}
+
+/** What queries run on: the pool, or one transaction. */
+export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
+
+export type Database = {
+  /** Runs queries. Throws `service_unavailable` when the database is out of reach. */
+  run<T>(query: (handle: Handle) => Promise<T>): Promise<T>
+  /** Runs queries in one transaction; what `work` throws rolls it back. Throws as `run` does. */
+  transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+/** A database that does not take a connection in this time is out of reach; reads have another source to turn to. */
+const CONNECT_TIMEOUT_MS = 1_000
+
+/**
+ * Opens a pool; nothing connects until something is asked.
+ *
+ * @example
+ * const database = createDatabase({ url, maxConnections: 10, statementTimeoutMs: 5_000, log })
+ * await database.run((handle) => handle.select().from(events))
+ */
+export const createDatabase = (options: DatabaseOptions): Database => {
+  const pool = new Pool({
+    connectionString: options.url,
+    max: options.maxConnections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: options.statementTimeoutMs,
+    // A server that vanished without a word must not hold a query for ever.
+    query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'fx-protection',
+  })
+  // An idle connection that breaks is replaced by the next query; without a listener it would end the process.
+  pool.on('error', (error) => options.log.warn({ fault: error.message }, 'idle database connection lost'))
+  const handle = drizzle(pool)
+
+  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw isOutOfReach(error) ? unavailable('the database is out of reach', error) : error
+    }
+  }
+
+  return {
+    run: (query) => guarded(() => query(handle)),
+    transaction: (work) => guarded(() => handle.transaction((transaction) => work(transaction))),
+    close: () => pool.end(),
+  }
+}
+
+/** Classes of SQLSTATE in which the server says that it cannot serve now: connection, resources, operator intervention. */
+const cannotServe = ['08', '53', '57']
+
+/** An answer of the server is about the query, except in those classes; anything else that fails here is the way to it. */
+const isOutOfReach = (error: unknown): boolean => {
+  if (error instanceof ServiceError) return false
+  if (error instanceof DatabaseError) return cannotServe.some((kind) => error.code?.startsWith(kind))
+  if (!(error instanceof Error)) return false
+  if ('code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code)) return true
+  if (/^(Connection terminated|timeout exceeded|Query read timeout|Client has encountered)/.test(error.message))
+    return true
+  return error.cause !== undefined && isOutOfReach(error.cause)
+}

@@ -1,0 +1,197 @@
+import { bigint, boolean, index, integer, pgTable, primaryKey, smallint, text, timestamp } from 'drizzle-orm/pg-core'
+import { address, hash, uint256 } from './columns.ts'
+
+/*
+ * Facts (what was created; append-only) and observations (what the chain said at a block; replaced by newer blocks only). Both
+ * carry the block that makes them true, so a rollback deletes what lies above the ancestor. Ids and block numbers are counters of
+ * a chain and fit 63 bits; amounts, rates and anything a caller may choose are uint256.
+ */
+
+const chainId = integer('chain_id').notNull()
+const id = bigint('id', { mode: 'bigint' }).notNull()
+const eventId = bigint('event_id', { mode: 'bigint' }).notNull()
+
+const origin = {
+  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+  blockHash: hash('block_hash').notNull(),
+  txHash: hash('tx_hash').notNull(),
+  logIndex: integer('log_index').notNull(),
+}
+
+const observedAt = {
+  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+  blockHash: hash('block_hash').notNull(),
+  blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
+}
+
+export const events = pgTable(
+  'events',
+  {
+    chainId,
+    id,
+    creator: address('creator').notNull(),
+    underlying: text('underlying').notNull(),
+    strike: uint256('strike').notNull(),
+    premiumRate: uint256('premium_rate').notNull(),
+    expiryDate: uint256('expiry_date').notNull(),
+    initialLiquidity: uint256('initial_liquidity').notNull(),
+    ...origin,
+  },
+  (table) => [
+    primaryKey({ columns: [table.chainId, table.id] }),
+    index('events_by_creator').on(table.chainId, table.creator, table.id),
+    index('events_by_block').on(table.chainId, table.blockNumber),
+  ],
+)
+
+export const deposits = pgTable(
+  'deposits',
+  {
+    chainId,
+    id,
+    eventId,
+    lp: address('lp').notNull(),
+    amount: uint256('amount').notNull(),
+    shares: uint256('shares').notNull(),
+    ...origin,
+  },
+  (table) => [
+    primaryKey({ columns: [table.chainId, table.id] }),
+    index('deposits_by_lp').on(table.chainId, table.lp, table.id),
+    index('deposits_by_event').on(table.chainId, table.eventId, table.id),
+    index('deposits_by_block').on(table.chainId, table.blockNumber),
+  ],
+)
+
+export const positions = pgTable(
+  'positions',
+  {
+    chainId,
+    id,
+    eventId,
+    hedger: address('hedger').notNull(),
+    notional: uint256('notional').notNull(),
+    premiumPaid: uint256('premium_paid').notNull(),
+    platformFee: uint256('platform_fee').notNull(),
+    ...origin,
+  },
+  (table) => [
+    primaryKey({ columns: [table.chainId, table.id] }),
+    index('positions_by_hedger').on(table.chainId, table.hedger, table.id),
+    index('positions_by_event').on(table.chainId, table.eventId, table.id),
+    index('positions_by_block').on(table.chainId, table.blockNumber),
+  ],
+)
+
+/** An event as the chain described it, with what its log leaves out. */
+export const eventObservations = pgTable(
+  'event_observations',
+  {
+    chainId,
+    id,
+    name: text('name').notNull(),
+    payoutCap: uint256('payout_cap').notNull(),
+    initialRate: uint256('initial_rate').notNull(),
+    strikeAbove: boolean('strike_above').notNull(),
+    paymentToken: address('payment_token').notNull(),
+    status: smallint('status').notNull(),
+    poolOpen: boolean('pool_open').notNull(),
+    allowExternalLp: boolean('allow_external_lp').notNull(),
+    settlementPrice: uint256('settlement_price').notNull(),
+    triggered: boolean('triggered').notNull(),
+    settledAt: uint256('settled_at').notNull(),
+    creatorEarnings: uint256('creator_earnings').notNull(),
+    totalLiquidity: uint256('total_liquidity').notNull(),
+    totalExposure: uint256('total_exposure').notNull(),
+    totalPremiums: uint256('total_premiums').notNull(),
+    lpCount: uint256('lp_count').notNull(),
+    hedgerCount: uint256('hedger_count').notNull(),
+    totalMaxPayout: uint256('total_max_payout').notNull(),
+    availableCapacity: uint256('available_capacity').notNull(),
+    utilizationPercent: uint256('utilization_percent').notNull(),
+    ...observedAt,
+  },
+  (table) => [
+    primaryKey({ columns: [table.chainId, table.id] }),
+    index('event_observations_by_block').on(table.chainId, table.blockNumber),
+  ],
+)
+
+export const depositObservations = pgTable(
+  'deposit_observations',
+  {
+    chainId,
+    id,
+    premiumsEarned: uint256('premiums_earned').notNull(),
+    premiumsClaimed: uint256('premiums_claimed').notNull(),
+    pending: uint256('pending').notNull(),
+    withdrawn: boolean('withdrawn').notNull(),
+    ...observedAt,
+  },
+  (table) => [
+    primaryKey({ columns: [table.chainId, table.id] }),
+    index('deposit_observations_by_block').on(table.chainId, table.blockNumber),
+  ],
+)
+
+export const positionObservations = pgTable(
+  'position_observations',
+  {
+    chainId,
+    id,
+    payoutAmount: uint256('payout_amount').notNull(),
+    status: smallint('status').notNull(),
+    claimed: boolean('claimed').notNull(),
+    ...observedAt,
+  },
+  (table) => [
+    primaryKey({ columns: [table.chainId, table.id] }),
+    index('position_observations_by_block').on(table.chainId, table.blockNumber),
+  ],
+)
+
+/** The protocol's own state; one row a chain. */
+export const chainObservations = pgTable('chain_observations', {
+  chainId: integer('chain_id').primaryKey(),
+  creationFee: uint256('creation_fee').notNull(),
+  hedgerFeeRate: uint256('hedger_fee_rate').notNull(),
+  payoutFeeRate: uint256('payout_fee_rate').notNull(),
+  lpProfitFeeRate: uint256('lp_profit_fee_rate').notNull(),
+  creatorLoyaltyRate: uint256('creator_loyalty_rate').notNull(),
+  paused: boolean('paused').notNull(),
+  totalEvents: uint256('total_events').notNull(),
+  ...observedAt,
+})
+
+/** What has to be observed again: written with the facts that say so, deleted with the observation. Subject `chain` has id 0. */
+export const unobserved = pgTable('unobserved', { chainId, subject: text('subject').notNull(), id }, (table) => [
+  primaryKey({ columns: [table.chainId, table.subject, table.id] }),
+])
+
+/** The block up to which a chain's facts are complete. */
+export const cursors = pgTable('cursors', {
+  chainId: integer('chain_id').primaryKey(),
+  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+  blockHash: hash('block_hash').notNull(),
+  blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
+})
+
+/** Blocks the cursor stood at: where a reorg looks for the common ancestor. */
+export const anchors = pgTable(
+  'anchors',
+  {
+    chainId,
+    blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+    blockHash: hash('block_hash').notNull(),
+    blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.chainId, table.blockNumber] })],
+)
+
+/** Who writes a chain's index. The epoch grows with every change of holder; each write transaction checks it. */
+export const leases = pgTable('leases', {
+  chainId: integer('chain_id').primaryKey(),
+  holder: text('holder').notNull(),
+  epoch: bigint('epoch', { mode: 'bigint' }).notNull(),
+  expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+})
