@@ -1,0 +1,186 @@
+import {
+  type Address,
+  createPublicClient,
+  createTestClient,
+  encodeFunctionData,
+  type Hex,
+  http,
+  maxUint256,
+  type PublicClient,
+  parseEventLogs,
+  type TransactionReceipt,
+  zeroHash,
+} from 'viem'
+import { erc20Abi } from '../abi/erc20.generated.ts'
+import { protocolAbi } from '../abi/protocol.generated.ts'
+import type { Wallet } from './accounts.ts'
+
+export type PaymentToken = { readonly symbol: string; readonly address: Address; readonly decimals: number }
+
+/** A sandbox chain with the protocol on it. */
+export type ProtocolChain = {
+  readonly chainId: number
+  readonly rpcUrl: string
+  readonly diamond: Address
+  readonly tokens: readonly PaymentToken[]
+}
+
+/** What a creator chooses; rates and prices in 1e6, `initialLiquidity` in the token's units, `expiry` in Unix seconds. */
+export type NewEvent = {
+  readonly name: string
+  readonly underlying: string
+  readonly strike: bigint
+  readonly payoutCap: bigint
+  readonly premiumRate: bigint
+  readonly expiry: number
+  readonly allowExternalLp: boolean
+  readonly initialLiquidity: bigint
+  readonly initialRate: bigint
+  readonly strikeAbove: boolean
+  readonly paymentToken: Address
+}
+
+/** More than any call here needs; an unused rest costs nothing, and no estimate has to be asked for. */
+const GAS = 5_000_000n
+
+const FEES = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
+
+/**
+ * What the people of the sandbox do on one chain, as signed transactions through the node's JSON-RPC. Every action resolves when its
+ * receipt says success and throws the node's reason otherwise.
+ *
+ * @example
+ * const actions = createActions(chain)
+ * const eventId = await actions.createEvent(wallet, event)
+ */
+export const createActions = (chain: ProtocolChain) => {
+  const transport = http(chain.rpcUrl, { timeout: 20_000, retryCount: 0 })
+  const client: PublicClient = createPublicClient({ transport, cacheTime: 0 })
+  const node = createTestClient({ mode: 'anvil', transport })
+  const { diamond } = chain
+
+  const send = async (wallet: Wallet, to: Address, data: Hex): Promise<TransactionReceipt> => {
+    // Asked every time: whoever else uses this account moves its nonce too.
+    const nonce = await client.getTransactionCount({ address: wallet.account.address, blockTag: 'pending' })
+    const request = { chainId: chain.chainId, type: 'eip1559', to, data, nonce, gas: GAS, ...FEES } as const
+    const serializedTransaction = await wallet.account.signTransaction(request)
+    const receipt = await client.sendRawTransactionSync({ serializedTransaction })
+    if (receipt.status === 'success') return receipt
+    await client.call({ account: wallet.account.address, to, data, blockNumber: receipt.blockNumber }) // throws the reason
+    throw new Error(`${receipt.transactionHash} reverted and would not after its block`)
+  }
+
+  const abi = protocolAbi
+  const write = (wallet: Wallet, data: Hex): Promise<TransactionReceipt> => send(wallet, diamond, data)
+  const read = { address: diamond, abi } as const
+
+  return {
+    chain,
+    client,
+    node,
+
+    /** Unix seconds of the newest block. */
+    now: async (): Promise<number> => Number((await client.getBlock()).timestamp),
+
+    /** The test tokens give to whoever asks. */
+    mint: (wallet: Wallet, token: Address, amount: bigint) =>
+      send(
+        wallet,
+        token,
+        encodeFunctionData({ abi: erc20Abi, functionName: 'mint', args: [wallet.account.address, amount] }),
+      ),
+
+    /** Lets the protocol pull any amount of the token. */
+    approve: (wallet: Wallet, token: Address) =>
+      send(wallet, token, encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [diamond, maxUint256] })),
+
+    balance: (token: Address, of: Address): Promise<bigint> =>
+      client.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [of] }),
+
+    /** Moves the node's clock so that the next block has this time, in Unix seconds; a time that has passed is left alone. */
+    async warp(time: number): Promise<void> {
+      if (BigInt(time) > (await client.getBlock()).timestamp)
+        await node.setNextBlockTimestamp({ timestamp: BigInt(time) })
+    },
+
+    /** Resolves to the ids of the event and of its creator's deposit. */
+    async createEvent(wallet: Wallet, event: NewEvent): Promise<{ eventId: bigint; depositId: bigint }> {
+      const { expiry, ...rest } = event
+      const unsigned = { signature: '0x', quoteTimestamp: 0n, quoteNonce: zeroHash } as const
+      const params = { ...rest, expiryDate: BigInt(expiry), ...unsigned }
+      const { logs } = await write(wallet, encodeFunctionData({ abi, functionName: 'createEvent', args: [params] }))
+      const [made] = parseEventLogs({ abi, eventName: 'DepositCreated', logs })
+      if (made === undefined) throw new Error('createEvent left no DepositCreated log')
+      return { eventId: made.args.eventId, depositId: made.args.depositId }
+    },
+
+    /** Resolves to the deposit's id. */
+    async deposit(wallet: Wallet, eventId: bigint, amount: bigint): Promise<bigint> {
+      const data = encodeFunctionData({ abi, functionName: 'deposit', args: [eventId, amount] })
+      const [made] = parseEventLogs({ abi, eventName: 'DepositCreated', logs: (await write(wallet, data)).logs })
+      if (made === undefined) throw new Error('deposit left no DepositCreated log')
+      return made.args.depositId
+    },
+
+    /** Additional notional the event's pool can still write, in token units. */
+    async capacity(eventId: bigint): Promise<bigint> {
+      const utilization = await client.readContract({ ...read, functionName: 'getPoolUtilization', args: [eventId] })
+      return utilization[2]
+    },
+
+    /** Buys protection at the event's rate with a fifth to spare for fees; resolves to the position's id. */
+    async buy(wallet: Wallet, eventId: bigint, notional: bigint): Promise<bigint> {
+      const [core, block] = await Promise.all([
+        client.readContract({ ...read, functionName: 'getHedgeEventCore', args: [eventId] }),
+        client.getBlock(),
+      ])
+      const premium = (notional * core[5]) / 1_000_000n
+      const maxCost = premium + premium / 5n + 1n
+      // Days ahead: while the past is played the next block may be much later than the newest.
+      const deadline = block.timestamp + 100n * 86_400n
+      const data = encodeFunctionData({
+        abi,
+        functionName: 'buyProtection',
+        args: [eventId, notional, maxCost, deadline],
+      })
+      const [made] = parseEventLogs({ abi, eventName: 'PositionCreated', logs: (await write(wallet, data)).logs })
+      if (made === undefined) throw new Error('buyProtection left no PositionCreated log')
+      return made.args.positionId
+    },
+
+    /** Settled in its favour and not claimed yet. */
+    async isClaimable(positionId: bigint): Promise<boolean> {
+      const position = await client.readContract({ ...read, functionName: 'getHedgePosition', args: [positionId] })
+      const [, eventId, , , , , payoutAmount, , claimed] = position
+      const stats = await client.readContract({ ...read, functionName: 'getHedgeEventStats', args: [eventId] })
+      return stats[2] > 0n && stats[1] && payoutAmount > 0n && !claimed
+    },
+
+    /** Gross unclaimed premiums of a deposit, in token units. */
+    pendingPremiums: (depositId: bigint): Promise<bigint> =>
+      client.readContract({ ...read, functionName: 'pendingPremiums', args: [depositId] }),
+
+    submitRate: (wallet: Wallet, eventId: bigint, price: bigint) =>
+      write(wallet, encodeFunctionData({ abi, functionName: 'submitRate', args: [eventId, price] })),
+
+    settle: (admin: Wallet, eventId: bigint, price: bigint) =>
+      write(admin, encodeFunctionData({ abi, functionName: 'settleEvent', args: [eventId, price] })),
+
+    setPool: (wallet: Wallet, eventId: bigint, open: boolean, externalLp: boolean) =>
+      write(wallet, encodeFunctionData({ abi, functionName: 'setPoolSettings', args: [eventId, open, externalLp] })),
+
+    claimPayout: (wallet: Wallet, positionId: bigint) =>
+      write(wallet, encodeFunctionData({ abi, functionName: 'claimPayout', args: [positionId] })),
+
+    claimPremiums: (wallet: Wallet, depositId: bigint) =>
+      write(wallet, encodeFunctionData({ abi, functionName: 'claimPremiums', args: [depositId] })),
+
+    withdrawCapital: (wallet: Wallet, depositId: bigint) =>
+      write(wallet, encodeFunctionData({ abi, functionName: 'withdrawCapital', args: [depositId] })),
+
+    withdrawCreatorEarnings: (wallet: Wallet, eventId: bigint) =>
+      write(wallet, encodeFunctionData({ abi, functionName: 'withdrawCreatorEarnings', args: [eventId] })),
+  }
+}
+
+export type Actions = ReturnType<typeof createActions>

@@ -1,0 +1,157 @@
+import { parseUnits } from 'viem'
+import type { Cast, Wallet } from './accounts.ts'
+import type { Actions, PaymentToken } from './actions.ts'
+import { createRandom, type Random } from './random.ts'
+import { type EventPlan, scenario } from './scenario.ts'
+
+export type SeedOptions = {
+  readonly actions: Actions
+  readonly cast: Cast
+  readonly seed: number
+  readonly signal?: AbortSignal
+}
+
+/** What happens when; `at` in Unix seconds. Steps run in the order of their times. */
+type Step = { readonly at: number; readonly run: () => Promise<unknown> }
+
+type Holding = { readonly wallet: Wallet; readonly id: bigint }
+
+const DAY = 86_400
+const MILLION = 1_000_000n
+
+const units = (whole: number | bigint, token: PaymentToken): bigint => BigInt(whole) * 10n ** BigInt(token.decimals)
+const rate6 = (decimal: string): bigint => parseUnits(decimal, 6)
+
+/** The steps of one event. Everything random is drawn here, in order, so that one seed tells one story. */
+const eventSteps = (
+  plan: EventPlan,
+  token: PaymentToken,
+  creator: Wallet,
+  cast: Cast,
+  random: Random,
+  now: number,
+  actions: Actions,
+): Step[] => {
+  const everybody = [...cast.users, ...cast.extras]
+  const created = now - plan.createdDaysAgo * DAY
+  const expiry = created + plan.days * DAY
+  const sold = Math.min(expiry, now) - DAY / 4
+  const deposits: Holding[] = []
+  const positions: Holding[] = []
+  const steps: Step[] = []
+  let eventId = 0n
+
+  const at = (time: number, run: Step['run']): void => void steps.push({ at: Math.floor(time), run })
+
+  at(created, async () => {
+    const made = await actions.createEvent(creator, {
+      name: plan.name,
+      underlying: plan.underlying,
+      strike: rate6(plan.strike),
+      payoutCap: rate6(plan.payoutCap),
+      premiumRate: rate6(plan.premiumRate),
+      expiry,
+      allowExternalLp: plan.allowExternalLp,
+      initialLiquidity: units(plan.seed, token),
+      initialRate: rate6(plan.initialRate),
+      strikeAbove: rate6(plan.strike) > rate6(plan.initialRate),
+      paymentToken: token.address,
+    })
+    eventId = made.eventId
+    deposits.push({ wallet: creator, id: made.depositId })
+  })
+
+  for (let i = 0; i < plan.deposits; i += 1) {
+    const [wallet, amount] = [random.pick(everybody), units(random.int(2, 20) * 1_000, token)]
+    at(created + random.int(1, 20) * 3_600, async () => {
+      deposits.push({ wallet, id: await actions.deposit(wallet, eventId, amount) })
+    })
+  }
+
+  for (let i = 0; i < plan.positions; i += 1) {
+    const [wallet, share] = [random.pick(everybody), BigInt(random.int(4, 15))]
+    at(random.int(created + DAY, sold), async () => {
+      const capacity = await actions.capacity(eventId)
+      // Whole tokens, a share of what the pool can still write: never more than it can.
+      const notional = ((capacity * share) / 100n / units(1, token)) * units(1, token)
+      positions.push({ wallet, id: await actions.buy(wallet, eventId, notional) })
+    })
+  }
+
+  const [first, second, third] = cast.oracles
+  if (!first || !second || !third) throw new Error('the cast has fewer than three oracles')
+  const { outcome } = plan
+  if (outcome.state === 'pool closed') {
+    at(now - DAY / 8, () => actions.setPool(creator, eventId, false, plan.allowExternalLp))
+  }
+  if (outcome.state === 'one rate submitted') {
+    at(expiry + 600, () => actions.submitRate(first, eventId, rate6(plan.strike)))
+  }
+  if (outcome.state !== 'settled') return steps
+
+  const price = rate6(outcome.at)
+  if (outcome.by === 'oracle admin') {
+    at(expiry + 900, () => actions.settle(cast.owner, eventId, price))
+  } else {
+    // Two that differ by a thousandth: within the tolerance, and enough.
+    at(expiry + 120, () => actions.submitRate(first, eventId, price))
+    at(expiry + 300, () => actions.submitRate(random.pick([second, third]), eventId, price + price / 1_000n))
+  }
+  // Some claim and leave, some forget: both kinds of record exist.
+  at(expiry + DAY, async () => {
+    for (const { wallet, id } of positions.slice(0, -1)) {
+      if (await actions.isClaimable(id)) await actions.claimPayout(wallet, id)
+    }
+    for (const { wallet, id } of deposits.slice(0, 2)) {
+      if ((await actions.pendingPremiums(id)) > 0n) await actions.claimPremiums(wallet, id)
+    }
+  })
+  at(expiry + 2 * DAY, async () => {
+    for (const { wallet, id } of deposits.slice(0, -1)) await actions.withdrawCapital(wallet, id)
+    await actions.withdrawCreatorEarnings(creator, eventId)
+  })
+  return steps
+}
+
+/** Mints what an account lacks of `amount`. */
+const topUp = async (actions: Actions, wallet: Wallet, token: PaymentToken, amount: bigint): Promise<void> => {
+  const balance = await actions.balance(token.address, wallet.account.address)
+  if (balance < amount) await actions.mint(wallet, token.address, amount - balance)
+}
+
+/**
+ * Plays the scenario on a chain whose protocol is fresh, with real transactions at the times they belong to, and ends with the node's
+ * clock in the present. Afterwards accounts 0 to 9 hold at least a million of each payment token and 10 to 15 a hundred million.
+ * Throws the node's reason when an action fails, and the signal's when it aborts.
+ *
+ * @example await seedScenario({ actions: createActions(chain), cast: createCast(), seed: 8453 })
+ */
+export const seedScenario = async ({ actions, cast, seed, signal }: SeedOptions): Promise<void> => {
+  const random = createRandom(seed)
+  const now = Math.floor(Date.now() / 1000)
+  const { tokens } = actions.chain
+  const million = (token: PaymentToken): bigint => units(MILLION, token)
+  const named = [cast.owner, ...cast.oracles, ...cast.users]
+
+  for (const token of tokens) {
+    for (const wallet of named) await topUp(actions, wallet, token, million(token))
+    for (const wallet of cast.extras) await topUp(actions, wallet, token, 100n * million(token))
+    for (const wallet of [...cast.users, ...cast.extras]) await actions.approve(wallet, token.address)
+  }
+
+  const creators = [...cast.users, ...cast.extras]
+  const steps = scenario.flatMap((plan, index) => {
+    const [token, creator] = [tokens[index % tokens.length], creators[(index * 5) % creators.length]]
+    if (!token || !creator) throw new Error(`chain ${actions.chain.chainId} has no payment token`)
+    return eventSteps(plan, token, creator, cast, random, now, actions)
+  })
+  for (const step of steps.toSorted((a, b) => a.at - b.at)) {
+    signal?.throwIfAborted()
+    await actions.warp(step.at)
+    await step.run()
+  }
+
+  for (const token of tokens) for (const wallet of named) await topUp(actions, wallet, token, million(token))
+  await actions.warp(Math.floor(Date.now() / 1000))
+  await actions.node.mine({ blocks: 1 })
+}
