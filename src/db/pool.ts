@@ -14,6 +14,8 @@ export type DatabaseOptions = {
 export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
 
 export type Database = {
+  /** The pool, to prepare statements on; they are executed inside `run`. */
+  readonly handle: Handle
   /** Runs queries. Throws `service_unavailable` when the database is out of reach. */
   run<T>(query: (handle: Handle) => Promise<T>): Promise<T>
   /** Runs queries in one transaction; what `work` throws rolls it back. Throws as `run` does. */
@@ -55,6 +57,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   }
 
   return {
+    handle,
     run: (query) => guarded(() => query(handle)),
     transaction: (work) => guarded(() => handle.transaction((transaction) => work(transaction))),
     close: () => pool.end(),
