@@ -1,0 +1,93 @@
+import { keccak256 } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { erc20Abi } from '../../src/abi/erc20.generated.ts'
+import { openApp } from '../support/app.ts'
+import { startWorld } from '../support/world.ts'
+
+let world: Awaited<ReturnType<typeof startWorld>>
+let api: Awaited<ReturnType<typeof openApp>>
+
+// No database: builders and the relay need none.
+beforeAll(async () => {
+  world = await startWorld()
+  api = await openApp({ nodes: [{ url: world.anvil.url, deployment: world.deployment }] })
+})
+afterAll(async () => {
+  await Promise.all([api?.close(), world?.close()])
+})
+
+type Built = { to: `0x${string}`; data: `0x${string}`; estimatedGas: string | null }
+
+const approve = (extra: object = {}) => ({
+  chainId: 8453,
+  token: world.deployment.usdc,
+  spender: world.deployment.diamond,
+  amount: '12345',
+  ...extra,
+})
+
+describe('a gas estimate', () => {
+  test('is there when the call would succeed for the wallet', async () => {
+    const { data } = await api.post('/tx/erc20/approve', approve({ from: world.lp.account.address }))
+    expect(Number((data as Built).estimatedGas)).toBeGreaterThan(21_000)
+  })
+
+  test('is null without a wallet', async () => {
+    expect(((await api.post('/tx/erc20/approve', approve())).data as Built).estimatedGas).toBeNull()
+  })
+
+  test('is null when the call would revert, and the build succeeds', async () => {
+    const from = world.stranger.account.address
+    const { status, data } = await api.post('/tx/hedge/claim-payout', { chainId: 8453, positionId: 4, from })
+    expect([status, (data as Built).estimatedGas]).toEqual([200, null])
+  })
+})
+
+describe('the relay', () => {
+  const sign = async (overrides: object = {}) => {
+    const { account } = world.stranger
+    const { to, data } = (await api.post('/tx/erc20/approve', approve())).data as Built
+    const nonce = await world.actions.client.getTransactionCount({ address: account.address })
+    const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 9n, gas: 200_000n }
+    return account.signTransaction({ type: 'eip1559', chainId: 8453, to, data, nonce, ...fees, ...overrides })
+  }
+  const send = (signedTx: string) => api.post('/tx/broadcast', { chainId: 8453, signedTx })
+
+  test('sends what was built and signed, and the chain does it', async () => {
+    const signed = await sign()
+    const { status, data } = await send(signed)
+    expect([status, data]).toEqual([200, { txHash: keccak256(signed) }])
+    await world.actions.client.waitForTransactionReceipt({ hash: keccak256(signed) })
+    const args = [world.stranger.account.address, world.deployment.diamond] as const
+    const allowance = { address: world.deployment.usdc, abi: erc20Abi, functionName: 'allowance', args } as const
+    expect(await world.actions.client.readContract(allowance)).toBe(12_345n)
+  })
+
+  test('takes the same transaction again while the node holds it', async () => {
+    await world.actions.node.setAutomine(false)
+    try {
+      const signed = await sign()
+      const [first, second] = [await send(signed), await send(signed)]
+      expect([first.status, second.status]).toEqual([200, 200])
+      expect(second.data).toEqual(first.data)
+    } finally {
+      await world.actions.node.setAutomine(true)
+      await world.actions.node.mine({ blocks: 1 })
+    }
+  })
+
+  test('refuses a transaction for another chain before any node sees it', async () => {
+    const { status, error } = await send(await sign({ chainId: 56 }))
+    expect([status, error?.code, error?.details?.[0]?.path]).toEqual([400, 'validation_error', 'signedTx'])
+  })
+
+  test("relays the node's refusal with its reason", async () => {
+    const used = await send(await sign({ nonce: 0 }))
+    expect([used.status, used.error?.code]).toEqual([502, 'upstream_error'])
+    expect(used.error?.message).toMatch(/nonce/i)
+    for (const nonsense of ['0x1234', '0x123', '0xdeadbeef']) {
+      const { status, error } = await send(nonsense)
+      expect([nonsense, status, error?.code]).toEqual([nonsense, 502, 'upstream_error'])
+    }
+  })
+})

@@ -1,0 +1,83 @@
+import { type Address, getAddress } from 'viem'
+import type { Deployment } from '../../src/protocol/chains.ts'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import { createActions } from '../../src/sandbox/actions.ts'
+import { startAnvil } from '../../src/sandbox/anvil.ts'
+import { deployProtocol, mintTo } from '../../src/sandbox/deploy.ts'
+
+const USDC = 10n ** 6n
+const DAY = 86_400
+
+/**
+ * A real node with the protocol and a little of everything on it: event 1 open with four deposits' worth of life, event 2 a settled and
+ * triggered single-strike one with a claimable position, event 3 closed and empty.
+ */
+export const startWorld = async () => {
+  const anvil = await startAnvil({ chainId: 8453 })
+  const cast = createCast()
+  const [creator, lp, hedger, stranger] = cast.users
+  if (!creator || !lp || !hedger || !stranger) throw new Error('the cast has four users')
+  const everybody: readonly Address[] = [creator, lp, hedger].map(({ account }) => account.address)
+
+  const { diamond, tokens, deployBlock } = await deployProtocol({
+    rpcUrl: anvil.url,
+    account: cast.owner.account,
+    paymentTokens: [{ symbol: 'USDC', name: 'USD Coin', decimals: 6 }],
+    oracles: cast.oracles.map(({ account }) => account.address),
+    oracleAdmin: cast.owner.account.address,
+    fees: {
+      creationFee: 5n * USDC,
+      hedgerFeeRate: 5_000n,
+      payoutFeeRate: 10_000n,
+      lpProfitFeeRate: 20_000n,
+      creatorLoyaltyRate: 100_000n,
+    },
+  })
+  const usdc = tokens.USDC
+  if (usdc === undefined) throw new Error('no USDC was deployed')
+  await mintTo(anvil.url, cast.owner.account, usdc, everybody, 1_000_000n * USDC)
+
+  const token = { symbol: 'USDC', address: usdc, decimals: 6 }
+  const actions = createActions({ chainId: 8453, rpcUrl: anvil.url, diamond, tokens: [token] })
+  for (const wallet of [creator, lp, hedger]) await actions.approve(wallet, usdc)
+
+  const start = await actions.now()
+  const upward = {
+    name: 'Cedi, upward',
+    underlying: 'USD/GHS',
+    strike: 12_000_000n,
+    payoutCap: 13_500_000n,
+    premiumRate: 23_000n,
+    expiry: start + 30 * DAY,
+    allowExternalLp: true,
+    initialLiquidity: 10_000n * USDC,
+    initialRate: 11_400_000n,
+    strikeAbove: true,
+    paymentToken: usdc,
+  }
+  const single = { ...upward, name: 'Naira, single strike', strike: 10_000_000n, payoutCap: 0n, strikeAbove: false }
+  await actions.createEvent(creator, upward)
+  await actions.createEvent(creator, { ...single, underlying: 'USD/NGN', expiry: start + DAY })
+  await actions.createEvent(creator, { ...upward, name: 'Closed', allowExternalLp: false })
+  await actions.setPool(creator, 3n, false, false)
+
+  await actions.deposit(lp, 1n, 5_000n * USDC)
+  await actions.buy(hedger, 1n, 20_000n * USDC)
+  await actions.buy(hedger, 1n, 1_234_567n)
+  await actions.claimPremiums(lp, 4n)
+  await actions.buy(hedger, 1n, 777n * USDC)
+  await actions.buy(hedger, 2n, 3_000n * USDC)
+  await actions.node.increaseTime({ seconds: 2 * DAY })
+  await actions.node.mine({ blocks: 1 })
+  await actions.settle(cast.owner, 2n, 9_000_000n)
+
+  const deployment: Deployment = {
+    chainId: 8453,
+    diamond: getAddress(diamond),
+    usdc: getAddress(usdc),
+    usdt: null,
+    publicRpcUrl: 'https://base.example/rpc',
+    startBlock: deployBlock,
+  }
+  return { anvil, actions, cast, creator, lp, hedger, stranger, deployment, close: anvil.close }
+}
