@@ -43,7 +43,7 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
 }
 
 /** Takes a subject's outputs from the index. Throws `service_unavailable` when the database or the chain's index is out of reach. */
-export const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
+const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
   { queries }: Sources,
   { stored, existence }: Subject<K, V>,
   key: K,

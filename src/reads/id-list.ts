@@ -1,11 +1,12 @@
 import { z } from 'zod'
+import type { Page } from '../db/query.ts'
 import { unavailable } from '../lib/errors.ts'
 import { Id, integer } from '../protocol/records.ts'
 import { PageLimit } from '../protocol/wire.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { fromChain } from './entity.ts'
 import { type Answer, firstOf, type Input, type PageMeta, type Read, type Sources } from './read.ts'
-import type { List, OfChain, Page, Views } from './subjects.ts'
+import type { List, OfChain, Views } from './subjects.ts'
 
 /** The longest list in one answer; a longer one goes on at `meta.nextCursor`. */
 const MAX_IDS = 10_000
@@ -28,7 +29,7 @@ const cut = (ids: readonly bigint[], { after, limit }: Page): bigint[] =>
 
 const readIndex = async <K extends OfChain, V extends Views<K, V>>(
   { queries }: Sources,
-  list: List<K, V>,
+  { page: read, existence }: List<K, V>,
   key: K,
   page: Page,
 ): Promise<Answer<bigint[]>> => {
@@ -36,11 +37,9 @@ const readIndex = async <K extends OfChain, V extends Views<K, V>>(
   const block = await queries.indexed(key.chainId)
   if (block === null) throw unavailable(`chain ${key.chainId} is not indexed yet`)
   const freshness = { source: 'database', block, stale: false } as const
-  const ids = await list.page(queries, key, page)
-  if (ids.length > 0 || list.owner === undefined || (await list.owner(queries, key)) !== null) {
-    return { freshness, data: ids }
-  }
-  return { freshness, missing: list.existence?.missing(key) ?? 'not found' }
+  const ids = await read(queries, key, page)
+  const exists = ids.length > 0 || existence === undefined || (await existence.known(queries, key)) !== null
+  return exists ? { freshness, data: ids } : { freshness, missing: existence.missing(key) }
 }
 
 /** The list's own path with its parameters in place: what a cursor is tied to. */

@@ -1,9 +1,8 @@
 import { type Address, zeroAddress } from 'viem'
-import type { Queries } from '../db/query.ts'
+import type { Page, Queries, StoredBlock } from '../db/query.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { type Call, call, type Output } from '../protocol/outputs.ts'
 import { payoff } from '../protocol/payoff.ts'
-import type { Freshness } from './freshness.ts'
 
 /** View calls of a key by the names their outputs have here. */
 export type Views<K, V> = Readonly<Record<keyof V, (key: K) => Call>>
@@ -29,21 +28,18 @@ export type OnChain<K, V extends Views<K, V>> = {
 
 /** The same as both sources give it: the chain by its views, the index by their stored outputs. */
 export type Subject<K, V extends Views<K, V>> = OnChain<K, V> & {
-  stored(queries: Queries, key: K): Promise<(Outputs<V> & { readonly observedAt: Block }) | null>
+  stored(queries: Queries, key: K): Promise<(Outputs<V> & { readonly observedAt: StoredBlock }) | null>
 }
-
-/** Ids strictly after one, ascending; from the start when `after` is null. */
-export type Page = { readonly after: bigint | null; readonly limit: number }
 
 /** A list of ids: whole on the chain, in pages in the index. */
 export type List<K, V extends Views<K, V>> = OnChain<K, V> & {
   whole(outputs: Outputs<V>): readonly bigint[]
   page(queries: Queries, key: K, page: Page): Promise<bigint[]>
-  /** What the list belongs to, as the index knows it; an unknown one has no list. Absent where any key has one. */
-  owner?(queries: Queries, key: K): Promise<object | null>
+  readonly existence?: {
+    /** The same by the index: null when it does not hold what the list belongs to. */
+    known(queries: Queries, key: K): Promise<object | null>
+  }
 }
-
-type Block = NonNullable<Freshness['block']>
 
 const subject =
   <K>() =>
@@ -131,18 +127,16 @@ export const deposit = subject<OfId>()({
 
 export const eventPositions = list<OfId>()({
   views: { core, ids: ({ id }: OfId) => call('getEventPositionIds', [BigInt(id)]) },
-  existence: eventExists,
+  existence: { ...eventExists, known: event.stored },
   whole: ({ ids }) => ids,
   page: (queries, { chainId, id }, page) => queries.positionIdsByEvent(chainId, BigInt(id), page),
-  owner: event.stored,
 })
 
 export const eventDeposits = list<OfId>()({
   views: { core, ids: ({ id }: OfId) => call('getEventDepositIds', [BigInt(id)]) },
-  existence: eventExists,
+  existence: { ...eventExists, known: event.stored },
   whole: ({ ids }) => ids,
   page: (queries, { chainId, id }, page) => queries.depositIdsByEvent(chainId, BigInt(id), page),
-  owner: event.stored,
 })
 
 export const walletPositions = list<OfWallet>()({

@@ -15,7 +15,7 @@ import { Address20, BodyInteger, Bool, Bytes, Bytes32, FacetAction, Selector, Te
 import type { Builder } from './builders.ts'
 
 /** A value of a BuiltTx's `args`. */
-export type Scalar = string | number | boolean | null
+type Scalar = string | number | boolean | null
 
 /** A parsed body: the chain, who asks, the token of a token call, and the function's arguments by name. */
 export type Body = {
