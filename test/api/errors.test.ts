@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openApp } from '../support/app.ts'
 
@@ -171,6 +172,31 @@ describe('every response', () => {
     })
     expect(statusCode).toBe(204)
     expect(headers).toMatchObject({ 'access-control-allow-origin': '*', 'access-control-allow-methods': /POST/ })
+  })
+})
+
+describe('a crash', () => {
+  test('tells nothing but the request, and the log has the rest without a secret', async () => {
+    const lines: string[] = []
+    const broken = await openApp({ log: pino({ level: 'info' }, { write: (line) => lines.push(line) }) })
+    broken.app.get('/v1/crash', () => {
+      throw new Error('the inside of the machine')
+    })
+    try {
+      const secrets = { authorization: 'Bearer secret-token', 'x-request-id': 'crash-1' }
+      const { status, error } = await broken.get('/crash?key=secret-query', secrets)
+      expect([status, error]).toEqual([500, { code: 'internal_error', message: 'internal error, request crash-1' }])
+      await broken.get('/hedge/fees', secrets)
+      await broken.get(`/hedge/deposits/8453/wallet/${wallet}`, secrets)
+    } finally {
+      await broken.close()
+    }
+    const logged = lines.map((line) => JSON.parse(line))
+    expect(logged).toContainEqual(expect.objectContaining({ requestId: 'crash-1', status: 500, route: '/v1/crash' }))
+    expect(logged).toContainEqual(
+      expect.objectContaining({ err: expect.objectContaining({ message: 'the inside of the machine' }) }),
+    )
+    expect(lines.join('')).not.toMatch(/private-key|secret-password|secret-token|secret-query/)
   })
 })
 

@@ -1,10 +1,10 @@
+import { type Logger, pino } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from '../../src/api/app.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
-import { createLogger } from '../../src/lib/log.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
 import { createClient } from './client.ts'
 
@@ -17,12 +17,12 @@ type Options = {
   readonly databaseUrl?: string | undefined
   /** The node and the deployment of each chain that is in reach. */
   readonly nodes?: readonly { readonly url: string; readonly deployment: Deployment }[]
+  readonly log?: Logger
 }
 
 /** The app as the API process builds it; what is not given is out of reach. */
-export const openApp = async ({ databaseUrl, nodes = [] }: Options) => {
+export const openApp = async ({ databaseUrl, nodes = [], log = pino({ level: 'silent' }) }: Options) => {
   const closers = createClosers()
-  const log = createLogger({ level: 'silent', process: 'test' })
   const chains = chainIds.map((chainId) => {
     const node = nodes.find(({ deployment }) => deployment.chainId === chainId)
     const deployment: Deployment = node?.deployment ?? {
