@@ -19,14 +19,18 @@ export type Reader = {
   readAt<const T extends readonly Call[]>(block: Pick<Block, 'hash'>, calls: T): Promise<CallOutcomes<T>>
 }
 
-const key = (hash: Hex, call: Call): string => `${hash}${call.data}`
-
 /** Nodes refuse batches past a size of their own; a hundred passes everywhere. */
 const MAX_BATCH = 100
 
+type Waiting = {
+  readonly call: Call
+  readonly resolve: (outcome: Outcome<unknown>) => void
+  readonly reject: (fault: unknown) => void
+}
+
 /**
  * Answers are kept under (block hash, call): a block's state never changes, so nothing is ever invalidated, and calls that overlap
- * share one request.
+ * share one request. Calls that are made in the same turn of the event loop travel as one batch, whoever makes them.
  */
 export const createReader = (deps: {
   readonly node: Node
@@ -34,45 +38,50 @@ export const createReader = (deps: {
   readonly maxEntries: number
 }): Reader => {
   const answers = new LRUCache<string, Promise<Outcome<unknown>>>({ max: deps.maxEntries })
+  const waiting = new Map<Hex, Waiting[]>()
 
-  const fetch = async (hash: Hex, calls: readonly Call[]): Promise<Outcome<unknown>[]> => {
-    const outcomes: Outcome<unknown>[] = []
-    for (let from = 0; from < calls.length; from += MAX_BATCH) {
-      const requests = calls
-        .slice(from, from + MAX_BATCH)
-        .map((call) => viewCall(deps.diamond, call, { blockHash: hash }))
-      outcomes.push(...(await deps.node.send(requests)))
-    }
-    return outcomes
-  }
-
-  /** Starts the calls that are not known yet, as one batch, and keeps their answers. */
-  const start = (hash: Hex, calls: readonly Call[]): Promise<Outcome<unknown>>[] => {
-    const fetched = fetch(hash, calls)
-    return calls.map(async (call, at) => {
-      try {
-        const outcome = (await fetched)[at]
-        if (outcome === undefined) throw new RangeError('a batch has an outcome for each call')
-        if (!outcome.ok && !isRevert(outcome.error)) throw toServiceError(outcome.error)
-        return outcome
-      } catch (error) {
-        // A fault is nobody's answer: the next reader asks again.
-        answers.delete(key(hash, call))
-        throw error
+  const send = async (hash: Hex, batch: readonly Waiting[]): Promise<void> => {
+    try {
+      const outcomes = await deps.node.send(batch.map(({ call }) => viewCall(deps.diamond, call, { blockHash: hash })))
+      for (const [at, { resolve, reject }] of batch.entries()) {
+        const outcome = outcomes[at]
+        if (outcome === undefined) reject(new RangeError('a batch has an outcome for each call'))
+        else if (outcome.ok || isRevert(outcome.error)) resolve(outcome)
+        else reject(toServiceError(outcome.error))
       }
-    })
+    } catch (fault) {
+      for (const { reject } of batch) reject(fault)
+    }
   }
 
-  const readAt = (hash: Hex, calls: readonly Call[]): Promise<Outcome<unknown>[]> => {
-    const known = calls.map((call) => answers.get(key(hash, call)))
-    const missing = calls.filter((_, at) => known[at] === undefined)
-    const started = missing.length === 0 ? [] : start(hash, missing)
-    missing.forEach((call, at) => {
-      answers.set(key(hash, call), started[at])
+  const flush = (hash: Hex): void => {
+    const calls = waiting.get(hash) ?? []
+    waiting.delete(hash)
+    for (let from = 0; from < calls.length; from += MAX_BATCH) void send(hash, calls.slice(from, from + MAX_BATCH))
+  }
+
+  const ask = (hash: Hex, call: Call): Promise<Outcome<unknown>> =>
+    new Promise((resolve, reject) => {
+      const queue = waiting.get(hash)
+      if (queue !== undefined) {
+        queue.push({ call, resolve, reject })
+        return
+      }
+      waiting.set(hash, [{ call, resolve, reject }])
+      setImmediate(flush, hash)
     })
-    return Promise.all(known.map((answer) => answer ?? started.shift()).filter((answer) => answer !== undefined))
+
+  const readOne = (hash: Hex, call: Call): Promise<Outcome<unknown>> => {
+    const key = `${hash}${call.data}`
+    const known = answers.get(key)
+    if (known !== undefined) return known
+    const asked = ask(hash, call)
+    answers.set(key, asked)
+    // A fault is nobody's answer: the next reader asks again.
+    asked.catch(() => answers.delete(key))
+    return asked
   }
 
   // As in `Node.send`, the outcomes follow the calls one by one.
-  return { readAt: (block, calls) => readAt(block.hash, calls) as never }
+  return { readAt: (block, calls) => Promise.all(calls.map((call) => readOne(block.hash, call))) as never }
 }

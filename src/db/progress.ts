@@ -1,0 +1,73 @@
+import { and, desc, eq, lte } from 'drizzle-orm'
+import type { ChainId } from '../protocol/chains.ts'
+import type { Database } from './pool.ts'
+import type { StoredBlock } from './query.ts'
+import * as t from './schema.ts'
+
+/** The last id of each kind in the index; null where there is none. */
+export type LastIds = Readonly<Record<'event' | 'deposit' | 'position', bigint | null>>
+
+/** How far a chain's index has come, for the worker that continues it. */
+export type Progress = { readonly cursor: StoredBlock | null; readonly last: LastIds }
+
+const toBlock = (row: typeof t.anchors.$inferSelect): StoredBlock => ({
+  number: row.blockNumber,
+  hash: row.blockHash,
+  timestamp: row.blockTimestamp,
+})
+
+/** Reads cursor and last ids in one snapshot. */
+export const readProgress = (database: Database, chainId: ChainId): Promise<Progress> =>
+  database.transaction(async (handle) => {
+    const last = async (table: typeof t.events | typeof t.deposits | typeof t.positions): Promise<bigint | null> => {
+      const [row] = await handle
+        .select({ id: table.id })
+        .from(table)
+        .where(eq(table.chainId, chainId))
+        .orderBy(desc(table.id))
+        .limit(1)
+      return row?.id ?? null
+    }
+    const [cursor] = await handle.select().from(t.cursors).where(eq(t.cursors.chainId, chainId))
+    return {
+      cursor: cursor === undefined ? null : toBlock(cursor),
+      last: { event: await last(t.events), deposit: await last(t.deposits), position: await last(t.positions) },
+    }
+  })
+
+/** Anchors at or below `number`, newest first. */
+export const anchorsBelow = async (
+  database: Database,
+  chainId: ChainId,
+  number: bigint,
+  limit: number,
+): Promise<StoredBlock[]> => {
+  const rows = await database.run((handle) =>
+    handle
+      .select()
+      .from(t.anchors)
+      .where(and(eq(t.anchors.chainId, chainId), lte(t.anchors.blockNumber, number)))
+      .orderBy(desc(t.anchors.blockNumber))
+      .limit(limit),
+  )
+  return rows.map(toBlock)
+}
+
+/** The newest anchor strictly below the block in which an entity was created. */
+export const anchorBefore = async (
+  database: Database,
+  chainId: ChainId,
+  kind: 'event' | 'deposit' | 'position',
+  id: bigint,
+): Promise<StoredBlock | null> => {
+  const table = { event: t.events, deposit: t.deposits, position: t.positions }[kind]
+  const [row] = await database.run((handle) =>
+    handle
+      .select({ number: table.blockNumber })
+      .from(table)
+      .where(and(eq(table.chainId, chainId), eq(table.id, id))),
+  )
+  if (row === undefined) return null
+  const [anchor] = await anchorsBelow(database, chainId, row.number - 1n, 1)
+  return anchor ?? null
+}

@@ -1,0 +1,196 @@
+import { and, eq, getTableColumns, gt, inArray, lt, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { ChainId } from '../protocol/chains.ts'
+import type { Fact } from '../protocol/logs.ts'
+import type { Handle } from './pool.ts'
+import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
+import * as t from './schema.ts'
+import { chunks, clearOrphans, markMembers, markUnobserved } from './unobserved.ts'
+
+const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
+
+/** Inserts facts. A fact that is there already is the same fact: a range may be written twice, never doubled. */
+export const insertFacts = async (handle: Handle, chainId: ChainId, facts: readonly Fact[]): Promise<void> => {
+  for (const kind of ['event', 'deposit', 'position'] as const) {
+    const rows = facts.filter((fact) => fact.kind === kind).map((fact) => ({ chainId, ...fact }))
+    // A fact's fields are its table's columns, kind by kind; the union of the three is more than the compiler follows.
+    for (const part of chunks(rows))
+      await handle
+        .insert(tableOf[kind])
+        .values(part as never)
+        .onConflictDoNothing()
+  }
+}
+
+/** Moves a chain's cursor and remembers the block as an anchor. */
+export const moveCursor = async (handle: Handle, chainId: ChainId, block: StoredBlock): Promise<void> => {
+  const row = { chainId, blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
+  await handle.insert(t.cursors).values(row).onConflictDoUpdate({ target: t.cursors.chainId, set: row })
+  await handle
+    .insert(t.anchors)
+    .values(row)
+    .onConflictDoUpdate({ target: [t.anchors.chainId, t.anchors.blockNumber], set: row })
+}
+
+/** Anchors younger than this many blocks are all kept; of older ones, one in as many. */
+const DENSE_ANCHORS = 512n
+
+/** Thins the anchors out with age, so that they stay few and a deep reorg still finds one not far below. */
+export const thinAnchors = async (handle: Handle, chainId: ChainId, tip: bigint): Promise<void> => {
+  await handle.delete(t.anchors).where(
+    and(
+      eq(t.anchors.chainId, chainId),
+      lt(t.anchors.blockNumber, tip - DENSE_ANCHORS),
+      sql`EXISTS (SELECT FROM ${t.anchors} AS other WHERE other.chain_id = ${chainId}
+          AND other.block_number / ${DENSE_ANCHORS} = ${t.anchors.blockNumber} / ${DENSE_ANCHORS}
+          AND other.block_number < ${t.anchors.blockNumber})`,
+    ),
+  )
+}
+
+const observationsOf = {
+  event: t.eventObservations,
+  deposit: t.depositObservations,
+  position: t.positionObservations,
+} as const
+
+/**
+ * Takes the index back to `ancestor`: deletes facts, observations and anchors above it, notes the entities whose observation went,
+ * and moves the cursor there. With no ancestor the chain's index starts anew.
+ */
+export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<void> => {
+  const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
+    and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
+  for (const subject of ['event', 'deposit', 'position'] as const) {
+    await handle.delete(tableOf[subject]).where(above(tableOf[subject]))
+    const table = observationsOf[subject]
+    const gone = await handle.delete(table).where(above(table)).returning({ id: table.id })
+    await markUnobserved(
+      handle,
+      chainId,
+      gone.map(({ id }) => ({ subject, id })),
+    )
+    await clearOrphans(handle, chainId, subject)
+  }
+  await handle.delete(t.chainObservations).where(above(t.chainObservations))
+  await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
+  await handle.delete(t.anchors).where(above(t.anchors))
+  if (ancestor === null) await handle.delete(t.cursors).where(eq(t.cursors.chainId, chainId))
+  else await moveCursor(handle, chainId, ancestor)
+}
+
+export type Observations = {
+  readonly events: readonly Omit<StoredEvent, 'observedAt'>[]
+  readonly deposits: readonly Omit<StoredDeposit, 'observedAt'>[]
+  readonly positions: readonly Omit<StoredPosition, 'observedAt'>[]
+  readonly protocol: Omit<StoredProtocol, 'observedAt'> | null
+}
+
+/**
+ * Stores what the chain said at `block`; an older block never replaces a newer one. An event whose premiums or settlement moved
+ * has its deposits, and once settled its positions, noted: they changed with it, whatever logs said so.
+ */
+export const storeObservations = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  seen: Observations,
+): Promise<void> => {
+  const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
+  await markMoved(handle, chainId, seen.events)
+  await upsert(
+    handle,
+    t.eventObservations,
+    seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({
+      chainId,
+      ...core,
+      ...stats,
+      ...utilization,
+      payoutCap: range.payoutCap,
+      paymentToken,
+      ...at,
+    })),
+  )
+  await upsert(
+    handle,
+    t.depositObservations,
+    seen.deposits.map(({ deposit, pending }) => ({ chainId, ...deposit, pending, ...at })),
+  )
+  await upsert(
+    handle,
+    t.positionObservations,
+    seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
+  )
+  if (seen.protocol === null) return
+  const { fees, paused, total } = seen.protocol
+  await upsert(handle, t.chainObservations, [
+    {
+      chainId,
+      creationFee: fees.eventCreationFee,
+      hedgerFeeRate: fees.hedgerFeeRate,
+      payoutFeeRate: fees.hedgerPayoutFeeRate,
+      lpProfitFeeRate: fees.lpProfitFeeRate,
+      creatorLoyaltyRate: fees.creatorLoyaltyRate,
+      paused,
+      totalEvents: total,
+      ...at,
+    },
+  ])
+}
+
+/** Compares events with their stored observations and notes the members of those that moved. */
+const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['events']): Promise<void> => {
+  const before = new Map(
+    (
+      await handle
+        .select({
+          id: t.eventObservations.id,
+          totalPremiums: t.eventObservations.totalPremiums,
+          settledAt: t.eventObservations.settledAt,
+        })
+        .from(t.eventObservations)
+        .where(
+          and(
+            eq(t.eventObservations.chainId, chainId),
+            inArray(
+              t.eventObservations.id,
+              seen.map(({ core }) => core.id),
+            ),
+          ),
+        )
+    ).map((row) => [row.id, row]),
+  )
+  const settled = seen.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
+  const earned = seen.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
+  const ids = (events: Observations['events']): bigint[] => events.map(({ core }) => core.id)
+  await markMembers(handle, chainId, 'position', ids(settled))
+  await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]))
+}
+
+type ObservationTable =
+  | typeof t.eventObservations
+  | typeof t.depositObservations
+  | typeof t.positionObservations
+  | typeof t.chainObservations
+
+const upsert = async <T extends ObservationTable>(
+  handle: Handle,
+  table: T,
+  rows: readonly T['$inferInsert'][],
+): Promise<void> => {
+  const columns: Record<string, PgColumn> = getTableColumns<PgTable>(table)
+  const replaced = Object.fromEntries(
+    Object.entries(columns).map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]),
+  )
+  const key = 'id' in table ? [table.chainId, table.id] : [table.chainId]
+  for (const part of chunks(rows)) {
+    await handle
+      .insert(table as PgTable)
+      .values(part as Record<string, unknown>[])
+      .onConflictDoUpdate({
+        target: key,
+        set: replaced,
+        setWhere: sql`excluded.block_number >= ${table.blockNumber}`,
+      })
+  }
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto'
+import type { Chain } from '../chain/chain.ts'
+import { holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
+import type { Database } from '../db/pool.ts'
+import { backoffMs } from '../lib/backoff.ts'
+import { errorText } from '../lib/errors.ts'
+import { sleep } from '../lib/lifecycle.ts'
+import type { Logger } from '../lib/log.ts'
+import { createStep } from './step.ts'
+
+export type FollowDeps = {
+  readonly chain: Chain
+  readonly database: Database
+  /** Pause between two looks at a chain that has nothing new, in milliseconds. */
+  readonly pollMs: number
+  readonly log: Logger
+}
+
+/** A leader that says nothing for so long is taken for dead. */
+const LEASE_TTL_MS = 4_000
+
+/** Longest pause after a fault, in milliseconds: a node or database that is back is found within this. */
+const MAX_PAUSE_MS = 2_000
+
+/**
+ * Keeps one chain's index converging until `signal` aborts: takes the lease or stands by, then steps for ever. No fault of a node,
+ * the database or a range ends it; each is logged and followed by a pause that grows while faults last.
+ *
+ * @example await follow({ chain, database, pollMs: 500, log }, controller.signal)
+ */
+export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signal: AbortSignal): Promise<void> => {
+  const { chainId } = chain
+  const holder = randomUUID()
+  const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
+  let lease: Lease | null = null
+  let faults = 0
+
+  const turn = async (): Promise<number> => {
+    if (lease === null) {
+      lease = await takeLease(database, chainId, holder, LEASE_TTL_MS)
+      if (lease === null) return LEASE_TTL_MS / 8
+      log.info({ chainId, epoch: lease.epoch.toString() }, 'following')
+    }
+    const held = lease
+    // Steps that write extend the lease themselves; on a quiet chain nothing else would.
+    await database.run((handle) => holdLease(handle, held, LEASE_TTL_MS))
+    const { did } = await step(lease)
+    faults = 0
+    return did === 'idle' ? pollMs : 0
+  }
+
+  while (!signal.aborted) {
+    try {
+      await sleep(await turn(), signal)
+    } catch (fault) {
+      if (fault instanceof LeaseLost) lease = null
+      const pause = backoffMs(faults, 100, MAX_PAUSE_MS)
+      faults += 1
+      log.warn({ chainId, fault: errorText(fault), faults, pauseMs: Math.round(pause) }, 'index step failed')
+      await sleep(pause, signal)
+    }
+  }
+  if (lease === null) return
+  // Without this the next worker waits for the lease to expire, which is all that is lost.
+  await releaseLease(database, lease).catch((fault) =>
+    log.warn({ chainId, fault: errorText(fault) }, 'lease not released'),
+  )
+}

@@ -1,0 +1,66 @@
+import type { Chain } from '../chain/chain.ts'
+import type { Outcome } from '../chain/endpoint.ts'
+import { toServiceError } from '../chain/errors.ts'
+import type { Block } from '../chain/requests.ts'
+import type { StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from '../db/query.ts'
+import type { Subject } from '../db/unobserved.ts'
+import type { Observations } from '../db/write.ts'
+import { call } from '../protocol/outputs.ts'
+
+/** The answer of a view for something that is known to exist: a revert is then a fault of the node or the deployment. */
+const answer = <T>(outcome: Outcome<T>): T => {
+  if (outcome.ok) return outcome.value
+  throw toServiceError(outcome.error)
+}
+
+const observeEvent = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredEvent, 'observedAt'>> => {
+  const [core, stats, range, utilization, paymentToken] = await chain.readAt(block, [
+    call('getHedgeEventCore', [id]),
+    call('getHedgeEventStats', [id]),
+    call('getHedgeEventRange', [id]),
+    call('getPoolUtilization', [id]),
+    call('getEventPaymentToken', [id]),
+  ])
+  return {
+    core: answer(core),
+    stats: answer(stats),
+    range: answer(range),
+    utilization: answer(utilization),
+    paymentToken: answer(paymentToken),
+  }
+}
+
+const observeDeposit = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredDeposit, 'observedAt'>> => {
+  const [deposit, pending] = await chain.readAt(block, [call('getHedgeLpDeposit', [id]), call('pendingPremiums', [id])])
+  return { deposit: answer(deposit), pending: answer(pending) }
+}
+
+const observePosition = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredPosition, 'observedAt'>> => {
+  const [position] = await chain.readAt(block, [call('getHedgePosition', [id])])
+  return { position: answer(position) }
+}
+
+const observeProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredProtocol, 'observedAt'>> => {
+  const [fees, paused, total] = await chain.readAt(block, [
+    call('getHedgeFeeConfig'),
+    call('isPaused'),
+    call('getTotalHedgeEvents'),
+  ])
+  return { fees: answer(fees), paused: answer(paused), total: answer(total) }
+}
+
+/**
+ * Reads the subjects at one block, all in the same batches. Throws `service_unavailable` or `upstream_error` when the nodes do not
+ * answer for one of them.
+ */
+export const observe = async (chain: Chain, block: Block, subjects: readonly Subject[]): Promise<Observations> => {
+  const ids = (subject: Subject['subject']): bigint[] =>
+    subjects.filter((each) => each.subject === subject).map(({ id }) => id)
+  const [events, deposits, positions, protocol] = await Promise.all([
+    Promise.all(ids('event').map((id) => observeEvent(chain, block, id))),
+    Promise.all(ids('deposit').map((id) => observeDeposit(chain, block, id))),
+    Promise.all(ids('position').map((id) => observePosition(chain, block, id))),
+    ids('chain').length > 0 ? observeProtocol(chain, block) : null,
+  ])
+  return { events, deposits, positions, protocol }
+}

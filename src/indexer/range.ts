@@ -1,0 +1,58 @@
+import type { Chain } from '../chain/chain.ts'
+import { toServiceError } from '../chain/errors.ts'
+import { type Block, getBlock, getLogs } from '../chain/requests.ts'
+import { unavailable } from '../lib/errors.ts'
+import { decodeLog, type Fact, type Hint, logTopics, type RawLog } from '../protocol/logs.ts'
+
+/** What a range of blocks holds, and the block that closes it. */
+export type Range = { readonly block: Block; readonly facts: readonly Fact[]; readonly hints: readonly Hint[] }
+
+/** Blocks from..to, after a block whose hash is known (`null` at the start of the index). */
+export type Span = {
+  readonly after: { readonly number: bigint; readonly hash: string } | null
+  readonly from: bigint
+  readonly to: bigint
+}
+
+/** The range was refused for its size, or the node says so in words we do not know: ask for less. */
+export class RangeRefused extends Error {
+  override readonly name = 'RangeRefused'
+}
+
+/** The answer is not of one chain: it changed between two requests, or two nodes answered. Look again. */
+export class ChainMoved extends Error {
+  override readonly name = 'ChainMoved'
+}
+
+/**
+ * Fetches a range in one batch with the block that closes it and the one before it, so that the three belong together. Throws
+ * RangeRefused, ChainMoved, or `service_unavailable`.
+ */
+export const fetchRange = async (chain: Chain, span: Span): Promise<Range> => {
+  const [logs, last, before] = await chain.send([
+    getLogs({ address: chain.deployment.diamond, topics: logTopics, fromBlock: span.from, toBlock: span.to }),
+    getBlock(span.to),
+    getBlock(span.from === 0n ? 0n : span.from - 1n),
+  ])
+  if (!last.ok) throw toServiceError(last.error)
+  if (!before.ok) throw toServiceError(before.error)
+  if (!logs.ok) throw new RangeRefused(logs.error.message)
+  if (last.value === null) throw unavailable(`no node has block ${span.to}`)
+  if (span.after !== null && before.value?.hash !== span.after.hash)
+    throw new ChainMoved(`block ${span.from - 1n} changed`)
+  return { block: last.value, ...sort(logs.value, span, last.value) }
+}
+
+const sort = (logs: readonly RawLog[], span: Span, last: Block): Pick<Range, 'facts' | 'hints'> => {
+  const facts: Fact[] = []
+  const hints: Hint[] = []
+  for (const log of logs) {
+    if (log.blockNumber < span.from || log.blockNumber > span.to) throw new ChainMoved('a log from outside the range')
+    if (log.blockNumber === last.number && log.blockHash !== last.hash) throw new ChainMoved('logs of another fork')
+    const decoded = decodeLog(log)
+    if (decoded === null) continue
+    if (decoded.kind === 'hint') hints.push(decoded)
+    else facts.push(decoded)
+  }
+  return { facts, hints }
+}

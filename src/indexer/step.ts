@@ -1,0 +1,179 @@
+import type { Chain } from '../chain/chain.ts'
+import { toServiceError } from '../chain/errors.ts'
+import { type Block, getBlock } from '../chain/requests.ts'
+import { holdLease, type Lease } from '../db/lease.ts'
+import type { Database } from '../db/pool.ts'
+import { anchorBefore, type Progress, readProgress } from '../db/progress.ts'
+import {
+  clearUnobserved,
+  markAwaitingSettlement,
+  markEventsOf,
+  markUnobserved,
+  nextUnobserved,
+  type Subject,
+} from '../db/unobserved.ts'
+import { insertFacts, moveCursor, rollBack, storeObservations, thinAnchors } from '../db/write.ts'
+import { unavailable } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import { checkComplete, checkDense, RowsMissing } from './close.ts'
+import { observe } from './observe.ts'
+import { fetchRange, type Range, RangeRefused } from './range.ts'
+import { findAncestor } from './reorg.ts'
+
+export type StepDeps = {
+  readonly chain: Chain
+  readonly database: Database
+  readonly leaseTtlMs: number
+  readonly log: Logger
+}
+
+/** What one step did; `idle` means that index and chain agree and nothing waits. */
+export type StepResult = {
+  readonly did: 'idle' | 'advanced' | 'rolled back'
+  readonly head: Block
+  readonly indexed: bigint | null
+}
+
+/** Widest and first span of blocks asked for at once; a refusal halves it, a success grows it by half. */
+const WIDEST = 10_000n
+const FIRST = 2_000n
+
+/** Subjects observed in one step, so that a step stays short whatever piled up. */
+const OBSERVED_AT_ONCE = 500
+
+/** Steps in a row that have to see a changed hash before it counts: one answer may come from a node on another fork. */
+const CHANGED_TIMES = 2
+
+/** Times a range with missing rows is asked for again before older ranges are suspected. */
+const MISSING_TIMES = 3
+
+/**
+ * The one loop body of the index: look at the chain, then take the single step that brings the index nearer to it. It may be
+ * stopped, killed or thrown out of anywhere: what a step writes is one transaction, and the next step starts from what is stored.
+ * `step` throws what nodes and database throw, and LeaseLost when another worker has taken over.
+ */
+export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
+  const { chainId, deployment } = chain
+  let width = FIRST
+  let changed = 0
+  let missing = 0
+
+  const commit = (lease: Lease, write: Parameters<Database['transaction']>[0]): Promise<void> =>
+    database.transaction(async (handle) => {
+      await holdLease(handle, lease, leaseTtlMs)
+      await write(handle)
+    })
+
+  const look = async (cursor: { readonly number: bigint } | null): Promise<{ head: Block; anchor: Block | null }> => {
+    const [head, anchor] = await chain.send([getBlock('latest'), getBlock(cursor?.number ?? 0n)])
+    if (!head.ok) throw toServiceError(head.error)
+    if (!anchor.ok) throw toServiceError(anchor.error)
+    if (head.value === null) throw unavailable(`chain ${chainId} has no latest block`)
+    return { head: head.value, anchor: anchor.value }
+  }
+
+  const backTo = async (
+    lease: Lease,
+    ancestor: Awaited<ReturnType<typeof findAncestor>>,
+    why: string,
+  ): Promise<void> => {
+    await commit(lease, (handle) => rollBack(handle, chainId, ancestor))
+    log.warn({ chainId, ancestor: ancestor?.number.toString() ?? null, why }, 'index rolled back')
+  }
+
+  /** A range that is refused is halved; one that lacks rows is asked for again, then the index returns to before the gap. */
+  const recover = async (lease: Lease, fault: unknown): Promise<'rolled back' | undefined> => {
+    if (fault instanceof RangeRefused && width > 1n) {
+      width /= 2n
+      log.info({ chainId, width: width.toString(), fault: fault.message }, 'range refused')
+      return
+    }
+    if (!(fault instanceof RowsMissing)) throw fault
+    missing += 1
+    log.warn({ chainId, fault: fault.message, times: missing }, 'a node left rows out')
+    if (missing < MISSING_TIMES) throw fault
+    missing = 0
+    const anchor = fault.id === null ? null : await anchorBefore(database, chainId, fault.kind, fault.id)
+    await backTo(lease, anchor, fault.message)
+    return 'rolled back'
+  }
+
+  const write = (lease: Lease, range: Range, first: boolean): Promise<void> =>
+    commit(lease, async (handle) => {
+      await insertFacts(handle, chainId, range.facts)
+      await markUnobserved(handle, chainId, first ? [protocolState, ...subjectsOf(range)] : subjectsOf(range))
+      for (const subject of ['deposit', 'position'] as const) {
+        const ids = subjectsOf(range).filter((each) => each.subject === subject)
+        await markEventsOf(
+          handle,
+          chainId,
+          subject,
+          ids.map(({ id }) => id),
+        )
+      }
+      await markAwaitingSettlement(handle, chainId, range.block.timestamp)
+      await moveCursor(handle, chainId, range.block)
+      await thinAnchors(handle, chainId, range.block.number)
+    })
+
+  const observeNext = async (lease: Lease, head: Block): Promise<boolean> => {
+    const subjects = await nextUnobserved(database, chainId, OBSERVED_AT_ONCE)
+    if (subjects.length === 0) return false
+    const seen = await observe(chain, head, subjects)
+    await commit(lease, async (handle) => {
+      await clearUnobserved(handle, chainId, subjects)
+      await storeObservations(handle, chainId, head, seen)
+    })
+    return true
+  }
+
+  const advance = async (lease: Lease, { cursor, last }: Progress, head: Block): Promise<void> => {
+    const from = cursor === null ? deployment.startBlock : cursor.number + 1n
+    const to = from + width - 1n < head.number ? from + width - 1n : head.number
+    const range = await fetchRange(chain, { after: cursor, from, to })
+    const reached = checkDense(last, range.facts)
+    // Before the tip, later logs would show a gap; nodes that keep no old state cannot be asked there.
+    if (to === head.number) await checkComplete(chain, range.block, reached)
+    await write(lease, range, cursor === null)
+    missing = 0
+    width = width + width / 2n + 1n < WIDEST ? width + width / 2n + 1n : WIDEST
+    if (to === head.number) await observeNext(lease, range.block)
+    else log.info({ chainId, block: to.toString(), head: head.number.toString() }, 'catching up')
+  }
+
+  return async (lease: Lease): Promise<StepResult> => {
+    const progress = await readProgress(database, chainId)
+    const { cursor } = progress
+    const { head, anchor } = await look(cursor)
+    const result = (did: StepResult['did'], indexed = cursor?.number ?? null): StepResult => ({ did, head, indexed })
+
+    // A head below the cursor is a node that lags, not a reorg: a reorg shows in the hash.
+    if (cursor !== null && (anchor === null || head.number < cursor.number)) return result('idle')
+    if (cursor !== null && anchor?.hash !== cursor.hash) {
+      changed += 1
+      if (changed < CHANGED_TIMES) return result('idle')
+      changed = 0
+      await backTo(lease, await findAncestor(chain, database, cursor), `block ${cursor.number} changed`)
+      return result('rolled back')
+    }
+    changed = 0
+    if (cursor?.number === head.number || deployment.startBlock > head.number) {
+      return result((await observeNext(lease, head)) ? 'advanced' : 'idle')
+    }
+    try {
+      await advance(lease, progress, head)
+    } catch (fault) {
+      return result((await recover(lease, fault)) ?? 'advanced')
+    }
+    return result('advanced', null)
+  }
+}
+
+const protocolState: Subject = { subject: 'chain', id: 0n }
+
+/** What a range's logs say has changed; a new event also changes the protocol's count. */
+const subjectsOf = ({ facts, hints }: Range): Subject[] => [
+  ...facts.map(({ kind, id }) => ({ subject: kind, id })),
+  ...hints.map((hint) => (hint.subject === 'chain' ? protocolState : { subject: hint.subject, id: hint.id })),
+  ...(facts.some(({ kind }) => kind === 'event') ? [protocolState] : []),
+]
