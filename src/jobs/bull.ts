@@ -1,0 +1,122 @@
+import { type ConnectionOptions, Queue, Worker } from 'bullmq'
+import { Redis } from 'ioredis'
+import { errorText, unavailable } from '../lib/errors.ts'
+import { sleep } from '../lib/lifecycle.ts'
+import type { Logger } from '../lib/log.ts'
+import type { Driver } from './driver.ts'
+import { type JobName, queues } from './queues.ts'
+
+export type BullOptions = {
+  readonly redisUrl: string
+  /** What this system's keys start with, so that several can share a Redis. */
+  readonly prefix: string
+  readonly log: Logger
+}
+
+/** How long a Redis out of reach may hold up whoever adds a job, or the end of the process. */
+const PATIENCE_MS = 2_000
+
+const jobNames = Object.keys(queues) as JobName[]
+
+/** Jobs in a Redis that several processes share (BullMQ). */
+export const createBullDriver = (options: BullOptions): Driver => {
+  const { log, prefix } = options
+  const stop = new AbortController()
+  const warn = (error: Error): void => {
+    if (!stop.signal.aborted) log.warn({ fault: error.message }, 'the job queue is out of reach')
+  }
+  const connections: Redis[] = []
+  const connect = (): Redis => {
+    // BullMQ asks for connections that try for ever.
+    const redis = new Redis(options.redisUrl, { maxRetriesPerRequest: null })
+    redis.on('error', warn)
+    connections.push(redis)
+    return redis
+  }
+  const adding = connect()
+  const workers: Worker[] = []
+  const running = new Set<Promise<void>>()
+
+  const track = async (job: Promise<void>): Promise<void> => {
+    running.add(job)
+    try {
+      await job
+    } finally {
+      running.delete(job)
+    }
+  }
+
+  const on = (redis: Redis): { connection: ConnectionOptions; prefix: string } => ({ connection: redis, prefix })
+
+  const open = new Map(
+    jobNames.map((name) => {
+      const { attempts, backoffMs } = queues[name]
+      const queue = new Queue(name, {
+        ...on(adding),
+        defaultJobOptions: {
+          attempts,
+          backoff: { type: 'exponential', delay: backoffMs, jitter: 0.5 },
+          removeOnComplete: true,
+          removeOnFail: true,
+        },
+      })
+      queue.on('error', warn)
+      return [name, queue] as const
+    }),
+  )
+
+  const reach = async (name: JobName, ask: (queue: Queue) => Promise<unknown>): Promise<void> => {
+    const queue = open.get(name)
+    if (queue === undefined || stop.signal.aborted) throw unavailable('the job queue is closed')
+    try {
+      await inTime(ask(queue))
+    } catch (error) {
+      throw unavailable('the job queue is out of reach', error)
+    }
+  }
+
+  return {
+    add: (name, key, payload) =>
+      reach(name, (queue) => queue.add(name, payload, { deduplication: { id: key, keepLastIfActive: true } })),
+    repeat: (name, key, payload, everyMs) =>
+      reach(name, (queue) => queue.upsertJobScheduler(key, { every: everyMs }, { name, data: payload })),
+    async work(run) {
+      for (const name of jobNames) {
+        const worker = new Worker(name, ({ data }) => track(run(name, data, stop.signal)), {
+          ...on(connect()),
+          concurrency: queues[name].concurrency,
+        })
+        worker.on('error', warn)
+        worker.on('failed', (job, error) => {
+          const fields = { job: name, attempt: job?.attemptsMade, fault: errorText(error) }
+          if (job === undefined || job.attemptsMade >= queues[name].attempts) log.error(fields, 'job dropped')
+          else log.warn(fields, 'job failed')
+        })
+        workers.push(worker)
+      }
+    },
+    async close() {
+      stop.abort()
+      await Promise.allSettled(running)
+      const closed = [...workers, ...open.values()].map((each) => each.close())
+      // Without its Redis nothing closes in order; the connections end either way.
+      await inTime(Promise.all(closed)).catch(warn)
+      for (const redis of connections) redis.disconnect()
+    },
+  }
+}
+
+/** What `work` comes to; throws when that takes too long, and the work then goes on unheard. */
+const inTime = async <T>(work: Promise<T>): Promise<T> => {
+  const late = new AbortController()
+  const timeout = sleep(PATIENCE_MS, late.signal).then(() => {
+    throw new Error(`no answer within ${PATIENCE_MS} ms`)
+  })
+  timeout.catch(() => {})
+  work.catch(() => {})
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    late.abort()
+  }
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { chainIds } from '../protocol/chains.ts'
+
+/** A kind of job. Its payload crosses processes, so it is checked where it arrives as well. */
+type Queue = {
+  /** Plain JSON both ways. Jobs of equal payload are one job. */
+  readonly payload: z.ZodType
+  /** How often a job is tried in all before it is dropped. */
+  readonly attempts: number
+  /** The wait before the first retry, in milliseconds; it doubles. */
+  readonly backoffMs: number
+  /** Jobs of this kind that one process runs side by side. */
+  readonly concurrency: number
+}
+
+const OfChain = z.strictObject({ chainId: z.literal(chainIds) })
+
+/**
+ * Every job there is. Each one is idempotent and follows from the database, so a lost one costs nothing but time.
+ */
+export const queues = {
+  /** Observes what is noted as unobserved on a chain. */
+  observe: { payload: OfChain, attempts: 4, backoffMs: 250, concurrency: chainIds.length },
+  /** Notes what can still change on a chain and was not looked at for a while. */
+  sweep: { payload: OfChain, attempts: 2, backoffMs: 1_000, concurrency: 1 },
+} as const satisfies Record<string, Queue>
+
+export type JobName = keyof typeof queues
+
+export type Payload<N extends JobName> = z.output<(typeof queues)[N]['payload']>

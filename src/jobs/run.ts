@@ -1,0 +1,66 @@
+import type { z } from 'zod'
+import type { Logger } from '../lib/log.ts'
+import { createBullDriver } from './bull.ts'
+import type { Driver } from './driver.ts'
+import { createLocalDriver } from './local.ts'
+import { type JobName, type Payload, queues } from './queues.ts'
+
+/** What does a job, by its name. It may be run twice for one job and must come to the same end. */
+export type Handlers = {
+  readonly [N in JobName]: (payload: Payload<N>, signal: AbortSignal) => Promise<void>
+}
+
+export type Jobs = {
+  /**
+   * Asks for a job. One that equals a waiting one is that one. Throws a ZodError for a payload of another shape and
+   * `service_unavailable` when the queue is out of reach.
+   */
+  add<N extends JobName>(name: N, payload: Payload<N>): Promise<void>
+  /** Asks for a job now and every `everyMs`; asking again, here or in another process, does not double it. Throws as `add`. */
+  repeat<N extends JobName>(name: N, payload: Payload<N>, everyMs: number): Promise<void>
+  /** Starts to run jobs in this process. */
+  work(handlers: Handlers): Promise<void>
+  /** Aborts the jobs that run here, waits for them and takes no more. */
+  close(): Promise<void>
+}
+
+const schemas: { readonly [N in JobName]: z.ZodType<Payload<N>> } = {
+  observe: queues.observe.payload,
+  sweep: queues.sweep.payload,
+}
+
+/**
+ * Opens the job queue: on a Redis where `redisUrl` is given, else in this process.
+ *
+ * @example
+ * const jobs = createJobs({ redisUrl: undefined, log })
+ * await jobs.work(handlers)
+ * await jobs.repeat('sweep', { chainId: 8453 }, 5_000)
+ */
+export const createJobs = (options: {
+  readonly redisUrl: string | undefined
+  readonly prefix?: string
+  readonly log: Logger
+}): Jobs => {
+  const { redisUrl, prefix = 'fx-protection', log } = options
+  const driver: Driver =
+    redisUrl === undefined ? createLocalDriver({ log }) : createBullDriver({ redisUrl, prefix, log })
+
+  const parse = <N extends JobName>(name: N, payload: unknown): Payload<N> => schemas[name].parse(payload)
+
+  // BullMQ keeps colons for itself.
+  const keyOf = (payload: unknown): string => JSON.stringify(payload).replaceAll(':', '=')
+
+  return {
+    async add(name, payload) {
+      const checked = parse(name, payload)
+      await driver.add(name, keyOf(checked), checked)
+    },
+    async repeat(name, payload, everyMs) {
+      const checked = parse(name, payload)
+      await driver.repeat(name, keyOf(checked), checked, everyMs)
+    },
+    work: (handlers) => driver.work((name, payload, signal) => handlers[name](parse(name, payload), signal)),
+    close: () => driver.close(),
+  }
+}

@@ -1,0 +1,182 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { queues } from '../../src/jobs/queues.ts'
+import { createJobs, type Handlers, type Jobs } from '../../src/jobs/run.ts'
+import { sleep } from '../../src/lib/lifecycle.ts'
+import { createLogger } from '../../src/lib/log.ts'
+import { startTestRedis, type TestService } from '../support/services.ts'
+
+const log = createLogger({ level: 'silent', process: 'test' })
+const base = { chainId: 8453 } as const
+const bnb = { chainId: 56 } as const
+
+let redis: TestService
+let systems = 0
+
+beforeAll(async () => {
+  redis = await startTestRedis()
+})
+afterAll(() => redis.close())
+
+const nothing: Handlers = { observe: async () => {}, sweep: async () => {} }
+
+/** A job that ends when it is told to. */
+const gate = () => {
+  let open = (): void => {}
+  const passed = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { passed, open }
+}
+
+const drivers = [
+  { name: 'in process', shared: false, url: () => undefined },
+  { name: 'BullMQ on Redis', shared: true, url: () => redis.url },
+]
+
+describe.each(drivers)('jobs, $name', ({ shared, url }) => {
+  const opened: Jobs[] = []
+  /** Another queue system; `prefix` of an earlier one joins that one. */
+  const open = (prefix = `test-${process.pid}-${systems++}`): Jobs => {
+    const jobs = createJobs({ redisUrl: url(), prefix, log })
+    opened.push(jobs)
+    return jobs
+  }
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((jobs) => jobs.close()))
+  })
+
+  it('runs what was added before anybody worked, with its payload', async () => {
+    const jobs = open()
+    const observe = vi.fn(async () => {})
+    await jobs.add('observe', base)
+    await jobs.add('observe', bnb)
+    await sleep(50)
+    expect(observe).not.toHaveBeenCalled()
+    await jobs.work({ ...nothing, observe })
+    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(2), 5_000)
+    expect(observe).toHaveBeenCalledWith(base, expect.any(AbortSignal))
+    expect(observe).toHaveBeenCalledWith(bnb, expect.any(AbortSignal))
+  })
+
+  it('keeps one waiting job of equal ones', async () => {
+    const jobs = open()
+    const observe = vi.fn(async () => {})
+    for (let times = 0; times < 5; times += 1) await jobs.add('observe', base)
+    await jobs.work({ ...nothing, observe })
+    await vi.waitFor(() => expect(observe).toHaveBeenCalled(), 5_000)
+    await sleep(200)
+    expect(observe).toHaveBeenCalledTimes(1)
+  })
+
+  it('runs a job again, after and not beside it, when it is added while it runs', async () => {
+    const jobs = open()
+    const { passed, open: finish } = gate()
+    let running = 0
+    let most = 0
+    const observe = vi.fn(async () => {
+      running += 1
+      most = Math.max(most, running)
+      await passed
+      running -= 1
+    })
+    await jobs.work({ ...nothing, observe })
+    await jobs.add('observe', base)
+    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(1), 5_000)
+    for (let times = 0; times < 3; times += 1) await jobs.add('observe', base)
+    await sleep(100)
+    expect(observe).toHaveBeenCalledTimes(1)
+    finish()
+    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(2), 5_000)
+    await sleep(200)
+    expect(observe).toHaveBeenCalledTimes(2)
+    expect(most).toBe(1)
+  })
+
+  it('tries a failing job again until it succeeds', async () => {
+    const jobs = open()
+    let tried = 0
+    const done = gate()
+    await jobs.work({
+      ...nothing,
+      async observe() {
+        tried += 1
+        if (tried < 3) throw new Error('not yet')
+        done.open()
+      },
+    })
+    await jobs.add('observe', base)
+    await done.passed
+    await sleep(200)
+    expect(tried).toBe(3)
+  })
+
+  it('drops a job that fails every time, and works on', async () => {
+    const jobs = open()
+    let failed = 0
+    let worked = 0
+    await jobs.work({
+      ...nothing,
+      async sweep({ chainId }) {
+        if (chainId === 56) {
+          worked += 1
+          return
+        }
+        failed += 1
+        throw new Error('never')
+      },
+    })
+    await jobs.add('sweep', base)
+    await vi.waitFor(() => expect(failed).toBe(queues.sweep.attempts), 10_000)
+    await jobs.add('sweep', bnb)
+    await vi.waitFor(() => expect(worked).toBe(1), 5_000)
+    await sleep(queues.sweep.backoffMs * 2)
+    expect(failed).toBe(queues.sweep.attempts)
+    await jobs.add('sweep', base)
+    await vi.waitFor(() => expect(failed).toBeGreaterThan(queues.sweep.attempts), 5_000)
+  })
+
+  it('repeats a job at its pace, however often it is asked for', async () => {
+    const prefix = `test-${process.pid}-repeat-${systems++}`
+    const jobs = open(prefix)
+    const asking = shared ? open(prefix) : jobs
+    const sweep = vi.fn(async () => {})
+    await jobs.work({ ...nothing, sweep })
+    await jobs.repeat('sweep', base, 200)
+    await asking.repeat('sweep', base, 200)
+    await sleep(1_300)
+    // Six and a bit at this pace; twice as many were it doubled.
+    expect(sweep.mock.calls.length).toBeGreaterThanOrEqual(4)
+    expect(sweep.mock.calls.length).toBeLessThanOrEqual(9)
+  })
+
+  it('closes by aborting what runs, waiting for it and running nothing more', async () => {
+    const jobs = open()
+    let ended = false
+    const observe = vi.fn(async (_: unknown, signal: AbortSignal) => {
+      await sleep(30_000, signal)
+      await sleep(50)
+      ended = true
+    })
+    await jobs.work({ ...nothing, observe })
+    await jobs.add('observe', base)
+    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(1), 5_000)
+    await jobs.close()
+    expect(ended).toBe(true)
+    await expect(jobs.add('observe', bnb)).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(observe).toHaveBeenCalledTimes(1)
+  })
+
+  it('refuses a payload of another shape', async () => {
+    const foreign: unknown = { chainId: 1 }
+    await expect(open().add('observe', foreign as typeof base)).rejects.toThrow(/8453/)
+  })
+})
+
+it('says within seconds that its Redis is out of reach', async () => {
+  const jobs = createJobs({ redisUrl: 'redis://127.0.0.1:1', log })
+  try {
+    await expect(jobs.add('observe', base)).rejects.toMatchObject({ code: 'service_unavailable' })
+  } finally {
+    await jobs.close()
+  }
+})
