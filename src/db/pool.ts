@@ -20,11 +20,15 @@ export type Database = {
   run<T>(query: (handle: Handle) => Promise<T>): Promise<T>
   /** Runs queries in one transaction; what `work` throws rolls it back. Throws as `run` does. */
   transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>
+  /** Runs reads that all see the database as it is at the first of them. Throws as `run` does. */
+  snapshot<T>(work: (handle: Handle) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 /** A database that does not take a connection in this time is out of reach; reads have another source to turn to. */
 const CONNECT_TIMEOUT_MS = 1_000
+
+const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 /**
  * Opens a pool; nothing connects until something is asked.
@@ -60,6 +64,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     handle,
     run: (query) => guarded(() => query(handle)),
     transaction: (work) => guarded(() => handle.transaction((transaction) => work(transaction))),
+    snapshot: (work) => guarded(() => handle.transaction((transaction) => work(transaction), readOnly)),
     close: () => pool.end(),
   }
 }

@@ -18,7 +18,7 @@ const toBlock = (row: typeof t.anchors.$inferSelect): StoredBlock => ({
 
 /** Reads cursor and last ids in one snapshot. */
 export const readProgress = (database: Database, chainId: ChainId): Promise<Progress> =>
-  database.transaction(async (handle) => {
+  database.snapshot(async (handle) => {
     const last = async (table: typeof t.events | typeof t.deposits | typeof t.positions): Promise<bigint | null> => {
       const [row] = await handle
         .select({ id: table.id })
@@ -71,3 +71,29 @@ export const anchorBefore = async (
   const [anchor] = await anchorsBelow(database, chainId, row.number - 1n, 1)
   return anchor ?? null
 }
+
+type Facts = {
+  readonly events: (typeof t.events.$inferSelect)[]
+  readonly deposits: (typeof t.deposits.$inferSelect)[]
+  readonly positions: (typeof t.positions.$inferSelect)[]
+}
+
+/** Every fact of a chain and the block up to which they are complete, as of one moment; null before the first block. */
+export const readFacts = (
+  database: Database,
+  chainId: ChainId,
+): Promise<(Facts & { readonly cursor: StoredBlock }) | null> =>
+  database.snapshot(async (handle) => {
+    const [cursor] = await handle.select().from(t.cursors).where(eq(t.cursors.chainId, chainId))
+    if (cursor === undefined) return null
+    return {
+      cursor: toBlock(cursor),
+      events: await handle.select().from(t.events).where(eq(t.events.chainId, chainId)).orderBy(t.events.id),
+      deposits: await handle.select().from(t.deposits).where(eq(t.deposits.chainId, chainId)).orderBy(t.deposits.id),
+      positions: await handle
+        .select()
+        .from(t.positions)
+        .where(eq(t.positions.chainId, chainId))
+        .orderBy(t.positions.id),
+    }
+  })

@@ -1,0 +1,131 @@
+import closeWithGrace from 'close-with-grace'
+import { buildApp } from './api/app.ts'
+import { type Chain, createChain } from './chain/chain.ts'
+import { chainsOf, environments, load } from './config.ts'
+import { migrate } from './db/migrate.ts'
+import { createDatabase, type Database } from './db/pool.ts'
+import { createQueries } from './db/query.ts'
+import { markChangeable } from './db/unobserved.ts'
+import { audit, formatAudit } from './indexer/audit.ts'
+import { follow } from './indexer/follow.ts'
+import { createJobs, type Jobs } from './jobs/run.ts'
+import { errorText } from './lib/errors.ts'
+import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
+import { createLogger, type Logger } from './lib/log.ts'
+import type { ChainId } from './protocol/chains.ts'
+
+/** Longest an orderly stop may take before the process is ended, in milliseconds. */
+const STOP_WITHIN_MS = 10_000
+
+/** How often everything that can still change is looked at again, in milliseconds. */
+const SWEEP_EVERY_MS = 60_000
+
+/** Runs a long-lived part until SIGTERM or SIGINT, then closes what it opened, last first; a second signal forces. */
+const serve = async (log: Logger, start: (closers: Closers) => Promise<void>): Promise<void> => {
+  const closers = createClosers()
+  closeWithGrace({ delay: STOP_WITHIN_MS, logger: log }, async ({ err, signal }) => {
+    if (err) log.fatal({ err }, 'stopping after a fault')
+    else log.info({ signal }, 'stopping')
+    await closers.close()
+  })
+  try {
+    await start(closers)
+  } catch (fault) {
+    await closers.close()
+    throw fault
+  }
+}
+
+const openChains = (
+  config: Parameters<typeof chainsOf>[0],
+  headMaxAgeMs: number,
+  log: Logger,
+  closers: Closers,
+): Map<ChainId, Chain> =>
+  new Map(
+    chainsOf(config).map(({ deployment, rpcUrls }) => {
+      const chain = createChain({ deployment, rpcUrls, timeoutMs: config.NODE_TIMEOUT_MS, headMaxAgeMs, log })
+      return [deployment.chainId, closers.add(`chain ${deployment.chainId}`, chain, (it) => it.close())]
+    }),
+  )
+
+const openDatabase = (url: string, maxConnections: number, log: Logger, closers: Closers): Database =>
+  closers.add('database', createDatabase({ url, maxConnections, statementTimeoutMs: 10_000, log }), (it) => it.close())
+
+/** The HTTP API until a signal. */
+export const runApi = async (): Promise<void> => {
+  const config = load(environments.api)
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'api' })
+  await serve(log, async (closers) => {
+    const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
+    const queries = createQueries(openDatabase(config.DATABASE_URL, config.API_POOL_SIZE, log, closers))
+    const app = await buildApp({
+      sources: { chains, queries },
+      defaultChainId: config.DEFAULT_CHAIN_ID,
+      maxLagSeconds: config.MAX_LAG_SECONDS,
+      log,
+    })
+    closers.add('http server', app, (it) => it.close())
+    await app.listen({ host: config.HOST, port: config.PORT })
+  })
+}
+
+/** The indexer and its jobs until a signal. */
+export const runWorker = async (): Promise<void> => {
+  const config = load(environments.worker)
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'worker' })
+  await serve(log, async (closers) => {
+    const chains = openChains(config, config.POLL_MS, log, closers)
+    const database = openDatabase(config.DATABASE_URL, config.WORKER_POOL_SIZE, log, closers)
+    const jobs = closers.add('jobs', createJobs({ redisUrl: config.REDIS_URL, log }), (it) => it.close())
+    await jobs.work({ sweep: ({ chainId }) => markChangeable(database, chainId) })
+
+    const stop = new AbortController()
+    const following = Promise.all(
+      [...chains.values()].map((chain) => follow({ chain, database, pollMs: config.POLL_MS, log }, stop.signal)),
+    )
+    closers.add('followers', stop, async (it) => {
+      it.abort()
+      await following
+    })
+    void schedule(jobs, [...chains.keys()], log, stop.signal)
+    log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
+  })
+}
+
+/** Schedules the sweeps; a queue out of reach delays them and never holds up the index. */
+const schedule = async (jobs: Jobs, chains: readonly ChainId[], log: Logger, signal: AbortSignal): Promise<void> => {
+  try {
+    for (const chainId of chains) await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+  } catch (fault) {
+    log.warn({ fault: errorText(fault) }, 'sweeps not scheduled yet')
+    await sleep(5_000, signal)
+    if (!signal.aborted) await schedule(jobs, chains, log, signal)
+  }
+}
+
+/** Brings the database to the schema of this version. */
+export const runMigrate = async (): Promise<void> => {
+  const config = load(environments.migrate)
+  await migrate({
+    databaseUrl: config.DATABASE_URL,
+    log: createLogger({ level: config.LOG_LEVEL, process: 'migrate' }),
+  })
+}
+
+/** Compares the index with every chain and prints the counts; exit code 1 when they differ. */
+export const runAudit = async (): Promise<void> => {
+  const config = load(environments.audit)
+  const log = createLogger({ level: 'silent', process: 'audit' })
+  const closers = createClosers()
+  try {
+    const database = openDatabase(config.DATABASE_URL, 4, log, closers)
+    for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
+      const report = await audit({ chain, database })
+      process.stdout.write(`${formatAudit(report)}\n`)
+      if (report.differences.length > 0) process.exitCode = 1
+    }
+  } finally {
+    await closers.close()
+  }
+}
