@@ -15,14 +15,10 @@ type Queue = {
 
 const OfChain = z.strictObject({ chainId: z.literal(chainIds) })
 
-/**
- * Every job there is. Each one is idempotent and follows from the database, so a lost one costs nothing but time.
- */
+/** Every job there is. Each one is idempotent and follows from the database, so a lost one costs nothing but time. */
 export const queues = {
-  /** Observes what is noted as unobserved on a chain. */
-  observe: { payload: OfChain, attempts: 4, backoffMs: 250, concurrency: chainIds.length },
-  /** Notes what can still change on a chain and was not looked at for a while. */
-  sweep: { payload: OfChain, attempts: 2, backoffMs: 1_000, concurrency: 1 },
+  /** Notes what can still change on a chain, so that it is observed again. */
+  sweep: { payload: OfChain, attempts: 4, backoffMs: 250, concurrency: chainIds.length },
 } as const satisfies Record<string, Queue>
 
 export type JobName = keyof typeof queues

@@ -25,7 +25,6 @@ export type Jobs = {
 }
 
 const schemas: { readonly [N in JobName]: z.ZodType<Payload<N>> } = {
-  observe: queues.observe.payload,
   sweep: queues.sweep.payload,
 }
 

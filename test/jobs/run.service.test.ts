@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { queues } from '../../src/jobs/queues.ts'
-import { createJobs, type Handlers, type Jobs } from '../../src/jobs/run.ts'
+import { createJobs, type Jobs } from '../../src/jobs/run.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createLogger } from '../../src/lib/log.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'
@@ -16,8 +16,6 @@ beforeAll(async () => {
   redis = await startTestRedis()
 })
 afterAll(() => redis.close())
-
-const nothing: Handlers = { observe: async () => {}, sweep: async () => {} }
 
 /** A job that ends when it is told to. */
 const gate = () => {
@@ -47,25 +45,25 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
 
   it('runs what was added before anybody worked, with its payload', async () => {
     const jobs = open()
-    const observe = vi.fn(async () => {})
-    await jobs.add('observe', base)
-    await jobs.add('observe', bnb)
+    const sweep = vi.fn(async () => {})
+    await jobs.add('sweep', base)
+    await jobs.add('sweep', bnb)
     await sleep(50)
-    expect(observe).not.toHaveBeenCalled()
-    await jobs.work({ ...nothing, observe })
-    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(2), 5_000)
-    expect(observe).toHaveBeenCalledWith(base, expect.any(AbortSignal))
-    expect(observe).toHaveBeenCalledWith(bnb, expect.any(AbortSignal))
+    expect(sweep).not.toHaveBeenCalled()
+    await jobs.work({ sweep })
+    await vi.waitFor(() => expect(sweep).toHaveBeenCalledTimes(2), 5_000)
+    expect(sweep).toHaveBeenCalledWith(base, expect.any(AbortSignal))
+    expect(sweep).toHaveBeenCalledWith(bnb, expect.any(AbortSignal))
   })
 
   it('keeps one waiting job of equal ones', async () => {
     const jobs = open()
-    const observe = vi.fn(async () => {})
-    for (let times = 0; times < 5; times += 1) await jobs.add('observe', base)
-    await jobs.work({ ...nothing, observe })
-    await vi.waitFor(() => expect(observe).toHaveBeenCalled(), 5_000)
+    const sweep = vi.fn(async () => {})
+    for (let times = 0; times < 5; times += 1) await jobs.add('sweep', base)
+    await jobs.work({ sweep })
+    await vi.waitFor(() => expect(sweep).toHaveBeenCalled(), 5_000)
     await sleep(200)
-    expect(observe).toHaveBeenCalledTimes(1)
+    expect(sweep).toHaveBeenCalledTimes(1)
   })
 
   it('runs a job again, after and not beside it, when it is added while it runs', async () => {
@@ -73,22 +71,22 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     const { passed, open: finish } = gate()
     let running = 0
     let most = 0
-    const observe = vi.fn(async () => {
+    const sweep = vi.fn(async () => {
       running += 1
       most = Math.max(most, running)
       await passed
       running -= 1
     })
-    await jobs.work({ ...nothing, observe })
-    await jobs.add('observe', base)
-    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(1), 5_000)
-    for (let times = 0; times < 3; times += 1) await jobs.add('observe', base)
+    await jobs.work({ sweep })
+    await jobs.add('sweep', base)
+    await vi.waitFor(() => expect(sweep).toHaveBeenCalledTimes(1), 5_000)
+    for (let times = 0; times < 3; times += 1) await jobs.add('sweep', base)
     await sleep(100)
-    expect(observe).toHaveBeenCalledTimes(1)
+    expect(sweep).toHaveBeenCalledTimes(1)
     finish()
-    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(2), 5_000)
+    await vi.waitFor(() => expect(sweep).toHaveBeenCalledTimes(2), 5_000)
     await sleep(200)
-    expect(observe).toHaveBeenCalledTimes(2)
+    expect(sweep).toHaveBeenCalledTimes(2)
     expect(most).toBe(1)
   })
 
@@ -97,14 +95,13 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     let tried = 0
     const done = gate()
     await jobs.work({
-      ...nothing,
-      async observe() {
+      async sweep() {
         tried += 1
         if (tried < 3) throw new Error('not yet')
         done.open()
       },
     })
-    await jobs.add('observe', base)
+    await jobs.add('sweep', base)
     await done.passed
     await sleep(200)
     expect(tried).toBe(3)
@@ -115,7 +112,6 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     let failed = 0
     let worked = 0
     await jobs.work({
-      ...nothing,
       async sweep({ chainId }) {
         if (chainId === 56) {
           worked += 1
@@ -126,10 +122,10 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
       },
     })
     await jobs.add('sweep', base)
-    await vi.waitFor(() => expect(failed).toBe(queues.sweep.attempts), 10_000)
+    await vi.waitFor(() => expect(failed).toBe(queues.sweep.attempts), 20_000)
     await jobs.add('sweep', bnb)
     await vi.waitFor(() => expect(worked).toBe(1), 5_000)
-    await sleep(queues.sweep.backoffMs * 2)
+    await sleep(queues.sweep.backoffMs * 2 ** queues.sweep.attempts)
     expect(failed).toBe(queues.sweep.attempts)
     await jobs.add('sweep', base)
     await vi.waitFor(() => expect(failed).toBeGreaterThan(queues.sweep.attempts), 5_000)
@@ -140,7 +136,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     const jobs = open(prefix)
     const asking = shared ? open(prefix) : jobs
     const sweep = vi.fn(async () => {})
-    await jobs.work({ ...nothing, sweep })
+    await jobs.work({ sweep })
     await jobs.repeat('sweep', base, 200)
     await asking.repeat('sweep', base, 200)
     await sleep(1_300)
@@ -152,30 +148,30 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
   it('closes by aborting what runs, waiting for it and running nothing more', async () => {
     const jobs = open()
     let ended = false
-    const observe = vi.fn(async (_: unknown, signal: AbortSignal) => {
+    const sweep = vi.fn(async (_: unknown, signal: AbortSignal) => {
       await sleep(30_000, signal)
       await sleep(50)
       ended = true
     })
-    await jobs.work({ ...nothing, observe })
-    await jobs.add('observe', base)
-    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(1), 5_000)
+    await jobs.work({ sweep })
+    await jobs.add('sweep', base)
+    await vi.waitFor(() => expect(sweep).toHaveBeenCalledTimes(1), 5_000)
     await jobs.close()
     expect(ended).toBe(true)
-    await expect(jobs.add('observe', bnb)).rejects.toMatchObject({ code: 'service_unavailable' })
-    expect(observe).toHaveBeenCalledTimes(1)
+    await expect(jobs.add('sweep', bnb)).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(sweep).toHaveBeenCalledTimes(1)
   })
 
   it('refuses a payload of another shape', async () => {
     const foreign: unknown = { chainId: 1 }
-    await expect(open().add('observe', foreign as typeof base)).rejects.toThrow(/8453/)
+    await expect(open().add('sweep', foreign as typeof base)).rejects.toThrow(/8453/)
   })
 })
 
 it('says within seconds that its Redis is out of reach', async () => {
   const jobs = createJobs({ redisUrl: 'redis://127.0.0.1:1', log })
   try {
-    await expect(jobs.add('observe', base)).rejects.toMatchObject({ code: 'service_unavailable' })
+    await expect(jobs.add('sweep', base)).rejects.toMatchObject({ code: 'service_unavailable' })
   } finally {
     await jobs.close()
   }
