@@ -6,6 +6,7 @@ import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
+import type { Sources } from '../../src/reads/read.ts'
 import { createClient } from './client.ts'
 
 /** Nobody listens on the discard port: connections are refused at once. */
@@ -44,12 +45,11 @@ export const openApp = async ({ databaseUrl, nodes = [], log = pino({ level: 'si
     statementTimeoutMs: 5_000,
   })
   closers.add('database', database, (it) => it.close())
-  const app = await buildApp({
-    sources: { chains: new Map(chains.map((chain) => [chain.chainId, chain])), queries: createQueries(database) },
-    defaultChainId: 8453,
-    maxLagSeconds: 60,
-    log,
-  })
+  const sources: Sources = {
+    chains: new Map(chains.map((chain) => [chain.chainId, chain])),
+    queries: createQueries(database),
+  }
+  const app = await buildApp({ sources, defaultChainId: 8453, maxLagSeconds: 60, log })
   closers.add('app', app, (it) => it.close())
-  return { ...createClient(app), app, chains, database, close: closers.close }
+  return { ...createClient(app), app, sources, database, close: closers.close }
 }

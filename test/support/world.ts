@@ -9,8 +9,8 @@ const USDC = 10n ** 6n
 const DAY = 86_400
 
 /**
- * A real node with the protocol and a little of everything on it: event 1 open with four deposits' worth of life, event 2 a settled and
- * triggered single-strike one with a claimable position, event 3 closed and empty.
+ * A real node with the protocol and a little of everything on it: event 1 open with two deposits, three positions and
+ * claimed and unclaimed premiums; event 2 single-strike, settled and triggered with a claimable position; event 3 closed and empty.
  */
 export const startWorld = async () => {
   const anvil = await startAnvil({ chainId: 8453 })
@@ -79,5 +79,5 @@ export const startWorld = async () => {
     publicRpcUrl: 'https://base.example/rpc',
     startBlock: deployBlock,
   }
-  return { anvil, actions, cast, creator, lp, hedger, stranger, deployment, close: anvil.close }
+  return { anvil, actions, creator, lp, hedger, stranger, upward, deployment, close: anvil.close }
 }

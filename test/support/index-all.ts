@@ -1,0 +1,17 @@
+import { pino } from 'pino'
+import type { Chain } from '../../src/chain/chain.ts'
+import { releaseLease, takeLease } from '../../src/db/lease.ts'
+import type { Database } from '../../src/db/pool.ts'
+import { createStep } from '../../src/indexer/step.ts'
+
+/** Longer than any test's indexing takes, in milliseconds. */
+const LEASE_TTL_MS = 30_000
+
+/** Steps the chain's index until it has nothing more to do. */
+export const indexAll = async ({ chain, database }: { chain: Chain; database: Database }): Promise<void> => {
+  const lease = await takeLease(database, chain.chainId, 'test', LEASE_TTL_MS)
+  if (lease === null) throw new Error(`somebody else indexes chain ${chain.chainId}`)
+  const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log: pino({ level: 'silent' }) })
+  for (let done = 'nothing'; done !== 'idle'; ) done = (await step(lease)).did
+  await releaseLease(database, lease)
+}
