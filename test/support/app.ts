@@ -10,7 +10,7 @@ import type { Sources } from '../../src/reads/read.ts'
 import { createClient } from './client.ts'
 
 /** Nobody listens on the discard port: connections are refused at once. */
-export const NOWHERE = '127.0.0.1:9'
+const NOWHERE = '127.0.0.1:9'
 
 const nobody: Address = '0x000000000000000000000000000000000000dEaD'
 
