@@ -40,6 +40,19 @@ export type NewEvent = {
   readonly paymentToken: Address
 }
 
+/** What is needed to choose an action; `initialRate` and `premiumRate` in 1e6, `expiry` in Unix seconds. */
+export type EventNow = {
+  readonly id: bigint
+  readonly name: string
+  readonly premiumRate: bigint
+  readonly expiry: number
+  readonly poolOpen: boolean
+  readonly allowExternalLp: boolean
+  readonly initialRate: bigint
+  readonly strikeAbove: boolean
+  readonly settled: boolean
+}
+
 /** More than any call here needs; an unused rest costs nothing, and no estimate has to be asked for. */
 const GAS = 5_000_000n
 
@@ -73,6 +86,24 @@ export const createActions = (chain: ProtocolChain) => {
   const abi = protocolAbi
   const write = (wallet: Wallet, data: Hex): Promise<TransactionReceipt> => send(wallet, diamond, data)
   const read = { address: diamond, abi } as const
+
+  const event = async (eventId: bigint): Promise<EventNow> => {
+    const [core, stats] = await Promise.all([
+      client.readContract({ ...read, functionName: 'getHedgeEventCore', args: [eventId] }),
+      client.readContract({ ...read, functionName: 'getHedgeEventStats', args: [eventId] }),
+    ])
+    return {
+      id: eventId,
+      name: core[2],
+      premiumRate: core[5],
+      expiry: Number(core[6]),
+      poolOpen: core[8],
+      allowExternalLp: core[9],
+      initialRate: core[10],
+      strikeAbove: core[11],
+      settled: stats[2] > 0n,
+    }
+  }
 
   return {
     chain,
@@ -122,6 +153,25 @@ export const createActions = (chain: ProtocolChain) => {
       return made.args.depositId
     },
 
+    /** The newest events, oldest of them first. */
+    async newestEvents(count: number): Promise<EventNow[]> {
+      const total = Number(await client.readContract({ ...read, functionName: 'getTotalHedgeEvents' }))
+      const first = Math.max(1, total - count + 1)
+      return Promise.all(Array.from({ length: total - first + 1 }, (_, i) => event(BigInt(first + i))))
+    },
+
+    positionsOf: (wallet: Wallet): Promise<readonly bigint[]> =>
+      client.readContract({ ...read, functionName: 'getHedgerPositionIds', args: [wallet.account.address] }),
+
+    depositsOf: (wallet: Wallet): Promise<readonly bigint[]> =>
+      client.readContract({ ...read, functionName: 'getLpDepositIds', args: [wallet.account.address] }),
+
+    /** Not withdrawn, and its event settled. */
+    async isWithdrawable(depositId: bigint): Promise<boolean> {
+      const deposit = await client.readContract({ ...read, functionName: 'getHedgeLpDeposit', args: [depositId] })
+      return !deposit[7] && (await event(deposit[1])).settled
+    },
+
     /** Additional notional the event's pool can still write, in token units. */
     async capacity(eventId: bigint): Promise<bigint> {
       const utilization = await client.readContract({ ...read, functionName: 'getPoolUtilization', args: [eventId] })
@@ -130,11 +180,8 @@ export const createActions = (chain: ProtocolChain) => {
 
     /** Buys protection at the event's rate with a fifth to spare for fees; resolves to the position's id. */
     async buy(wallet: Wallet, eventId: bigint, notional: bigint): Promise<bigint> {
-      const [core, block] = await Promise.all([
-        client.readContract({ ...read, functionName: 'getHedgeEventCore', args: [eventId] }),
-        client.getBlock(),
-      ])
-      const premium = (notional * core[5]) / 1_000_000n
+      const [{ premiumRate }, block] = await Promise.all([event(eventId), client.getBlock()])
+      const premium = (notional * premiumRate) / 1_000_000n
       const maxCost = premium + premium / 5n + 1n
       // Days ahead: while the past is played the next block may be much later than the newest.
       const deadline = block.timestamp + 100n * 86_400n
@@ -152,8 +199,7 @@ export const createActions = (chain: ProtocolChain) => {
     async isClaimable(positionId: bigint): Promise<boolean> {
       const position = await client.readContract({ ...read, functionName: 'getHedgePosition', args: [positionId] })
       const [, eventId, , , , , payoutAmount, , claimed] = position
-      const stats = await client.readContract({ ...read, functionName: 'getHedgeEventStats', args: [eventId] })
-      return stats[2] > 0n && stats[1] && payoutAmount > 0n && !claimed
+      return payoutAmount > 0n && !claimed && (await event(eventId)).settled
     },
 
     /** Gross unclaimed premiums of a deposit, in token units. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { createTestClient, hexToBytes, http, isHex } from 'viem'
+import { createClient, hexToBytes, http, isHex, rpcSchema } from 'viem'
 import { type Child, startChild } from './child.ts'
 import { PortTakenError } from './ports.ts'
 
@@ -30,9 +30,9 @@ export type Anvil = {
   readonly exited: Child['exited']
   /** True when the chain came from `stateFile`. */
   readonly resumed: boolean
-  /** Writes the whole chain to `stateFile`, never half of it. */
+  /** Writes the chain as it is now to `stateFile`, never half of it; calls at older blocks will not be possible then. */
   readonly save: () => Promise<void>
-  /** Saves when there is a `stateFile`, then ends the node. */
+  /** Saves when there is a `stateFile`, with the recent past (some seconds), then ends the node. */
   readonly close: () => Promise<void>
 }
 
@@ -62,6 +62,12 @@ const anvilBinary = (): string => {
   const main = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
   return createRequire(main).resolve(`@foundry-rs/anvil-${platform}/bin/anvil`)
 }
+
+/** The node's own calls made here. */
+type NodeCalls = [
+  { Method: 'anvil_setLoggingEnabled'; Parameters: [enabled: boolean]; ReturnType: unknown },
+  { Method: 'anvil_dumpState'; Parameters: [withPast: boolean]; ReturnType: unknown },
+]
 
 const unzip = promisify(gunzip)
 
@@ -95,13 +101,14 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
   try {
     const [, listening] = await child.waitForLine(/^Listening on 127\.0\.0\.1:(\d+)/, 30_000)
     const url = `http://127.0.0.1:${listening}`
-    const client = createTestClient({ mode: 'anvil', transport: http(url, { timeout: 60_000, retryCount: 0 }) })
+    const transport = http(url, { timeout: 60_000, retryCount: 0, maxResponseBodySize: false })
+    const client = createClient({ transport, rpcSchema: rpcSchema<NodeCalls>() })
     // Its log names every call; nobody reads it.
     await client.request({ method: 'anvil_setLoggingEnabled', params: [false] })
 
-    const save = async (): Promise<void> => {
+    const save = async (withPast: boolean): Promise<void> => {
       if (stateFile === undefined) return
-      const dump: unknown = await client.dumpState()
+      const dump = await client.request({ method: 'anvil_dumpState', params: [withPast] })
       if (!isHex(dump)) throw new Error(`the node of chain ${chainId} gave no state`)
       // The node's own --dump-state writes in place: a kill in the middle would leave half a chain.
       await writeFile(`${stateFile}.part`, await unzip(hexToBytes(dump)))
@@ -110,7 +117,8 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
       try {
-        if (!child.hasExited()) await save()
+        // Whoever indexes this chain may be some blocks behind and ask about them when it comes back.
+        if (!child.hasExited()) await save(true)
       } finally {
         await child.stop()
       }
@@ -121,7 +129,7 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
       pid: child.pid,
       exited: child.exited,
       resumed,
-      save,
+      save: () => save(false),
       close: () => {
         closing ??= close()
         return closing

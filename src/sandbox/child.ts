@@ -17,6 +17,8 @@ export type ChildOptions = {
   readonly stopSignal?: 'SIGTERM' | 'SIGINT'
   /** How long it may take to stop before SIGKILL; 10 s unless given. */
   readonly graceMs?: number
+  /** Sees every line it writes. */
+  readonly onLine?: (line: string) => void
   /** Directories that live no longer than the child does. */
   readonly scratch?: readonly string[]
 }
@@ -62,9 +64,9 @@ const killGroup = (pid: number): void => {
 }
 
 /** Keeps the last lines and lets callers wait for one. */
-const createTail = (child: ChildProcess) => {
+const createTail = (child: ChildProcess, onLine: ChildOptions['onLine']) => {
   const lines: string[] = []
-  const listeners = new Set<(line: string) => void>()
+  const listeners = new Set(onLine ? [onLine] : [])
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue
     createInterface({ input: stream }).on('line', (line) => {
@@ -94,7 +96,7 @@ export const startChild = async (options: ChildOptions): Promise<Child> => {
     ...(options.cwd && { cwd: options.cwd }),
     ...options.account,
   })
-  const tail = createTail(child)
+  const tail = createTail(child, options.onLine)
   try {
     await once(child, 'spawn')
   } catch (cause) {

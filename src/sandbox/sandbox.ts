@@ -1,0 +1,217 @@
+import { migrate } from '../db/migrate.ts'
+import { errorText } from '../lib/errors.ts'
+import { type Closers, createClosers } from '../lib/lifecycle.ts'
+import { type ChainId, chainIds } from '../protocol/chains.ts'
+import { createCast } from './accounts.ts'
+import { createActions } from './actions.ts'
+import { runActivity } from './activity.ts'
+import { type Anvil, startAnvil } from './anvil.ts'
+import { chainVariables, deployOn, type SandboxChain } from './chain.ts'
+import { type Keep, openKeep } from './keep.ts'
+import { claimPort } from './ports.ts'
+import { startPostgres } from './postgres.ts'
+import { untilReady } from './ready.ts'
+import { findRedis, type Redis } from './redis.ts'
+import { SCENARIO_DAYS } from './scenario.ts'
+import { seedScenario } from './seed.ts'
+import { type Service, startService } from './service.ts'
+import { summary } from './summary.ts'
+
+export type SandboxOptions = {
+  /** 0 takes a free one. */
+  readonly ports: { readonly api: number; readonly rpc8453: number; readonly rpc56: number }
+  /** Keeps everything here and goes on from it next time; absent, nothing outlives the sandbox. */
+  readonly persistDir?: string | undefined
+  /** No live activity after the seeded story. */
+  readonly quiet: boolean
+  readonly redisUrl?: string | undefined
+  /** How the worker and the API are started: this, then `worker` or `api`, in `env` with our variables over it. */
+  readonly service: {
+    readonly command: string
+    readonly args: readonly string[]
+    readonly env: Readonly<Record<string, string | undefined>>
+  }
+  readonly print: (line: string) => void
+  /** Stops a start that has not finished. */
+  readonly signal: AbortSignal
+}
+
+export type Sandbox = {
+  readonly apiUrl: string
+  readonly chains: readonly SandboxChain[]
+  /** Ends everything, in order, and removes what is not to be kept. */
+  readonly close: () => Promise<void>
+}
+
+const SAVE_INTERVAL_MS = 15_000
+const ACTIVITY_INTERVAL_MS = 4_000
+const BLOCK_TIME_SECONDS = 2
+
+/** Like Promise.all, but nothing is still under way when it throws: what has opened by then is known and can be closed. */
+const settleAll = async <T>(tasks: readonly Promise<T>[]): Promise<T[]> => {
+  const results = await Promise.allSettled(tasks)
+  return results.map((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  })
+}
+
+const openSandbox = async (
+  options: SandboxOptions,
+  closers: Closers,
+  closing: AbortSignal,
+): Promise<Omit<Sandbox, 'close'>> => {
+  const { print, signal, ports } = options
+  const cast = createCast()
+  const timed = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
+    signal.throwIfAborted()
+    const started = Date.now()
+    const result = await run()
+    print(`  ${what.padEnd(44)} ${((Date.now() - started) / 1000).toFixed(1).padStart(5)} s`)
+    return result
+  }
+  const watch = (what: string, exited: Promise<string>, consequence: string): void => {
+    exited.then((how) => closing.aborted || print(`${what} ${how}: ${consequence}`))
+  }
+
+  const host = options.service.env.HOST || '127.0.0.1'
+  const apiPort = await claimPort(ports.api, 'PORT', host)
+  let keep: Keep | undefined
+  if (options.persistDir !== undefined) {
+    keep = closers.add('the persisted directory', await openKeep(options.persistDir), ({ release }) => release())
+    process.once('exit', keep.release)
+  }
+  const resumed = keep?.deployment
+
+  const openDatabase = async (): Promise<string> => {
+    const postgres = await timed('PostgreSQL', () => startPostgres(keep ? { dir: keep.postgres } : {}))
+    closers.add('PostgreSQL', postgres, ({ close }) => close())
+    watch(
+      'PostgreSQL',
+      postgres.exited,
+      'the API answers from the chains alone; start the sandbox again to get it back',
+    )
+    await timed('migrations', () => migrate({ databaseUrl: postgres.url }))
+    return postgres.url
+  }
+  const openChain = async (chainId: ChainId): Promise<{ node: Anvil; chain: SandboxChain }> => {
+    const node = await timed(`node of chain ${chainId}`, () =>
+      startAnvil({
+        chainId,
+        port: ports[`rpc${chainId}`],
+        portVariable: `SANDBOX_RPC_PORT_${chainId}`,
+        blockTime: BLOCK_TIME_SECONDS,
+        // The story began months ago, so the chain did too; its clock ends up in the present.
+        genesisTimestamp: Math.floor(Date.now() / 1000) - SCENARIO_DAYS * 86_400,
+        ...(keep && { stateFile: keep.stateFile(chainId) }),
+      }),
+    )
+    closers.add(`the node of chain ${chainId}`, node, ({ close }) => close())
+    watch(
+      `the node of chain ${chainId}`,
+      node.exited,
+      'the API answers from its index; start the sandbox again to get it back',
+    )
+    const known = resumed?.find((record) => record.chainId === chainId)
+    if (known) return { node, chain: { ...known, rpcUrl: node.url } }
+    return { node, chain: await timed(`protocol on chain ${chainId}`, () => deployOn(node.url, chainId, cast)) }
+  }
+  const openRedis = async (): Promise<Redis | null> => {
+    const redis = await findRedis({ redisUrl: options.redisUrl })
+    return redis && closers.add('Redis', redis, ({ close }) => close())
+  }
+
+  const database = openDatabase()
+  const redisFound = openRedis()
+  const nodes = chainIds.map(openChain)
+  await settleAll<unknown>([database, redisFound, ...nodes])
+  const [databaseUrl, redis, opened] = [await database, await redisFound, await Promise.all(nodes)]
+  const chains = opened.map(({ chain }) => chain)
+  const actions = chains.map(createActions)
+
+  const env = {
+    ...options.service.env,
+    HOST: host,
+    PORT: String(apiPort),
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redis?.url ?? '',
+    ...Object.assign({}, ...chains.map(chainVariables)),
+  }
+  const services: Service[] = []
+  closers.add('the services', services, (list) => Promise.all(list.map(({ close }) => close())))
+  for (const name of ['worker', 'api']) {
+    const { command, args } = options.service
+    services.push(await startService({ name, command, args: [...args, name], env, print }))
+  }
+
+  const apiUrl = `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${apiPort}`
+  if (!resumed) {
+    await settleAll(
+      actions.map((chain) =>
+        timed(`seeded story of chain ${chain.chain.chainId}`, () =>
+          seedScenario({ actions: chain, cast, seed: chain.chain.chainId, signal }),
+        ),
+      ),
+    )
+  }
+  if (keep) {
+    await settleAll(opened.map(({ node }) => node.save()))
+    if (!resumed) await keep.saveDeployment(chains.map(({ rpcUrl, ...record }) => record))
+    const saving = setInterval(() => {
+      for (const { node } of opened)
+        node.save().catch((error: unknown) => closing.aborted || print(`not saved: ${errorText(error)}`))
+    }, SAVE_INTERVAL_MS)
+    closers.add('the saving', saving, clearInterval)
+  }
+  await timed('worker and API ready', () => untilReady(apiUrl, services, signal))
+
+  const activitySeed = Math.floor(Math.random() * 2 ** 31)
+  print(
+    summary(apiUrl, chains, cast, [
+      redis ? `Jobs run on BullMQ, on the Redis of ${redis.origin}.` : 'No Redis at hand: jobs run inside the worker.',
+      keep ? `State is kept in ${options.persistDir}${resumed ? ' (resumed)' : ''}.` : 'Nothing is kept when it stops.',
+      options.quiet
+        ? 'Quiet: no live activity.'
+        : `Live activity every few seconds (seed ${activitySeed}); --quiet turns it off.`,
+    ]),
+  )
+  if (!options.quiet) {
+    const stop = new AbortController()
+    const intervalMs = ACTIVITY_INTERVAL_MS
+    const activity = runActivity({
+      chains: actions,
+      cast,
+      seed: activitySeed,
+      intervalMs,
+      signal: stop.signal,
+      log: print,
+    })
+    closers.add('the live activity', activity, (running) => {
+      stop.abort()
+      return running
+    })
+  }
+  return { apiUrl, chains }
+}
+
+/**
+ * Starts the whole system on embedded parts and resolves when the API is ready: two nodes with the protocol and a seeded story, a
+ * PostgreSQL, a Redis where there is one, the worker and the API as processes of their own, and live activity.
+ * When it throws (a taken port, a failed start, an aborted signal), everything that had been started is gone again.
+ *
+ * @example const sandbox = await startSandbox(options); await fetch(`${sandbox.apiUrl}/v1/chains`); await sandbox.close()
+ */
+export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
+  const closers = createClosers()
+  const closing = new AbortController()
+  const close = (): Promise<void> => {
+    closing.abort()
+    return closers.close()
+  }
+  try {
+    return { ...(await openSandbox(options, closers, closing.signal)), close }
+  } catch (error) {
+    await close().catch((second: unknown) => options.print(errorText(second)))
+    throw error
+  }
+}
