@@ -57,7 +57,7 @@ CREATE TABLE "deposits" (
 CREATE TABLE "event_observations" (
 	"chain_id" integer NOT NULL,
 	"id" bigint NOT NULL,
-	"name" text NOT NULL,
+	"name" "bytea" NOT NULL,
 	"payout_cap" numeric(78,0) NOT NULL,
 	"initial_rate" numeric(78,0) NOT NULL,
 	"strike_above" boolean NOT NULL,
@@ -87,7 +87,7 @@ CREATE TABLE "events" (
 	"chain_id" integer NOT NULL,
 	"id" bigint NOT NULL,
 	"creator" "bytea" NOT NULL,
-	"underlying" text NOT NULL,
+	"underlying" "bytea" NOT NULL,
 	"strike" numeric(78,0) NOT NULL,
 	"premium_rate" numeric(78,0) NOT NULL,
 	"expiry_date" numeric(78,0) NOT NULL,

@@ -1,7 +1,8 @@
+import { fileURLToPath } from 'node:url'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
-import { chainsOf, environments, load } from './config.ts'
+import { chainsOf, environments, inherited, load } from './config.ts'
 import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
@@ -13,12 +14,16 @@ import { errorText } from './lib/errors.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import type { ChainId } from './protocol/chains.ts'
+import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
 /** Longest an orderly stop may take before the process is ended, in milliseconds. */
 const STOP_WITHIN_MS = 10_000
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
+
+/** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
+const SANDBOX_POLL_MS = 200
 
 /** Runs a long-lived part until SIGTERM or SIGINT, then closes what it opened, last first; a second signal forces. */
 const serve = async (log: Logger, start: (closers: Closers) => Promise<void>): Promise<void> => {
@@ -110,6 +115,26 @@ export const runMigrate = async (): Promise<void> => {
   await migrate({
     databaseUrl: config.DATABASE_URL,
     log: createLogger({ level: config.LOG_LEVEL, process: 'migrate' }),
+  })
+}
+
+/** The whole system on embedded parts until a signal; what it prints is for the person at the terminal. */
+export const runSandbox = async (flags: {
+  readonly quiet: boolean
+  readonly persist: string | undefined
+}): Promise<void> => {
+  const config = load(environments.sandbox)
+  await runEmbedded({
+    ports: { api: config.PORT, rpc8453: config.SANDBOX_RPC_PORT_8453, rpc56: config.SANDBOX_RPC_PORT_56 },
+    persistDir: flags.persist,
+    quiet: flags.quiet,
+    redisUrl: config.REDIS_URL,
+    service: {
+      command: process.execPath,
+      args: ['--import', import.meta.resolve('tsx'), fileURLToPath(new URL('cli.ts', import.meta.url))],
+      env: { ...inherited(), LOG_LEVEL: config.LOG_LEVEL, POLL_MS: String(SANDBOX_POLL_MS) },
+    },
+    print: (line) => void process.stdout.write(`${line}\n`),
   })
 }
 

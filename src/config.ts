@@ -64,6 +64,8 @@ const sandbox = {
   SANDBOX_RPC_PORT_8453: Port.default(8545),
   SANDBOX_RPC_PORT_56: Port.default(8546),
   REDIS_URL: worker.REDIS_URL,
+  // The sandbox prints for a person; the services' structured lines would drown that.
+  LOG_LEVEL: Level.default('warn'),
 }
 
 /** The variables of each command; `.env.example` is held against them by a test. */
@@ -72,7 +74,7 @@ export const environments = {
   worker: z.object({ ...logging, ...database, ...chains, ...worker }),
   audit: z.object({ ...logging, ...database, ...chains }),
   migrate: z.object({ ...logging, ...database }),
-  sandbox: z.object({ ...logging, ...sandbox }),
+  sandbox: z.object(sandbox),
 }
 
 /**
@@ -90,6 +92,9 @@ export const load = <S extends z.ZodObject>(
   const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`)
   throw new ConfigError(`the environment is not complete:\n${faults.join('\n')}\nSee .env.example for what each means.`)
 }
+
+/** What processes started by this one inherit. */
+export const inherited = (): NodeJS.ProcessEnv => ({ ...process.env })
 
 /** The chains of a parsed environment: where the protocol is, and the private nodes that serve it. */
 export const chainsOf = (

@@ -15,6 +15,8 @@ contract EventFacet is Guards {
     uint256 private constant MAX_NAME = 128;
     uint256 private constant MAX_UNDERLYING = 32;
     uint256 private constant MAX_TERM = 365 days;
+    /// With amounts of at most 128 bits no money equation overflows, so no view of an event can ever revert.
+    uint256 private constant MAX_RATE = type(uint96).max;
 
     /// @dev See {IHedge-createEvent}.
     function createEvent(CreateEventParams calldata _params)
@@ -65,6 +67,7 @@ contract EventFacet is Guards {
         require(bytes(p.underlying).length > 0 && bytes(p.underlying).length <= MAX_UNDERLYING, "Bad underlying length");
         require(p.strike > 0, "Strike is zero");
         require(p.initialRate > 0, "Initial rate is zero");
+        require(LibMoney.max(p.strike, LibMoney.max(p.payoutCap, p.initialRate)) <= MAX_RATE, "Rate too large");
         require(p.premiumRate > 0 && p.premiumRate <= LibMoney.RATE_ONE, "Bad premium rate");
         require(p.expiryDate > block.timestamp && p.expiryDate <= block.timestamp + MAX_TERM, "Bad expiry");
         if (p.payoutCap == 0) {

@@ -19,6 +19,7 @@ library LibPool {
         Protocol storage p = LibStorage.protocol();
         HedgeEvent storage e = p.events[eventId];
         require(amount > 0, "Amount is zero");
+        require(amount <= type(uint128).max, "Amount too large");
         require(e.depositIds.length < MAX_DEPOSITS, "Too many deposits");
         depositId = ++p.depositCount;
         Deposit storage d = p.deposits[depositId];

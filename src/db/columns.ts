@@ -15,6 +15,13 @@ export const address = customType<{ data: Address; driverData: Buffer }>({
   fromDriver: (value) => getAddress(bytesToHex(value)),
 })
 
+/** Text of anybody's choosing, as its bytes: `text` refuses the NUL that a contract takes. */
+export const utf8 = customType<{ data: string; driverData: Buffer }>({
+  dataType: () => 'bytea',
+  toDriver: (value) => Buffer.from(value, 'utf8'),
+  fromDriver: (value) => value.toString('utf8'),
+})
+
 /** 32 bytes of a block's or transaction's hash. */
 export const hash = customType<{ data: Hex; driverData: Buffer }>({
   dataType: () => 'bytea',

@@ -1,5 +1,5 @@
 import { bigint, boolean, index, integer, pgTable, primaryKey, smallint, text, timestamp } from 'drizzle-orm/pg-core'
-import { address, hash, uint256 } from './columns.ts'
+import { address, hash, uint256, utf8 } from './columns.ts'
 
 /*
  * Facts (what was created; append-only) and observations (what the chain said at a block; replaced by newer blocks only). Both
@@ -30,7 +30,7 @@ export const events = pgTable(
     chainId,
     id,
     creator: address('creator').notNull(),
-    underlying: text('underlying').notNull(),
+    underlying: utf8('underlying').notNull(),
     strike: uint256('strike').notNull(),
     premiumRate: uint256('premium_rate').notNull(),
     expiryDate: uint256('expiry_date').notNull(),
@@ -89,7 +89,7 @@ export const eventObservations = pgTable(
   {
     chainId,
     id,
-    name: text('name').notNull(),
+    name: utf8('name').notNull(),
     payoutCap: uint256('payout_cap').notNull(),
     initialRate: uint256('initial_rate').notNull(),
     strikeAbove: boolean('strike_above').notNull(),

@@ -5,6 +5,8 @@ import type { Block } from '../chain/requests.ts'
 import type { StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from '../db/query.ts'
 import type { Subject } from '../db/unobserved.ts'
 import type { Observations } from '../db/write.ts'
+import { errorText, isUnavailable } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
 import { call } from '../protocol/outputs.ts'
 
 /** The answer of a view for something that is known to exist: a revert is then a fault of the node or the deployment. */
@@ -50,17 +52,34 @@ const observeProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredP
 }
 
 /**
- * Reads the subjects at one block, all in the same batches. Throws `service_unavailable` or `upstream_error` when the nodes do not
- * answer for one of them.
+ * Reads the subjects at one block, all in the same batches. One whose views revert is left out, with a warning: a single entity must
+ * not keep the others from being seen. Throws `service_unavailable` when the nodes do not answer.
  */
-export const observe = async (chain: Chain, block: Block, subjects: readonly Subject[]): Promise<Observations> => {
-  const ids = (subject: Subject['subject']): bigint[] =>
-    subjects.filter((each) => each.subject === subject).map(({ id }) => id)
-  const [events, deposits, positions, protocol] = await Promise.all([
-    Promise.all(ids('event').map((id) => observeEvent(chain, block, id))),
-    Promise.all(ids('deposit').map((id) => observeDeposit(chain, block, id))),
-    Promise.all(ids('position').map((id) => observePosition(chain, block, id))),
-    ids('chain').length > 0 ? observeProtocol(chain, block) : null,
+export const observe = async (
+  { chain, log }: { readonly chain: Chain; readonly log: Logger },
+  block: Block,
+  subjects: readonly Subject[],
+): Promise<Observations> => {
+  const each = async <T>(subject: Subject['subject'], read: (id: bigint) => Promise<T>): Promise<T[]> => {
+    const ids = subjects.filter((it) => it.subject === subject).map(({ id }) => id)
+    const found = await Promise.all(
+      ids.map(async (id) => {
+        try {
+          return [await read(id)]
+        } catch (fault) {
+          if (isUnavailable(fault)) throw fault
+          log.warn({ chainId: chain.chainId, subject, id: String(id), fault: errorText(fault) }, 'cannot be observed')
+          return []
+        }
+      }),
+    )
+    return found.flat()
+  }
+  const [events, deposits, positions, [protocol]] = await Promise.all([
+    each('event', (id) => observeEvent(chain, block, id)),
+    each('deposit', (id) => observeDeposit(chain, block, id)),
+    each('position', (id) => observePosition(chain, block, id)),
+    each('chain', () => observeProtocol(chain, block)),
   ])
-  return { events, deposits, positions, protocol }
+  return { events, deposits, positions, protocol: protocol ?? null }
 }

@@ -82,16 +82,17 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   }
 
   /** A range that is refused is halved; one that lacks rows is asked for again, then the index returns to before the gap. */
-  const recover = async (lease: Lease, fault: unknown): Promise<'rolled back' | undefined> => {
+  const recover = async (lease: Lease, fault: unknown): Promise<StepResult['did']> => {
     if (fault instanceof RangeRefused && width > 1n) {
       width /= 2n
       log.info({ chainId, width: width.toString(), fault: fault.message }, 'range refused')
-      return
+      return 'advanced'
     }
     if (!(fault instanceof RowsMissing)) throw fault
     missing += 1
-    log.warn({ chainId, fault: fault.message, times: missing }, 'a node left rows out')
-    if (missing < MISSING_TIMES) throw fault
+    // Once is seen when a block arrives between two answers; twice is a node that leaves rows out.
+    log[missing === 1 ? 'info' : 'warn']({ chainId, fault: fault.message, times: missing }, 'rows are missing')
+    if (missing < MISSING_TIMES) return 'idle'
     missing = 0
     const anchor = fault.id === null ? null : await anchorBefore(database, chainId, fault.kind, fault.id)
     await backTo(lease, anchor, fault.message)
@@ -119,7 +120,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const observeNext = async (lease: Lease, head: Block): Promise<boolean> => {
     const subjects = await nextUnobserved(database, chainId, OBSERVED_AT_ONCE)
     if (subjects.length === 0) return false
-    const seen = await observe(chain, head, subjects)
+    const seen = await observe({ chain, log }, head, subjects)
     await commit(lease, async (handle) => {
       await clearUnobserved(handle, chainId, subjects)
       await storeObservations(handle, chainId, head, seen)
@@ -163,7 +164,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     try {
       await advance(lease, progress, head)
     } catch (fault) {
-      return result((await recover(lease, fault)) ?? 'advanced')
+      return result(await recover(lease, fault))
     }
     return result('advanced', null)
   }
