@@ -40,7 +40,7 @@ export type Anvil = {
 export const ANVIL_MNEMONIC = 'test test test test test test test test test test test junk'
 
 /** How many of the mnemonic's accounts own coins for gas. */
-export const ANVIL_ACCOUNTS = 20
+const ANVIL_ACCOUNTS = 20
 
 const platforms: Readonly<Record<string, string>> = {
   'linux-x64': 'linux-amd64',
@@ -59,7 +59,8 @@ const anvilBinary = (): string => {
   if (platform === undefined) {
     throw new Error(`no anvil binary for ${here}: the sandbox runs on ${Object.keys(platforms).join(', ')}`)
   }
-  const main = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
+  const require = createRequire(import.meta.url)
+  const main = require.resolve('@foundry-rs/anvil/package.json')
   return createRequire(main).resolve(`@foundry-rs/anvil-${platform}/bin/anvil`)
 }
 

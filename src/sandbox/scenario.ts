@@ -1,5 +1,5 @@
 /** How a seeded event ends: its pool's state while it runs, or who settled it and where (a rate in plain decimals). */
-export type Outcome =
+type Outcome =
   | { readonly state: 'open' | 'pool closed' | 'awaiting settlement' | 'one rate submitted' }
   | { readonly state: 'settled'; readonly by: 'oracles' | 'oracle admin'; readonly at: string }
 

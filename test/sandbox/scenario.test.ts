@@ -1,0 +1,53 @@
+import { parseUnits } from 'viem'
+import { expect, test } from 'vitest'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import { createRandom } from '../../src/sandbox/random.ts'
+import { SCENARIO_DAYS, scenario } from '../../src/sandbox/scenario.ts'
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
+const rate = (decimal: string): bigint => parseUnits(decimal, 6)
+
+test('the story has at least 20 deposits of others and 50 positions', () => {
+  expect(sum(scenario.map((plan) => plan.deposits))).toBeGreaterThanOrEqual(20)
+  expect(sum(scenario.map((plan) => plan.positions))).toBeGreaterThanOrEqual(50)
+})
+
+test('every event fits into the past of the chain, and into the year an event may last', () => {
+  for (const plan of scenario) {
+    expect(plan.createdDaysAgo, plan.name).toBeLessThan(SCENARIO_DAYS)
+    expect(plan.days, plan.name).toBeLessThanOrEqual(365)
+  }
+})
+
+test('an event has expired exactly when its outcome says so', () => {
+  for (const { name, outcome, createdDaysAgo, days } of scenario) {
+    const stillOn = outcome.state === 'open' || outcome.state === 'pool closed'
+    expect(days > createdDaysAgo, name).toBe(stillOn)
+  }
+})
+
+test('strike and cap lie beyond the initial rate, on the same side', () => {
+  for (const { name, initialRate, strike, payoutCap } of scenario) {
+    const up = rate(strike) > rate(initialRate)
+    expect(rate(strike), name).not.toBe(rate(initialRate))
+    if (payoutCap !== '0') expect(rate(payoutCap) > rate(strike), name).toBe(up)
+  }
+})
+
+test('the accounts are those every anvil and hardhat node starts with', () => {
+  const { owner, oracles, users, extras } = createCast()
+  expect(owner.privateKey).toBe('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
+  expect(owner.account.address).toBe('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
+  expect(users.at(-1)?.account.address).toBe('0xa0Ee7A142d267C1f36714E4a8F75612F20a79720')
+  expect([owner, ...oracles, ...users, ...extras].map(({ index }) => index)).toEqual([...Array(16).keys()])
+})
+
+test('a seed gives the same numbers again, within their bounds, and another seed others', () => {
+  const draw = (seed: number): number[] => {
+    const random = createRandom(seed)
+    return Array.from({ length: 1_000 }, () => random.int(3, 9))
+  }
+  expect(draw(7)).toEqual(draw(7))
+  expect(draw(7)).not.toEqual(draw(8))
+  expect([...new Set(draw(7))].sort()).toEqual([3, 4, 5, 6, 7, 8, 9])
+})

@@ -1,0 +1,62 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { openKeep } from '../../src/sandbox/keep.ts'
+import { startService } from '../../src/sandbox/service.ts'
+import { eventually, isAlive } from '../support/process.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'fx-keep-test-'))
+afterAll(() => rmSync(dir, { recursive: true }))
+
+const start = async (script: string) => {
+  const lines: string[] = []
+  const options = { name: 'worker', command: '/bin/sh', args: ['-c', script], env: { PATH: '/usr/bin:/bin' } }
+  const service = await startService({ ...options, print: (line) => lines.push(line) })
+  const pids = (): number[] =>
+    lines.flatMap((line) => (line.startsWith('[worker] pid ') ? [Number(line.slice(13))] : []))
+  return { service, lines, pids }
+}
+
+test('a service killed with -9 is started again at once, and closing ends the new one', async () => {
+  const { service, lines, pids } = await start('echo "pid $$"; exec sleep 1000')
+  await eventually('the first start', () => pids().length === 1)
+  process.kill(pids()[0] ?? 0, 'SIGKILL')
+  await eventually('the second start', () => pids().length === 2, 2_000)
+  expect(lines).toContain('[worker] was ended by SIGKILL; starting it again')
+  expect(service.deaths()).toBe(1)
+  await service.close()
+  expect(pids().map(isAlive)).toEqual([false, false])
+})
+
+test('a service that keeps dying is started with growing pauses, and its last words are kept', async () => {
+  const { service, lines } = await start('echo no database; exit 1')
+  await eventually('three deaths', () => service.deaths() >= 3)
+  expect(lines).toContain('[worker] exited with code 1; starting it again')
+  expect(lines.some((line) => /starting it again in \d\.\d s$/.test(line))).toBe(true)
+  expect(service.output()).toContain('no database')
+  await service.close()
+  const deaths = service.deaths()
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  expect(service.deaths()).toBe(deaths)
+})
+
+test('a kept directory serves one sandbox at a time, and is free again after a crash', async () => {
+  const first = await openKeep(dir)
+  await expect(openKeep(dir)).rejects.toThrow(`process ${process.pid} uses this directory already`)
+  first.release()
+  expect(existsSync(join(dir, 'sandbox.lock'))).toBe(false)
+  writeFileSync(join(dir, 'sandbox.lock'), '4194304') // above the largest process id Linux gives
+  const second = await openKeep(dir)
+  second.release()
+})
+
+test('what a start that failed half-way left is cleared away', async () => {
+  const keep = await openKeep(dir)
+  writeFileSync(keep.stateFile(56), '{}')
+  keep.release()
+  const again = await openKeep(dir)
+  expect(again.deployment).toBeUndefined()
+  expect(existsSync(again.stateFile(56))).toBe(false)
+  again.release()
+})

@@ -1,0 +1,14 @@
+import { createCast } from '../../src/sandbox/accounts.ts'
+import { createActions } from '../../src/sandbox/actions.ts'
+import { startAnvil } from '../../src/sandbox/anvil.ts'
+import { deployOn } from '../../src/sandbox/chain.ts'
+import { SCENARIO_DAYS } from '../../src/sandbox/scenario.ts'
+
+/** A node with the protocol on it, its clock at the beginning of the seeded story. */
+export const startProtocolChain = async (chainId: 8453 | 56) => {
+  const genesisTimestamp = Math.floor(Date.now() / 1000) - SCENARIO_DAYS * 86_400
+  const node = await startAnvil({ chainId, genesisTimestamp })
+  const cast = createCast()
+  const chain = await deployOn(node.url, chainId, cast)
+  return { node, cast, chain, actions: createActions(chain) }
+}
