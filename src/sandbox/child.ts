@@ -44,7 +44,7 @@ const KEPT_LINES = 40
  */
 const WATCHDOG = `
 group=$1 signal=$2 tenths=$3; shift 3
-cat > /dev/null
+while read -r _; do :; done
 kill -s "$signal" -- "-$group" 2> /dev/null
 while [ "$tenths" -gt 0 ] && kill -s 0 -- "-$group" 2> /dev/null; do sleep 0.1; tenths=$((tenths - 1)); done
 kill -s KILL -- "-$group" 2> /dev/null
