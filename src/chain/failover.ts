@@ -5,7 +5,7 @@ import { createEndpoint, type Outcome, type Outcomes } from './endpoint.ts'
 import { isAboutTheNode, NodeUnreachable } from './errors.ts'
 import type { Request } from './requests.ts'
 
-export type SendOptions = { readonly signal?: AbortSignal }
+type SendOptions = { readonly signal?: AbortSignal }
 
 /** The nodes of one chain as one. */
 export type Node = {

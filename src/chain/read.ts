@@ -6,7 +6,7 @@ import { isRevert, toServiceError } from './errors.ts'
 import type { Node } from './failover.ts'
 import { type Block, viewCall } from './requests.ts'
 
-export type CallOutcomes<T extends readonly Call[]> = {
+type CallOutcomes<T extends readonly Call[]> = {
   [K in keyof T]: T[K] extends Call<infer V> ? Outcome<V> : never
 }
 

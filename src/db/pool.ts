@@ -28,6 +28,12 @@ export type Database = {
 /** A database that does not take a connection in this time is out of reach; reads have another source to turn to. */
 const CONNECT_TIMEOUT_MS = 1_000
 
+/**
+ * A process that stopped inside a transaction holds its locks, a lease's among them; after this time the server takes them back.
+ * Shorter than a lease lives.
+ */
+const IDLE_IN_TRANSACTION_MS = 2_500
+
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 /**
@@ -45,11 +51,15 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     statement_timeout: options.statementTimeoutMs,
     // A server that vanished without a word must not hold a query for ever.
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
     application_name: 'fx-protection',
   })
-  // An idle connection that breaks is replaced by the next query; without a listener it would end the process.
-  pool.on('error', (error) => options.log.warn({ fault: error.message }, 'idle database connection lost'))
+  // A connection may break while nothing is asked of it, in the pool or between two statements of a transaction. The next query
+  // meets the fault or takes another connection; without a listener the process would end.
+  const lost = (error: Error): void => options.log.warn({ fault: error.message }, 'database connection lost')
+  pool.on('error', lost)
+  pool.on('connect', (client) => client.on('error', lost))
   const handle = drizzle(pool)
 
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {

@@ -4,8 +4,13 @@ import type { Database } from './pool.ts'
 import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
 
+export const kinds = ['event', 'deposit', 'position'] as const
+
+/** What is created on the chain and counted by ids. */
+export type Kind = (typeof kinds)[number]
+
 /** The last id of each kind in the index; null where there is none. */
-export type LastIds = Readonly<Record<'event' | 'deposit' | 'position', bigint | null>>
+export type LastIds = Readonly<Record<Kind, bigint | null>>
 
 /** How far a chain's index has come, for the worker that continues it. */
 export type Progress = { readonly cursor: StoredBlock | null; readonly last: LastIds }
@@ -53,13 +58,13 @@ export const anchorsBelow = async (
   return rows.map(toBlock)
 }
 
-/** The newest anchor strictly below the block in which an entity was created. */
-export const anchorBefore = async (
+/** The number of the block in which an entity was created; null for one that the index does not hold. */
+export const createdIn = async (
   database: Database,
   chainId: ChainId,
-  kind: 'event' | 'deposit' | 'position',
+  kind: Kind,
   id: bigint,
-): Promise<StoredBlock | null> => {
+): Promise<bigint | null> => {
   const table = { event: t.events, deposit: t.deposits, position: t.positions }[kind]
   const [row] = await database.run((handle) =>
     handle
@@ -67,9 +72,7 @@ export const anchorBefore = async (
       .from(table)
       .where(and(eq(table.chainId, chainId), eq(table.id, id))),
   )
-  if (row === undefined) return null
-  const [anchor] = await anchorsBelow(database, chainId, row.number - 1n, 1)
-  return anchor ?? null
+  return row?.number ?? null
 }
 
 type Facts = {

@@ -14,6 +14,7 @@ const eventId = bigint('event_id', { mode: 'bigint' }).notNull()
 const origin = {
   blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
   blockHash: hash('block_hash').notNull(),
+  blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
   txHash: hash('tx_hash').notNull(),
   logIndex: integer('log_index').notNull(),
 }
@@ -163,10 +164,23 @@ export const chainObservations = pgTable('chain_observations', {
   ...observedAt,
 })
 
-/** What has to be observed again: written with the facts that say so, deleted with the observation. Subject `chain` has id 0. */
-export const unobserved = pgTable('unobserved', { chainId, subject: text('subject').notNull(), id }, (table) => [
-  primaryKey({ columns: [table.chainId, table.subject, table.id] }),
-])
+/**
+ * What has to be observed again: written with the facts that say so, deleted with the observation. Subject `chain` has id 0. `noted`
+ * is the order of arrival: what is noted over and over must not keep the rest waiting.
+ */
+export const unobserved = pgTable(
+  'unobserved',
+  {
+    chainId,
+    subject: text('subject').notNull(),
+    id,
+    noted: bigint('noted', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.chainId, table.subject, table.id] }),
+    index('unobserved_by_arrival').on(table.chainId, table.noted),
+  ],
+)
 
 /** The block up to which a chain's facts are complete. */
 export const cursors = pgTable('cursors', {

@@ -39,7 +39,7 @@ export const markMembers = async (
   eventIds: readonly bigint[],
 ): Promise<void> => {
   if (eventIds.length === 0) return
-  await handle.execute(sql`INSERT INTO ${t.unobserved} SELECT chain_id, ${subject}, id FROM ${facts[subject]}
+  await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM ${facts[subject]}
     WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) ON CONFLICT DO NOTHING`)
 }
 
@@ -51,13 +51,13 @@ export const markEventsOf = async (
   ids: readonly bigint[],
 ): Promise<void> => {
   if (ids.length === 0) return
-  await handle.execute(sql`INSERT INTO ${t.unobserved} SELECT DISTINCT chain_id, 'event', event_id FROM ${facts[subject]}
+  await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT DISTINCT chain_id, 'event', event_id FROM ${facts[subject]}
     WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ON CONFLICT DO NOTHING`)
 }
 
 /** Notes the events that may settle any moment: past their expiry at `now` (Unix seconds), not seen settled. */
 export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, now: bigint): Promise<void> => {
-  await handle.execute(sql`INSERT INTO ${t.unobserved} SELECT fact.chain_id, 'event', fact.id
+  await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT fact.chain_id, 'event', fact.id
     FROM ${t.events} AS fact JOIN ${t.eventObservations} AS seen USING (chain_id, id)
     WHERE chain_id = ${chainId} AND expiry_date <= ${now} AND settled_at = 0 ON CONFLICT DO NOTHING`)
 }
@@ -68,11 +68,11 @@ export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, n
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
   await database.transaction(async (handle) => {
-    await handle.execute(sql`INSERT INTO ${t.unobserved} SELECT chain_id, 'event', id FROM ${t.eventObservations}
+    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'event', id FROM ${t.eventObservations}
       WHERE chain_id = ${chainId} ON CONFLICT DO NOTHING`)
-    await handle.execute(sql`INSERT INTO ${t.unobserved} SELECT chain_id, 'deposit', id FROM ${t.depositObservations}
+    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'deposit', id FROM ${t.depositObservations}
       WHERE chain_id = ${chainId} AND (NOT withdrawn OR pending > 0) ON CONFLICT DO NOTHING`)
-    await handle.execute(sql`INSERT INTO ${t.unobserved} SELECT chain_id, 'position', id FROM ${t.positionObservations} AS seen
+    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'position', id FROM ${t.positionObservations} AS seen
       WHERE chain_id = ${chainId} AND NOT claimed
         AND (payout_amount > 0 OR EXISTS (SELECT FROM ${t.positions} AS fact
           JOIN ${t.eventObservations} AS e ON e.chain_id = fact.chain_id AND e.id = fact.event_id
@@ -81,14 +81,14 @@ export const markChangeable = async (database: Database, chainId: ChainId): Prom
   })
 }
 
-/** What waits to be observed. */
+/** What has waited longest to be observed. */
 export const nextUnobserved = async (database: Database, chainId: ChainId, limit: number): Promise<Subject[]> => {
   const rows = await database.run((handle) =>
     handle
       .select({ subject: t.unobserved.subject, id: t.unobserved.id })
       .from(t.unobserved)
       .where(eq(t.unobserved.chainId, chainId))
-      .orderBy(asc(t.unobserved.subject), asc(t.unobserved.id))
+      .orderBy(asc(t.unobserved.noted))
       .limit(limit),
   )
   return rows.flatMap(({ subject, id }) =>

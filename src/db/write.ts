@@ -9,8 +9,11 @@ import { chunks, clearOrphans, markMembers, markUnobserved } from './unobserved.
 
 const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
+/** A fact and the time of its block, in Unix seconds. */
+export type DatedFact = Fact & { readonly blockTimestamp: bigint }
+
 /** Inserts facts. A fact that is there already is the same fact: a range may be written twice, never doubled. */
-export const insertFacts = async (handle: Handle, chainId: ChainId, facts: readonly Fact[]): Promise<void> => {
+export const insertFacts = async (handle: Handle, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
   for (const kind of ['event', 'deposit', 'position'] as const) {
     const rows = facts.filter((fact) => fact.kind === kind).map((fact) => ({ chainId, ...fact }))
     // A fact's fields are its table's columns, kind by kind; the union of the three is more than the compiler follows.

@@ -1,11 +1,12 @@
 import type { Chain } from '../chain/chain.ts'
 import { toServiceError } from '../chain/errors.ts'
 import { type Block, getBlock, getLogs } from '../chain/requests.ts'
+import type { DatedFact } from '../db/write.ts'
 import { unavailable } from '../lib/errors.ts'
 import { decodeLog, type Fact, type Hint, logTopics, type RawLog } from '../protocol/logs.ts'
 
 /** What a range of blocks holds, and the block that closes it. */
-export type Range = { readonly block: Block; readonly facts: readonly Fact[]; readonly hints: readonly Hint[] }
+export type Range = { readonly block: Block; readonly facts: readonly DatedFact[]; readonly hints: readonly Hint[] }
 
 /** Blocks from..to, after a block whose hash is known (`null` at the start of the index). */
 export type Span = {
@@ -20,7 +21,7 @@ export class RangeRefused extends Error {
 }
 
 /** The answer is not of one chain: it changed between two requests, or two nodes answered. Look again. */
-export class ChainMoved extends Error {
+class ChainMoved extends Error {
   override readonly name = 'ChainMoved'
 }
 
@@ -40,10 +41,41 @@ export const fetchRange = async (chain: Chain, span: Span): Promise<Range> => {
   if (last.value === null) throw unavailable(`no node has block ${span.to}`)
   if (span.after !== null && before.value?.hash !== span.after.hash)
     throw new ChainMoved(`block ${span.from - 1n} changed`)
-  return { block: last.value, ...sort(logs.value, span, last.value) }
+  const { facts, hints } = sort(logs.value, span, last.value)
+  return { block: last.value, facts: await date(chain, facts, last.value), hints }
 }
 
-const sort = (logs: readonly RawLog[], span: Span, last: Block): Pick<Range, 'facts' | 'hints'> => {
+/** Headers asked for in one batch. */
+const BATCH = 99
+
+/**
+ * Adds the time of each fact's block. The header also tells whether the log is of this chain: logs and headers may come from two
+ * nodes on two forks, where the same id belongs to two people. The range's last block comes with each batch, as the chain's mark.
+ */
+const date = async (chain: Chain, facts: readonly Fact[], last: Block): Promise<DatedFact[]> => {
+  const headers = new Map([[last.number, last]])
+  const numbers = [...new Set(facts.map(({ blockNumber }) => blockNumber))].filter((number) => number !== last.number)
+  for (let at = 0; at < numbers.length; at += BATCH) {
+    const outcomes = await chain.send([last.number, ...numbers.slice(at, at + BATCH)].map((number) => getBlock(number)))
+    for (const outcome of outcomes) {
+      if (!outcome.ok) throw toServiceError(outcome.error)
+      if (outcome.value === null) throw new ChainMoved('a block of the range is gone')
+      headers.set(outcome.value.number, outcome.value)
+    }
+    if (headers.get(last.number)?.hash !== last.hash) throw new ChainMoved(`block ${last.number} changed`)
+  }
+  return facts.map((fact) => {
+    const header = headers.get(fact.blockNumber)
+    if (header?.hash !== fact.blockHash) throw new ChainMoved(`block ${fact.blockNumber} is not that of its logs`)
+    return { ...fact, blockTimestamp: header.timestamp }
+  })
+}
+
+const sort = (
+  logs: readonly RawLog[],
+  span: Span,
+  last: Block,
+): { readonly facts: readonly Fact[]; readonly hints: readonly Hint[] } => {
   const facts: Fact[] = []
   const hints: Hint[] = []
   for (const log of logs) {

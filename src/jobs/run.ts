@@ -6,7 +6,7 @@ import { createLocalDriver } from './local.ts'
 import { type JobName, type Payload, queues } from './queues.ts'
 
 /** What does a job, by its name. It may be run twice for one job and must come to the same end. */
-export type Handlers = {
+type Handlers = {
   readonly [N in JobName]: (payload: Payload<N>, signal: AbortSignal) => Promise<void>
 }
 

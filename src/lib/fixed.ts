@@ -1,6 +1,3 @@
-/** 1.0 in the protocol's rates, strikes, caps and fee rates. */
-export const RATE_ONE = 1_000_000n
-
 /** The largest uint256. */
 export const MAX_UINT256 = 2n ** 256n - 1n
 

@@ -27,7 +27,7 @@ export type Deployment = {
   readonly profile?: ProfileName
 }
 
-export const isChainId = (value: number): value is ChainId => chainIds.some((id) => id === value)
+const isChainId = (value: number): value is ChainId => chainIds.some((id) => id === value)
 
 const unsupported = `unsupported chainId: expected one of ${chainIds.join(', ')}`
 

@@ -27,7 +27,7 @@ const facetNames = [
   'LoupeFacet',
 ] as const
 
-export type TokenSpec = { readonly symbol: string; readonly name: string; readonly decimals: number }
+type TokenSpec = { readonly symbol: string; readonly name: string; readonly decimals: number }
 
 export type DeployOptions = {
   readonly rpcUrl: string

@@ -7,6 +7,7 @@ import { createActions } from './actions.ts'
 import { runActivity } from './activity.ts'
 import { type Anvil, startAnvil } from './anvil.ts'
 import { chainVariables, deployOn, type SandboxChain } from './chain.ts'
+import { writeEnvFile } from './env-file.ts'
 import { type Keep, openKeep } from './keep.ts'
 import { claimPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
@@ -129,14 +130,15 @@ const openSandbox = async (
   const chains = opened.map(({ chain }) => chain)
   const actions = chains.map(createActions)
 
-  const env = {
-    ...options.service.env,
+  const variables: Record<string, string> = {
     HOST: host,
     PORT: String(apiPort),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis?.url ?? '',
     ...Object.assign({}, ...chains.map(chainVariables)),
   }
+  const env = { ...options.service.env, ...variables }
+  const envFile = closers.add('the environment file', await writeEnvFile(variables), ({ remove }) => remove())
   const services: Service[] = []
   closers.add('the services', services, (list) => Promise.all(list.map(({ close }) => close())))
   for (const name of ['worker', 'api']) {
@@ -167,7 +169,7 @@ const openSandbox = async (
 
   const activitySeed = Math.floor(Math.random() * 2 ** 31)
   print(
-    summary(apiUrl, chains, cast, [
+    summary(apiUrl, envFile.path, chains, cast, [
       redis ? `Jobs run on BullMQ, on the Redis of ${redis.origin}.` : 'No Redis at hand: jobs run inside the worker.',
       keep ? `State is kept in ${options.persistDir}${resumed ? ' (resumed)' : ''}.` : 'Nothing is kept when it stops.',
       options.quiet

@@ -4,6 +4,7 @@ import type { ProtocolChain } from './actions.ts'
 /** What a newcomer needs on one screen: where everything is, who may do what, and calls to paste. */
 export const summary = (
   apiUrl: string,
+  envFile: string,
   chains: readonly ProtocolChain[],
   cast: Cast,
   notes: readonly string[],
@@ -36,6 +37,8 @@ export const summary = (
     `  curl -s ${apiUrl}/v1/hedge/events/56/9/utilization`,
     `  curl -s ${apiUrl}/v1/hedge/positions/8453/wallet/${user}`,
     `  curl -s ${apiUrl}/v1/tx/hedge/deposit -H 'content-type: application/json' -d '{"chainId":8453,"eventId":9,"amount":"1000000000","from":"${user}"}'`,
+    `  npm run lifecycle -- ${apiUrl}`,
+    `  npm run audit -- --env-file ${envFile}`,
     '',
   ].join('\n')
 }
