@@ -49,6 +49,7 @@ CREATE TABLE "deposits" (
 	"shares" numeric(78,0) NOT NULL,
 	"block_number" bigint NOT NULL,
 	"block_hash" "bytea" NOT NULL,
+	"block_timestamp" bigint NOT NULL,
 	"tx_hash" "bytea" NOT NULL,
 	"log_index" integer NOT NULL,
 	CONSTRAINT "deposits_chain_id_id_pk" PRIMARY KEY("chain_id","id")
@@ -94,6 +95,7 @@ CREATE TABLE "events" (
 	"initial_liquidity" numeric(78,0) NOT NULL,
 	"block_number" bigint NOT NULL,
 	"block_hash" "bytea" NOT NULL,
+	"block_timestamp" bigint NOT NULL,
 	"tx_hash" "bytea" NOT NULL,
 	"log_index" integer NOT NULL,
 	CONSTRAINT "events_chain_id_id_pk" PRIMARY KEY("chain_id","id")
@@ -128,6 +130,7 @@ CREATE TABLE "positions" (
 	"platform_fee" numeric(78,0) NOT NULL,
 	"block_number" bigint NOT NULL,
 	"block_hash" "bytea" NOT NULL,
+	"block_timestamp" bigint NOT NULL,
 	"tx_hash" "bytea" NOT NULL,
 	"log_index" integer NOT NULL,
 	CONSTRAINT "positions_chain_id_id_pk" PRIMARY KEY("chain_id","id")
@@ -137,6 +140,7 @@ CREATE TABLE "unobserved" (
 	"chain_id" integer NOT NULL,
 	"subject" text NOT NULL,
 	"id" bigint NOT NULL,
+	"noted" bigint GENERATED ALWAYS AS IDENTITY (sequence name "unobserved_noted_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	CONSTRAINT "unobserved_chain_id_subject_id_pk" PRIMARY KEY("chain_id","subject","id")
 );
 --> statement-breakpoint
@@ -150,4 +154,5 @@ CREATE INDEX "events_by_block" ON "events" USING btree ("chain_id","block_number
 CREATE INDEX "position_observations_by_block" ON "position_observations" USING btree ("chain_id","block_number");--> statement-breakpoint
 CREATE INDEX "positions_by_hedger" ON "positions" USING btree ("chain_id","hedger","id");--> statement-breakpoint
 CREATE INDEX "positions_by_event" ON "positions" USING btree ("chain_id","event_id","id");--> statement-breakpoint
-CREATE INDEX "positions_by_block" ON "positions" USING btree ("chain_id","block_number");
+CREATE INDEX "positions_by_block" ON "positions" USING btree ("chain_id","block_number");--> statement-breakpoint
+CREATE INDEX "unobserved_by_arrival" ON "unobserved" USING btree ("chain_id","noted");

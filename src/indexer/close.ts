@@ -1,6 +1,6 @@
 import type { Chain } from '../chain/chain.ts'
-import type { StoredBlock } from '../db/query.ts'
 import { type Kind, kinds } from '../db/progress.ts'
+import type { StoredBlock } from '../db/query.ts'
 import type { Fact } from '../protocol/logs.ts'
 import { existAt, type Ids } from './existence.ts'
 

@@ -3,7 +3,8 @@ import { toServiceError } from '../chain/errors.ts'
 import { type Block, getBlock } from '../chain/requests.ts'
 import { holdLease, type Lease } from '../db/lease.ts'
 import type { Database } from '../db/pool.ts'
-import { anchorBefore, type Progress, readProgress } from '../db/progress.ts'
+import { type Progress, readProgress } from '../db/progress.ts'
+import type { StoredBlock } from '../db/query.ts'
 import {
   clearUnobserved,
   markAwaitingSettlement,
@@ -13,12 +14,13 @@ import {
   type Subject,
 } from '../db/unobserved.ts'
 import { insertFacts, moveCursor, rollBack, storeObservations, thinAnchors } from '../db/write.ts'
-import { unavailable } from '../lib/errors.ts'
+import { isUnavailable, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { checkComplete, checkDense, RowsMissing } from './close.ts'
+import { checkComplete, checkDense, RowMissing } from './close.ts'
+import { existAt, nextIds } from './existence.ts'
 import { observe } from './observe.ts'
 import { fetchRange, type Range, RangeRefused } from './range.ts'
-import { findAncestor } from './reorg.ts'
+import { findAncestor, findBefore } from './reorg.ts'
 
 export type StepDeps = {
   readonly chain: Chain
@@ -44,7 +46,7 @@ const OBSERVED_AT_ONCE = 500
 /** Steps in a row that have to see a changed hash before it counts: one answer may come from a node on another fork. */
 const CHANGED_TIMES = 2
 
-/** Times a range with missing rows is asked for again before older ranges are suspected. */
+/** Times a range that lacks a row is asked for again before older ranges are suspected. */
 const MISSING_TIMES = 3
 
 /**
@@ -72,30 +74,40 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     return { head: head.value, anchor: anchor.value }
   }
 
-  const backTo = async (
-    lease: Lease,
-    ancestor: Awaited<ReturnType<typeof findAncestor>>,
-    why: string,
-  ): Promise<void> => {
+  const backTo = async (lease: Lease, ancestor: StoredBlock | null, why: string): Promise<void> => {
     await commit(lease, (handle) => rollBack(handle, chainId, ancestor))
     log.warn({ chainId, ancestor: ancestor?.number.toString() ?? null, why }, 'index rolled back')
   }
 
-  /** A range that is refused is halved; one that lacks rows is asked for again, then the index returns to before the gap. */
-  const recover = async (lease: Lease, fault: unknown): Promise<StepResult['did']> => {
+  /** Whether a row that the index lacks was there at its cursor already; so it seems where nodes keep no state of that block. */
+  const lostBefore = async (cursor: StoredBlock, { kind, id }: RowMissing): Promise<boolean> => {
+    try {
+      return (await existAt(chain, cursor, { event: 0n, deposit: 0n, position: 0n, [kind]: id }))[kind]
+    } catch (fault) {
+      if (isUnavailable(fault)) throw fault
+      return true
+    }
+  }
+
+  /**
+   * A range that is refused is halved. One that lacks a row is asked for again, for as long as it takes: a node that lags has the row
+   * in a moment. A row that was lost in an older range sends the index back to before it.
+   */
+  const recover = async (lease: Lease, cursor: StoredBlock | null, fault: unknown): Promise<StepResult['did']> => {
     if (fault instanceof RangeRefused && width > 1n) {
       width /= 2n
       log.info({ chainId, width: width.toString(), fault: fault.message }, 'range refused')
       return 'advanced'
     }
-    if (!(fault instanceof RowsMissing)) throw fault
+    if (!(fault instanceof RowMissing)) throw fault
     missing += 1
-    // Once is seen when a block arrives between two answers; twice is a node that leaves rows out.
-    log[missing === 1 ? 'info' : 'warn']({ chainId, fault: fault.message, times: missing }, 'rows are missing')
-    if (missing < MISSING_TIMES) return 'idle'
+    // Once is seen when a block arrives between two answers; twice is a node that leaves rows out, and is said ever more rarely.
+    const fields = { chainId, fault: fault.message, times: missing }
+    if (missing === 1) log.info(fields, 'a row is missing')
+    else if (Number.isInteger(Math.log2(missing))) log.warn(fields, 'a row is missing')
+    if (missing < MISSING_TIMES || cursor === null || !(await lostBefore(cursor, fault))) return 'idle'
     missing = 0
-    const anchor = fault.id === null ? null : await anchorBefore(database, chainId, fault.kind, fault.id)
-    await backTo(lease, anchor, fault.message)
+    await backTo(lease, await findBefore({ chain, database }, cursor, fault.kind, fault.id), fault.message)
     return 'rolled back'
   }
 
@@ -132,9 +144,9 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const from = cursor === null ? deployment.startBlock : cursor.number + 1n
     const to = from + width - 1n < head.number ? from + width - 1n : head.number
     const range = await fetchRange(chain, { after: cursor, from, to })
-    const reached = checkDense(last, range.facts)
+    const next = checkDense(await nextIds(chain, head, last), range.facts)
     // Before the tip, later logs would show a gap; nodes that keep no old state cannot be asked there.
-    if (to === head.number) await checkComplete(chain, range.block, reached)
+    if (to === head.number) await checkComplete(chain, range.block, next)
     await write(lease, range, cursor === null)
     missing = 0
     width = width + width / 2n + 1n < WIDEST ? width + width / 2n + 1n : WIDEST
@@ -154,7 +166,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
       changed += 1
       if (changed < CHANGED_TIMES) return result('idle')
       changed = 0
-      await backTo(lease, await findAncestor(chain, database, cursor), `block ${cursor.number} changed`)
+      await backTo(lease, await findAncestor({ chain, database }, cursor), `block ${cursor.number} changed`)
       return result('rolled back')
     }
     changed = 0
@@ -164,7 +176,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     try {
       await advance(lease, progress, head)
     } catch (fault) {
-      return result(await recover(lease, fault))
+      return result(await recover(lease, cursor, fault))
     }
     return result('advanced', null)
   }
