@@ -6,6 +6,7 @@ import type { Database } from '../db/pool.ts'
 import { readFacts } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
+import { sleep } from '../lib/lifecycle.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { call } from '../protocol/outputs.ts'
 
@@ -19,8 +20,9 @@ export type AuditReport = {
 
 type Facts = NonNullable<Awaited<ReturnType<typeof readFacts>>>
 
-/** The index moves on while it is audited; a node may by then have dropped the state of the block. */
-const ATTEMPTS = 5
+/** The index moves on while it is audited; a node may by then have dropped the state of the block, or a reorg the block. */
+const ATTEMPTS = 10
+const RETRY_AFTER_MS = 500
 
 /**
  * Compares every fact of a chain's index (ids, owners, amounts, wallets' lists) with the chain at the very block the index has
@@ -34,6 +36,7 @@ export const audit = async (deps: { readonly chain: Chain; readonly database: Da
       return await compare(deps.chain, facts)
     } catch (fault) {
       if (attempt === ATTEMPTS || !isUnavailable(fault)) throw fault
+      await sleep(RETRY_AFTER_MS)
     }
   }
 }

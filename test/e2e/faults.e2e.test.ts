@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTestClient, http } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import { eventually } from '../support/process.ts'
+import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
+
+let sandbox: SandboxProcess
+beforeAll(async () => {
+  sandbox = await startSandboxProcess([])
+})
+afterAll(async () => {
+  expect(await sandbox.stop('SIGTERM'), sandbox.output()).toEqual({ code: 0, left: [] })
+})
+
+/** Success or error; the payloads are held against their schemas elsewhere. */
+const Body = z.object({ data: z.any(), error: z.any() }).partial()
+
+const get = async (path: string) => {
+  const response = await fetch(`${sandbox.url}${path}`)
+  return { status: response.status, headers: response.headers, body: Body.parse(await response.json()) }
+}
+
+/** Kills every child whose command line matches; returns how many there were. */
+const kill = (pattern: RegExp): number => {
+  const pids = sandbox.children(pattern)
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  return pids.length
+}
+
+const ready = () => eventually('the index is ready again', async () => (await get('/readyz')).status === 200, 30_000)
+
+const auditIsClean = async (): Promise<void> => {
+  const report = await sandbox.audit()
+  expect(report.match(/no differences/g), report).toHaveLength(2)
+}
+
+test('the worker killed five times during live activity: no row is lost and none is doubled', async () => {
+  for (let times = 0; times < 5; times++) {
+    // The sandbox waits longer with each death before it starts the next one.
+    await eventually('there is a worker to kill', () => kill(/cli\.ts worker/) === 1)
+    await sleep(1_500)
+  }
+  await ready()
+  await auditIsClean()
+})
+
+test('a reorg of ten blocks with other transactions in them: the tables equal the chain again', async () => {
+  for (const chainId of [8453, 56]) {
+    const transport = http(sandbox.rpcUrls[chainId], { timeout: 30_000 })
+    const node = createTestClient({ mode: 'anvil', transport })
+    // A coin transfer, signed by somebody the activity does not use, in the place of whatever the ten blocks held.
+    const [from, to] = createCast().users.map(({ account }) => account.address)
+    const other = { from, to, value: '0x1', gas: '0x5208' }
+    await node.request({ method: 'anvil_reorg', params: [10, [[other, 2]]] } as never)
+  }
+  await eventually(
+    'the index followed the reorg',
+    async () => /no differences[\s\S]*no differences/.test(await sandbox.audit()),
+    30_000,
+  )
+  await ready()
+})
+
+test('with a node stopped, what the index knows is still answered, and marked', async () => {
+  const paths = [
+    'events/56/1',
+    'events/56/1/stats',
+    'events/56/1/range',
+    'events/56/1/utilization',
+    'positions/56/1',
+    'deposits/56/1',
+  ]
+  const before = new Map<string, unknown>()
+  for (const path of paths) before.set(path, (await get(`/v1/hedge/${path}`)).body)
+  expect(kill(/anvil.*--chain-id 56/)).toBe(1)
+  // A head is shared by the reads of a fifth of a second; after that nobody has one.
+  await sleep(500)
+  for (const path of paths) {
+    const { status, headers, body } = await get(`/v1/hedge/${path}`)
+    expect([path, status, headers.get('x-data-source'), headers.get('x-stale')]).toEqual([path, 200, 'database', '1'])
+    expect(body).toEqual(before.get(path))
+  }
+  expect((await get('/v1/hedge/positions/56/999999')).status).toBe(404)
+})
+
+test('with Postgres stopped too, entity reads of the other chain and builders still answer', async () => {
+  expect(kill(/postgres.* -D /)).toBeGreaterThanOrEqual(1)
+  for (const path of [
+    'events/8453/1/stats',
+    'positions/8453/1',
+    'deposits/8453/1',
+    'deposits/8453/1/pending',
+    'paused/8453',
+  ]) {
+    const { status, headers } = await get(`/v1/hedge/${path}`)
+    expect([path, status, headers.get('x-data-source'), headers.get('x-stale')]).toEqual([path, 200, 'chain', null])
+  }
+  const list = await get('/v1/hedge/events/8453/1/positions')
+  expect([list.status, list.headers.get('x-data-source'), list.headers.get('x-stale')]).toEqual([200, 'chain', '1'])
+  for (const chainId of [8453, 56]) {
+    const response = await fetch(`${sandbox.url}/v1/tx/hedge/claim-payout`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ chainId, positionId: 1 }),
+    })
+    expect(response.status).toBe(200)
+  }
+  const lost = await get('/v1/hedge/positions/56/1')
+  expect([lost.status, lost.body.error.code, lost.headers.get('retry-after')]).toEqual([
+    503,
+    'service_unavailable',
+    '1',
+  ])
+})

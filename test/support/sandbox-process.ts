@@ -1,0 +1,100 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { eventually, isAlive } from './process.ts'
+
+const cli = ['--import', 'tsx', 'src/cli.ts']
+
+/** A sandbox as somebody starts it from a terminal, on free ports. */
+export type SandboxProcess = {
+  readonly url: string
+  readonly rpcUrls: Readonly<Record<number, string>>
+  readonly pid: number
+  /** Everything it printed so far. */
+  output(): string
+  /** The process ids of its children whose command line matches. */
+  children(pattern: RegExp): number[]
+  /** Runs `audit` against it. */
+  audit(): Promise<string>
+  /** Sends a signal and resolves with the exit code and with what is still running of all it started. */
+  stop(signal: NodeJS.Signals): Promise<{ code: number | null; left: string[] }>
+}
+
+/** The process tree below a process: id and command line of each. */
+const descendants = (root: number): { pid: number; command: string }[] => {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
+    try {
+      // The command name in parentheses may hold anything; the parent is the second field after it.
+      const [, parent] = readFileSync(`/proc/${name}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? []
+      parents.set(Number(name), Number(parent))
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  const below = (pid: number): number[] =>
+    [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)])
+  return below(root).map((pid) => ({ pid, command: commandOf(pid) }))
+}
+
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
+  } catch {
+    return ''
+  }
+}
+
+/** Starts it and resolves when it says that it is ready. */
+export const startSandboxProcess = async (flags: readonly string[]): Promise<SandboxProcess> => {
+  const child: ChildProcess = spawn(process.execPath, [...cli, 'sandbox', ...flags], {
+    env: { ...process.env, PORT: '0', SANDBOX_RPC_PORT_8453: '0', SANDBOX_RPC_PORT_56: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += chunk))
+  const find = (pattern: RegExp): string => {
+    const [, found] = pattern.exec(text) ?? []
+    if (found === undefined) throw new Error(`the sandbox did not print ${pattern}:\n${text}`)
+    return found
+  }
+  await eventually(
+    'the sandbox is ready',
+    () => {
+      if (child.exitCode !== null) throw new Error(`the sandbox ended:\n${text}`)
+      return text.includes('Try\n') && text.includes('--env-file')
+    },
+    120_000,
+  )
+  const children = (pattern: RegExp): number[] =>
+    descendants(child.pid ?? 0)
+      .filter(({ command }) => pattern.test(command))
+      .map(({ pid }) => pid)
+  return {
+    url: find(/The sandbox is ready: (\S+)/),
+    rpcUrls: { 8453: find(/8453 {2}node +(\S+)/), 56: find(/56 +node +(\S+)/) },
+    pid: child.pid ?? 0,
+    output: () => text,
+    children,
+    async audit() {
+      const envFile = find(/--env-file (\S+)/)
+      const { stdout } = await promisify(execFile)(process.execPath, [...cli, 'audit', '--env-file', envFile])
+      return stdout
+    },
+    async stop(signal) {
+      const started = children(/./)
+      const ended = once(child, 'exit')
+      child.kill(signal)
+      const [code] = await ended
+      // A process without a command line has ended and waits for its parent to notice.
+      return {
+        code,
+        left: started
+          .filter(isAlive)
+          .map(commandOf)
+          .filter((command) => command !== ''),
+      }
+    },
+  }
+}
