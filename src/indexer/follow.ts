@@ -17,7 +17,7 @@ export type FollowDeps = {
 }
 
 /** A leader that says nothing for so long is taken for dead. */
-const LEASE_TTL_MS = 4_000
+const LEASE_TTL_MS = 3_000
 
 /** Longest pause after a fault, in milliseconds: a node or database that is back is found within this. */
 const MAX_PAUSE_MS = 2_000
@@ -35,6 +35,20 @@ export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signa
   let lease: Lease | null = null
   let faults = 0
 
+  /** A step may take longer than the lease lives: two workers with slow nodes would take it from each other for ever. */
+  const keeping = async <T>(held: Lease, work: () => Promise<T>): Promise<T> => {
+    const extend = (): void => {
+      // Whether the lease still holds is decided where it counts, in the transaction that writes.
+      database.run((handle) => holdLease(handle, held, LEASE_TTL_MS)).catch(() => {})
+    }
+    const timer = setInterval(extend, LEASE_TTL_MS / 3)
+    try {
+      return await work()
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
   const turn = async (): Promise<number> => {
     if (lease === null) {
       lease = await takeLease(database, chainId, holder, LEASE_TTL_MS)
@@ -44,7 +58,7 @@ export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signa
     const held = lease
     // Steps that write extend the lease themselves; on a quiet chain nothing else would.
     await database.run((handle) => holdLease(handle, held, LEASE_TTL_MS))
-    const { did } = await step(lease)
+    const { did } = await keeping(held, () => step(held))
     faults = 0
     return did === 'idle' ? pollMs : 0
   }

@@ -26,6 +26,8 @@ export type StepDeps = {
   readonly chain: Chain
   readonly database: Database
   readonly leaseTtlMs: number
+  /** Blocks asked for at once at first, until a refusal or a success says better; 2,000 unless given. */
+  readonly width?: bigint
   readonly log: Logger
 }
 
@@ -36,9 +38,8 @@ export type StepResult = {
   readonly indexed: bigint | null
 }
 
-/** Widest and first span of blocks asked for at once; a refusal halves it, a success grows it by half. */
+/** Widest span of blocks asked for at once; a refusal halves it, a success grows it by half. */
 const WIDEST = 10_000n
-const FIRST = 2_000n
 
 /** Subjects observed in one step, so that a step stays short whatever piled up. */
 const OBSERVED_AT_ONCE = 500
@@ -54,9 +55,9 @@ const MISSING_TIMES = 3
  * stopped, killed or thrown out of anywhere: what a step writes is one transaction, and the next step starts from what is stored.
  * `step` throws what nodes and database throw, and LeaseLost when another worker has taken over.
  */
-export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
+export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n, log }: StepDeps) => {
   const { chainId, deployment } = chain
-  let width = FIRST
+  let width = first
   let changed = 0
   let missing = 0
 

@@ -1,0 +1,346 @@
+import { pino } from 'pino'
+import { encodeEventTopics, encodeFunctionData, type Hex } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
+import { type Lease, LeaseLost, takeLease } from '../../src/db/lease.ts'
+import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { readFacts } from '../../src/db/progress.ts'
+import { createQueries } from '../../src/db/query.ts'
+import { markChangeable } from '../../src/db/unobserved.ts'
+import { audit } from '../../src/indexer/audit.ts'
+import { follow } from '../../src/indexer/follow.ts'
+import { observe } from '../../src/indexer/observe.ts'
+import { createStep } from '../../src/indexer/step.ts'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
+import { eventually } from '../support/process.ts'
+import { startWorld } from '../support/world.ts'
+
+const log = pino({ level: 'silent' })
+const USDC = 10n ** 6n
+const TTL_MS = 60_000
+
+let world: Awaited<ReturnType<typeof startWorld>>
+let proxy: Awaited<ReturnType<typeof startNodeProxy>>
+/** As the indexer sees it, through the proxy, and as it is. */
+let chain: Chain
+let truth: Chain
+let snapshot: Hex
+
+let store: TestDatabase
+let database: Database
+
+const open = (url: string): Chain =>
+  createChain({ deployment: world.deployment, rpcUrls: [url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
+
+const connect = (): Database => createDatabase({ url: store.url, log, maxConnections: 4, statementTimeoutMs: 5_000 })
+
+beforeAll(async () => {
+  world = await startWorld()
+  proxy = await startNodeProxy(world.anvil.url)
+})
+afterAll(async () => {
+  await proxy?.close()
+  await world?.close()
+})
+beforeEach(async () => {
+  proxy.honest()
+  snapshot = await world.actions.node.snapshot()
+  chain = open(proxy.url)
+  truth = open(world.anvil.url)
+  store = await createTestDatabase()
+  database = connect()
+})
+afterEach(async () => {
+  await Promise.all([database.close(), chain.close(), truth.close()])
+  await store.close()
+  await world.actions.node.revert({ id: snapshot })
+})
+
+const lead = async (): Promise<Lease> => {
+  const lease = await takeLease(database, 8453, 'test', TTL_MS)
+  if (lease === null) throw new Error('somebody else leads')
+  return lease
+}
+
+/** Steps until the index has nothing to do, at most `most` times: a step that only waits for the node is no progress. */
+const converge = async (step = createStep({ chain, database, leaseTtlMs: TTL_MS, log }), most = 30): Promise<void> => {
+  const lease = await lead()
+  for (let steps = 0; steps < most; steps += 1) {
+    const { did, head } = await step(lease)
+    if (did === 'idle' && (await createQueries(database).indexed(8453))?.hash === head.hash) return
+  }
+  throw new Error(`not converged within ${most} steps`)
+}
+
+const counts = async () => {
+  const { counts, differences } = await audit({ chain: truth, database })
+  expect(differences).toEqual([])
+  return Object.fromEntries(counts.map(({ what, index }) => [what, index]))
+}
+
+/** Every observation equals what the chain says at the block of the index. */
+const expectObserved = async (): Promise<void> => {
+  const facts = await readFacts(database, 8453)
+  if (facts === null) throw new Error('nothing is indexed')
+  const block = { ...facts.cursor, parentHash: '0x' } as const
+  const seen = await observe({ chain: truth, log }, block, [
+    { subject: 'chain', id: 0n },
+    ...facts.events.map(({ id }) => ({ subject: 'event', id }) as const),
+    ...facts.deposits.map(({ id }) => ({ subject: 'deposit', id }) as const),
+    ...facts.positions.map(({ id }) => ({ subject: 'position', id }) as const),
+  ])
+  const queries = createQueries(database)
+  expect(await queries.singleton(8453)).toMatchObject({ ...seen.protocol })
+  for (const event of seen.events) expect(await queries.event(8453, event.core.id)).toMatchObject(event)
+  for (const deposit of seen.deposits) expect(await queries.deposit(8453, deposit.deposit.id)).toMatchObject(deposit)
+  for (const position of seen.positions) {
+    expect(await queries.position(8453, position.position.id)).toMatchObject(position)
+  }
+}
+
+const topicOf = (eventName: 'EventCreated' | 'DepositCreated' | 'PositionCreated'): Hex => {
+  const [topic] = encodeEventTopics({ abi: protocolAbi, eventName })
+  if (typeof topic !== 'string') throw new Error(`no log ${eventName}`)
+  return topic
+}
+
+type Log = { readonly topics: readonly Hex[]; readonly blockNumber: Hex }
+
+/** Lets the node leave logs out of ranges, as long as `hidden` says so. */
+const hide = (hidden: (log: Log) => boolean): void =>
+  proxy.alter((method, result) =>
+    method === 'eth_getLogs' && Array.isArray(result) ? result.filter((log: Log) => !hidden(log)) : result,
+  )
+
+test('indexes the world exactly: every fact, every observation, each at its block', async () => {
+  await converge()
+  expect(await counts()).toEqual({ events: 3, deposits: 4, positions: 4, 'wallet lists': 4 })
+  await expectObserved()
+  const facts = await readFacts(database, 8453)
+  for (const fact of [...(facts?.events ?? []), ...(facts?.deposits ?? []), ...(facts?.positions ?? [])]) {
+    const block = await world.actions.client.getBlock({ blockNumber: fact.blockNumber })
+    expect([fact.blockHash, fact.blockTimestamp]).toEqual([block.hash, block.timestamp])
+    const receipt = await world.actions.client.getTransactionReceipt({ hash: fact.txHash })
+    expect(receipt.logs.map(({ logIndex }) => logIndex)).toContain(fact.logIndex)
+  }
+})
+
+test('a text that Postgres refuses as text stops nothing', async () => {
+  const expiry = (await world.actions.now()) + 86_400
+  const { eventId } = await world.actions.createEvent(world.creator, {
+    ...world.upward,
+    name: 'a\0b',
+    underlying: '\0',
+    expiry,
+  })
+  await converge()
+  expect((await createQueries(database).event(8453, eventId))?.core).toMatchObject({ name: 'a\0b', underlying: '\0' })
+  await expectObserved()
+})
+
+test('an empty answer to getLogs loses no row', async () => {
+  let left = 2
+  proxy.alter((method, result) => (method === 'eth_getLogs' && left-- > 0 ? [] : result))
+  await converge()
+  expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
+})
+
+test('the first rows of each kind left out of an answer are not taken for absent', async () => {
+  let answered = false
+  proxy.alter((method, result) => {
+    if (method !== 'eth_getLogs' || answered || !Array.isArray(result)) return result
+    answered = true
+    return result.slice(4)
+  })
+  await converge()
+  expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
+})
+
+test('a row that a node leaves out for a while is waited for; no other row goes meanwhile', async () => {
+  await converge()
+  await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  hide(({ topics: [topic] }) => topic === topicOf('PositionCreated'))
+  await expect(converge(undefined, 12)).rejects.toThrow('not converged')
+  expect((await readFacts(database, 8453))?.positions).toHaveLength(4)
+  proxy.honest()
+  await converge()
+  expect(await counts()).toMatchObject({ positions: 5 })
+})
+
+test('a row lost in an older range is fetched from there, and rows before it stay', async () => {
+  const { node } = world.actions
+  await node.mine({ blocks: 60 })
+  const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  const { number } = await world.actions.client.getBlock()
+  await node.mine({ blocks: 200 })
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, width: 5n, log })
+  const lease = await lead()
+  // Left out while the range is passed that holds it, and found when the tip is compared.
+  hide(({ blockNumber }) => BigInt(blockNumber) === number)
+  let did = ''
+  let passed: bigint | undefined
+  for (let steps = 0; steps < 60 && did !== 'rolled back'; steps += 1) {
+    did = (await step(lease)).did
+    const facts = await readFacts(database, 8453)
+    if ((facts?.cursor.number ?? 0n) >= number) passed = facts?.cursor.number
+  }
+  const back = await readFacts(database, 8453)
+  expect([did, typeof passed]).toEqual(['rolled back', 'bigint'])
+  expect(back?.cursor.number).toBeLessThan(number)
+  expect([back?.events.length, back?.deposits.length, back?.positions.length]).toEqual([3, 4, 4])
+  proxy.honest()
+  await converge(step)
+  expect(await counts()).toMatchObject({ positions: Number(lost) })
+})
+
+test('a process that dies before the commit has written nothing, and the next one goes on from there', async () => {
+  let commits = 0
+  const dying: Database = {
+    ...database,
+    transaction: (work) =>
+      database.transaction(async (handle) => {
+        const result = await work(handle)
+        commits += 1
+        if (commits % 2 === 0) throw new Error('killed before the commit')
+        return result
+      }),
+  }
+  for (let lives = 0; lives < 6; lives += 1) {
+    const step = createStep({ chain, database: dying, leaseTtlMs: TTL_MS, log })
+    await world.actions.buy(world.hedger, 1n, 50n * USDC)
+    await step(await lead()).catch((fault: Error) => expect(fault.message).toBe('killed before the commit'))
+  }
+  await converge()
+  expect(await counts()).toMatchObject({ positions: 10 })
+  await expectObserved()
+})
+
+test('a reorg of ten blocks with other transactions: ids belong to others, and tables equal the chain', async () => {
+  const { actions, deployment, lp } = world
+  await actions.node.mine({ blocks: 20 })
+  await converge()
+  await actions.node.mine({ blocks: 3 })
+  await actions.buy(world.hedger, 1n, 50n * USDC)
+  await actions.deposit(lp, 1n, 70n * USDC)
+  await converge()
+  await actions.buy(world.hedger, 1n, 55n * USDC)
+  await actions.node.mine({ blocks: 3 })
+  await converge()
+  expect((await createQueries(database).position(8453, 5n))?.position.hedger).toBe(world.hedger.account.address)
+
+  const call = (functionName: 'deposit' | 'buyProtection', args: readonly bigint[]) => ({
+    from: lp.account.address,
+    to: deployment.diamond,
+    gas: '0x2dc6c0',
+    data: encodeFunctionData({ abi: protocolAbi, functionName, args } as never),
+  })
+  const far = (await actions.client.getBlock()).timestamp + 86_400n
+  const blocks = [
+    [call('buyProtection', [1n, 33n * USDC, 1_000n * USDC, far]), 2],
+    [call('deposit', [1n, 44n * USDC]), 4],
+  ]
+  await actions.node.request({ method: 'anvil_reorg', params: [10, blocks] } as never)
+  await converge()
+  expect(await counts()).toMatchObject({ events: 3, deposits: 5, positions: 5 })
+  expect((await createQueries(database).position(8453, 5n))?.position.hedger).toBe(lp.account.address)
+  await expectObserved()
+})
+
+test('a head that falls back is a node that lags, not a reorg', async () => {
+  await converge()
+  const before = await readFacts(database, 8453)
+  const old = await world.actions.client.request({ method: 'eth_getBlockByNumber', params: ['0x5', false] })
+  proxy.alter((method, result, [tag]) => (method === 'eth_getBlockByNumber' && tag === 'latest' ? old : result))
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  for (let steps = 0; steps < 4; steps += 1) expect((await step(await lead())).did).toBe('idle')
+  expect(await readFacts(database, 8453)).toEqual(before)
+})
+
+test('logs of a fork that is gone are refused, though its ids fit', async () => {
+  const { actions } = world
+  await converge()
+  const fork = await actions.node.snapshot()
+  await actions.buy(world.hedger, 1n, 50n * USDC)
+  await actions.node.mine({ blocks: 2 })
+  const gone = await actions.client.request({
+    method: 'eth_getLogs',
+    params: [{ address: world.deployment.diamond, fromBlock: '0x0', topics: [[topicOf('PositionCreated')]] }],
+  })
+  await actions.node.revert({ id: fork })
+  await actions.buy(world.lp, 1n, 51n * USDC)
+  await actions.node.mine({ blocks: 2 })
+  proxy.alter((method, result) => (method === 'eth_getLogs' ? gone.slice(-1) : result))
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  await expect(step(await lead())).rejects.toThrow('is not that of its logs')
+  proxy.honest()
+  await converge(step)
+  expect(await counts()).toMatchObject({ positions: 5 })
+})
+
+test('is right against a protocol that emits the three creation logs alone', async () => {
+  const { actions, creator, lp, hedger } = world
+  const facts = [topicOf('EventCreated'), topicOf('DepositCreated'), topicOf('PositionCreated')]
+  hide(({ topics: [topic] }) => !facts.some((fact) => fact === topic))
+  await converge()
+  await actions.setPool(creator, 1n, false, false)
+  await actions.claimPremiums(lp, 4n)
+  await actions.claimPayout(hedger, 4n)
+  await actions.node.increaseTime({ seconds: 31 * 86_400 })
+  await actions.node.mine({ blocks: 1 })
+  await converge()
+  // An event past its expiry is looked at with every block, so a settlement is seen without anybody saying so.
+  await actions.settle(createCast().owner, 1n, 13_000_000n)
+  await converge()
+  expect((await createQueries(database).event(8453, 1n))?.stats).toMatchObject({ triggered: true })
+  await actions.withdrawCapital(lp, 4n)
+  await markChangeable(database, 8453)
+  await converge()
+  await expectObserved()
+})
+
+test('a quiet tick is one request', async () => {
+  await converge()
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  const lease = await lead()
+  await step(lease)
+  proxy.calls()
+  await step(lease)
+  expect(proxy.calls()).toEqual(['eth_getBlockByNumber', 'eth_getBlockByNumber'])
+})
+
+test('a worker without the lease writes nothing', async () => {
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  const old = await lead()
+  await lead()
+  await expect(step(old)).rejects.toBeInstanceOf(LeaseLost)
+  expect(await readFacts(database, 8453)).toBeNull()
+})
+
+test('a standby takes over within five seconds of a death, and within one of an orderly end', async () => {
+  const dead = await takeLease(database, 8453, 'dead', 3_000)
+  expect(dead).not.toBeNull()
+  const began = Date.now()
+  const starts = () => {
+    const end = new AbortController()
+    const done = follow({ chain, database, pollMs: 50, log }, end.signal)
+    return async (): Promise<void> => {
+      end.abort()
+      await done
+    }
+  }
+  const position = async (id: bigint): Promise<boolean> =>
+    ((await readFacts(database, 8453))?.positions ?? []).some((row) => row.id === id)
+  const stopFirst = starts()
+  await eventually('the standby has indexed', () => position(4n), 5_000)
+  expect(Date.now() - began).toBeLessThan(5_000)
+  const stopSecond = starts()
+  await stopFirst()
+  const ended = Date.now()
+  const bought = await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  await eventually('the second has gone on', () => position(bought), 2_000)
+  expect(Date.now() - ended).toBeLessThan(1_200)
+  await stopSecond()
+})

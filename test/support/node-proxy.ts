@@ -1,0 +1,68 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
+type Answer = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
+
+/** Changes the result of one call; gives it back as it is to leave it alone. */
+export type Alter = (method: string, result: unknown, params: readonly unknown[]) => unknown
+
+const honest: Alter = (_, result) => result
+
+/**
+ * Stands between the service and a real node, as a provider's balancer does, and changes what the node says.
+ *
+ * @example
+ * const proxy = await startNodeProxy(anvil.url)
+ * proxy.alter((method, result) => (method === 'eth_getLogs' ? [] : result))
+ */
+export const startNodeProxy = async (target: string) => {
+  let alter = honest
+  let calls: string[] = []
+
+  const answer = async (request: IncomingMessage): Promise<string> => {
+    const body = await text(request)
+    const asked: Call[] = JSON.parse(body)
+    const response = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+    const answers: Answer[] = JSON.parse(await response.text())
+    calls.push(...asked.map(({ method }) => method))
+    const changed = answers.map((it) => {
+      const call = asked.find(({ id }) => id === it.id)
+      return call === undefined || it.error !== undefined
+        ? it
+        : { ...it, result: alter(call.method, it.result, call.params) }
+    })
+    return JSON.stringify(changed)
+  }
+
+  const server = createServer((request, response) => {
+    answer(request).then(
+      (body) => response.end(body),
+      () => response.destroy(),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    alter(next: Alter): void {
+      alter = next
+    },
+    honest(): void {
+      alter = honest
+    },
+    /** The methods asked for since the last look. */
+    calls(): string[] {
+      const seen = calls
+      calls = []
+      return seen
+    },
+    async close(): Promise<void> {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
