@@ -18,7 +18,7 @@ export class RowMissing extends Error {
 }
 
 /** Logs name ids that the index holds already, so they are not of the chain that the index is on. */
-export class RowTwice extends Error {
+class RowTwice extends Error {
   override readonly name = 'RowTwice'
 }
 
