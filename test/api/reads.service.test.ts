@@ -262,9 +262,9 @@ describe('a list longer than one answer', () => {
     await api.database.run((handle) =>
       handle.execute(sql`
         INSERT INTO positions (chain_id, id, event_id, hedger, notional, premium_paid, platform_fee,
-                               block_number, block_hash, tx_hash, log_index)
+                               block_number, block_hash, block_timestamp, tx_hash, log_index)
         SELECT 8453, 1000000 + n, 999, ${Buffer.from(whale.slice(2), 'hex')}, 1, 1, 1, 1,
-               ${Buffer.alloc(32)}, ${Buffer.alloc(32)}, n
+               ${Buffer.alloc(32)}, 1, ${Buffer.alloc(32)}, n
         FROM generate_series(1, 10003) n`),
     )
     const first = await indexOnly.get(path)
