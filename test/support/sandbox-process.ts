@@ -10,7 +10,6 @@ const cli = ['--import', 'tsx', 'src/cli.ts']
 export type SandboxProcess = {
   readonly url: string
   readonly rpcUrls: Readonly<Record<number, string>>
-  readonly pid: number
   /** Everything it printed so far. */
   output(): string
   /** The process ids of its children whose command line matches. */
@@ -48,7 +47,9 @@ const commandOf = (pid: number): string => {
 
 /** Starts it and resolves when it says that it is ready. */
 export const startSandboxProcess = async (flags: readonly string[]): Promise<SandboxProcess> => {
-  const child: ChildProcess = spawn(process.execPath, [...cli, 'sandbox', ...flags], {
+  const child: ChildProcess = spawn('npm', ['start', '--', ...flags], {
+    // A process group of its own, as a terminal gives it.
+    detached: true,
     env: { ...process.env, PORT: '0', SANDBOX_RPC_PORT_8453: '0', SANDBOX_RPC_PORT_56: '0' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -67,14 +68,15 @@ export const startSandboxProcess = async (flags: readonly string[]): Promise<San
     },
     120_000,
   )
+  const { pid } = child
+  if (pid === undefined) throw new Error('npm could not be started')
   const children = (pattern: RegExp): number[] =>
-    descendants(child.pid ?? 0)
+    descendants(pid)
       .filter(({ command }) => pattern.test(command))
       .map(({ pid }) => pid)
   return {
     url: find(/The sandbox is ready: (\S+)/),
     rpcUrls: { 8453: find(/8453 {2}node +(\S+)/), 56: find(/56 +node +(\S+)/) },
-    pid: child.pid ?? 0,
     output: () => text,
     children,
     async audit() {
@@ -85,7 +87,8 @@ export const startSandboxProcess = async (flags: readonly string[]): Promise<San
     async stop(signal) {
       const started = children(/./)
       const ended = once(child, 'exit')
-      child.kill(signal)
+      // Ctrl-C goes to the whole group; a supervisor's SIGTERM to the process it started.
+      process.kill(signal === 'SIGINT' ? -pid : pid, signal)
       const [code] = await ended
       // A process without a command line has ended and waits for its parent to notice.
       return {
