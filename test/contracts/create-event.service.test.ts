@@ -1,6 +1,6 @@
 import { hexToBigInt, keccak256, maxUint256, toBytes, toHex, zeroAddress, zeroHash } from 'viem'
 import { expect, test } from 'vitest'
-import { DAI, DAY, fees, type NewEvent, USDC, useProtocol } from '../support/protocol.ts'
+import { DAI, DAY, fees, type NewEvent, USDC, useProtocol } from '../support/use-protocol.ts'
 
 const { send, read, refuses, approve, mint, at, mineAt, now, create, newEvent, outcome, ...on } = await useProtocol()
 const { creator, lp, owner, stranger, diamond, usdc, dai, start } = on

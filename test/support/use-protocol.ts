@@ -1,0 +1,266 @@
+import {
+  type Address,
+  BaseError,
+  type ContractFunctionArgs,
+  type ContractFunctionName,
+  createTestClient,
+  decodeErrorResult,
+  decodeEventLog,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  http,
+  isHex,
+  maxUint256,
+  publicActions,
+  walletActions,
+  zeroHash,
+} from 'viem'
+import { afterAll, afterEach, beforeEach } from 'vitest'
+import { erc20Abi } from '../../src/abi/erc20.generated.ts'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { call, type Output, type ReadName } from '../../src/protocol/outputs.ts'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import { startAnvil } from '../../src/sandbox/anvil.ts'
+import { deployProtocol } from '../../src/sandbox/deploy.ts'
+
+type Abi = typeof protocolAbi
+export type WriteName = ContractFunctionName<Abi, 'nonpayable'>
+export type WriteArgs<N extends WriteName> = ContractFunctionArgs<Abi, 'nonpayable', N>
+export type NewEvent = WriteArgs<'createEvent'>[0]
+type ReadArgs<N extends ReadName> =
+  ContractFunctionArgs<Abi, 'view' | 'pure', N> extends readonly []
+    ? []
+    : [ContractFunctionArgs<Abi, 'view' | 'pure', N>]
+
+export const CHAIN_ID = 8453
+export const USDC = 10n ** 6n
+export const DAI = 10n ** 18n
+export const DAY = 86_400n
+
+/** Different from each other, so that no rate can stand in for another. */
+export const fees = {
+  creationFee: 5n * USDC,
+  hedgerFeeRate: 5_000n,
+  payoutFeeRate: 10_000n,
+  lpProfitFeeRate: 20_000n,
+  creatorLoyaltyRate: 100_000n,
+}
+
+const GAS = 20_000_000n
+const logAbi = [...protocolAbi, ...erc20Abi]
+
+/** A log as its name and arguments. */
+const decoded = (log: { data: Hex; topics: [] | [Hex, ...Hex[]] }): readonly [string, unknown] => {
+  const { eventName, args } = decodeEventLog({ abi: logAbi, ...log })
+  return [eventName, args]
+}
+
+/** The text of a revert, `panic 17` for an overflow, `no reason` for empty bytes. Throws what is not a revert. */
+const revertText = (error: unknown): string => {
+  const found = error instanceof BaseError ? error.walk((cause) => cause instanceof Error && 'data' in cause) : null
+  if (found === null || !('data' in found)) throw error
+  if (found.data === undefined || found.data === '0x') return 'no reason'
+  if (!isHex(found.data)) throw error
+  const { errorName, args } = decodeErrorResult({ data: found.data })
+  return errorName === 'Error' ? String(args[0]) : `panic ${args[0]}`
+}
+
+/**
+ * The protocol on a real node of its own, with two payment tokens (6 and 18 decimals) that everybody owns and has approved. Ends with
+ * the file; what a test does is undone after it.
+ *
+ * @example
+ * const { send, creator, newEvent } = await useProtocol()
+ * test('…', async () => { const { logs } = await send(creator, 'createEvent', [newEvent()]) })
+ */
+export const useProtocol = async () => {
+  const anvil = await startAnvil({ chainId: CHAIN_ID })
+  afterAll(anvil.close)
+  const client = createTestClient({
+    mode: 'anvil',
+    transport: http(anvil.url, { batch: { wait: 0 }, retryCount: 0, timeout: 30_000 }),
+    cacheTime: 0,
+  })
+    .extend(publicActions)
+    .extend(walletActions)
+
+  const cast = createCast()
+  const wallets = [cast.owner, ...cast.oracles, ...cast.users, ...cast.extras]
+  const person = (index: number): Address => {
+    const wallet = wallets[index]
+    if (wallet === undefined) throw new Error(`there is no account ${index}`)
+    return wallet.account.address
+  }
+  const people = {
+    owner: person(0),
+    oracleA: person(1),
+    oracleB: person(2),
+    oracleC: person(3),
+    creator: person(4),
+    lp: person(5),
+    secondLp: person(6),
+    hedger: person(7),
+    secondHedger: person(8),
+    stranger: person(9),
+    oracleAdmin: person(10),
+    heir: person(11),
+  }
+
+  const deployed = await deployProtocol({
+    rpcUrl: anvil.url,
+    account: cast.owner.account,
+    paymentTokens: [
+      { symbol: 'USDC', name: 'USD Coin', decimals: 6 },
+      { symbol: 'DAI', name: 'Dai', decimals: 18 },
+    ],
+    oracles: [people.oracleA, people.oracleB, people.oracleC],
+    oracleAdmin: people.oracleAdmin,
+    fees,
+  })
+  const diamond = getAddress(deployed.diamond)
+  const token = (symbol: string): Address => {
+    const address = deployed.tokens[symbol]
+    if (address === undefined) throw new Error(`no ${symbol} was deployed`)
+    return getAddress(address)
+  }
+  const usdc = token('USDC')
+  const dai = token('DAI')
+  const names = new Map<Address, string>([
+    ...Object.entries(people).map(([name, address]) => [address, name] as const),
+    [diamond, 'diamond'],
+  ])
+
+  const now = async (): Promise<bigint> => (await client.getBlock()).timestamp
+
+  /** The next block has this time. */
+  const at = (timestamp: bigint): Promise<void> => client.setNextBlockTimestamp({ timestamp })
+
+  /** A block with this time, at which calls look from now on. */
+  const mineAt = async (timestamp: bigint): Promise<void> => {
+    await at(timestamp)
+    await client.mine({ blocks: 1 })
+  }
+
+  const balance = (of: Address, in_: Address = usdc, blockNumber?: bigint): Promise<bigint> =>
+    client.readContract({
+      address: in_,
+      abi: erc20Abi,
+      functionName: 'balanceOf',
+      args: [of],
+      ...(blockNumber === undefined ? {} : { blockNumber }),
+    })
+
+  /** Sends calldata from an account whose key the node has; resolves when it is mined, throws when it reverted. */
+  const transact = async (from: Address, to: Address, data: Hex, value = 0n) => {
+    const hash = await client.sendTransaction({ account: from, to, data, value, gas: GAS, chain: null })
+    const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 5 })
+    if (receipt.status !== 'success') {
+      const reason = await client.call({ account: from, to, data, value }).then(() => 'nothing', revertText)
+      throw new Error(`reverted with: ${reason}`)
+    }
+    const { blockNumber } = receipt
+    return {
+      gasUsed: receipt.gasUsed,
+      logs: receipt.logs.map(decoded),
+      /** Who has how much more or less of a token since the block before, by name. */
+      moved: async (in_: Address = usdc): Promise<Record<string, bigint>> => {
+        const changes = await Promise.all(
+          [...names].map(async ([address, name]) => {
+            const [before, after] = await Promise.all([
+              balance(address, in_, blockNumber - 1n),
+              balance(address, in_, blockNumber),
+            ])
+            return [name, after - before] as const
+          }),
+        )
+        const sum = changes.reduce((total, [, change]) => total + change, 0n)
+        if (sum !== 0n) throw new Error(`${sum} units went to or came from somebody unknown`)
+        return Object.fromEntries(changes.filter(([, change]) => change !== 0n))
+      },
+      /** When it was mined. */
+      time: async (): Promise<bigint> => (await client.getBlock({ blockNumber })).timestamp,
+    }
+  }
+
+  const encode = <N extends WriteName>(functionName: N, args: WriteArgs<N>): Hex =>
+    encodeFunctionData({ abi: protocolAbi, functionName, args } as never)
+
+  const send = <N extends WriteName>(from: Address, name: N, args: WriteArgs<N>) =>
+    transact(from, diamond, encode(name, args))
+
+  const read = async <N extends ReadName>(name: N, ...args: ReadArgs<N>): Promise<Output<N>> => {
+    const view = call(name, ...(args as never))
+    return view.decode((await client.call({ to: diamond, data: view.data })).data ?? '0x')
+  }
+
+  /** What a call of this function would revert with at the newest block; `success` when it would not. */
+  const outcome = <N extends WriteName>(from: Address, name: N, args: WriteArgs<N>): Promise<string> =>
+    client.call({ account: from, to: diamond, data: encode(name, args), gas: GAS }).then(() => 'success', revertText)
+
+  /** Throws unless the call reverts with exactly this text. */
+  const refuses = async <N extends WriteName>(text: string, from: Address, name: N, args: WriteArgs<N>) => {
+    const found = await outcome(from, name, args)
+    if (found !== text) throw new Error(`${name}: expected "${text}", found "${found}"`)
+  }
+
+  const onToken = (functionName: 'mint' | 'approve', to: Address, value: bigint): Hex =>
+    encodeFunctionData({ abi: erc20Abi, functionName, args: [to, value] })
+  const approve = (from: Address, value: bigint, in_: Address = usdc) =>
+    transact(from, in_, onToken('approve', diamond, value))
+  const mint = (to: Address, value: bigint, in_: Address = usdc) =>
+    transact(people.owner, in_, onToken('mint', to, value))
+
+  const { creator, lp, secondLp, hedger, secondHedger, oracleAdmin } = people
+  for (const rich of [creator, lp, secondLp, hedger, secondHedger]) {
+    await mint(rich, 10_000_000n * USDC)
+    await mint(rich, 10_000_000n * DAI, dai)
+    await approve(rich, maxUint256)
+    await approve(rich, maxUint256, dai)
+  }
+
+  const start = await now()
+  /** An upward event with a range, 30 days long; what a test cares about is given. */
+  const newEvent = (chosen: Partial<NewEvent> = {}): NewEvent => ({
+    name: 'Cedi, upward',
+    underlying: 'USD/GHS',
+    strike: 12_000_000n,
+    payoutCap: 13_500_000n,
+    premiumRate: 23_000n,
+    expiryDate: start + 30n * DAY,
+    allowExternalLp: true,
+    initialLiquidity: 10_000n * USDC,
+    initialRate: 11_400_000n,
+    strikeAbove: true,
+    paymentToken: usdc,
+    signature: '0x',
+    quoteTimestamp: 0n,
+    quoteNonce: zeroHash,
+    ...chosen,
+  })
+
+  /** Creates an event and gives its id. */
+  const create = async (chosen: Partial<NewEvent> = {}): Promise<bigint> => {
+    await send(creator, 'createEvent', [newEvent(chosen)])
+    return read('getTotalHedgeEvents')
+  }
+
+  /** Buys at whatever it costs. */
+  const buy = (from: Address, eventId: bigint, notional: bigint) =>
+    send(from, 'buyProtection', [eventId, notional, maxUint256, maxUint256])
+
+  /** Goes to an event's expiry and settles it there. */
+  const settle = async (eventId: bigint, price: bigint) => {
+    await at((await read('getHedgeEventCore', [eventId])).expiryDate)
+    return send(oracleAdmin, 'settleEvent', [eventId, price])
+  }
+
+  let snapshot: Hex
+  beforeEach(async () => {
+    snapshot = await client.snapshot()
+  })
+  afterEach(() => client.revert({ id: snapshot }))
+
+  const tools = { client, now, at, mineAt, balance, transact, send, read, outcome, refuses, approve, mint }
+  return { ...people, people, cast, diamond, usdc, dai, start, ...tools, newEvent, create, buy, settle }
+}
