@@ -11,6 +11,8 @@ library LibPool {
     uint256 internal constant MAX_DEPOSITS = 200;
     uint256 internal constant MAX_POSITIONS = 500;
     uint256 internal constant SCALE = 1e18;
+    /// Of an event's liquidity and of a notional: two of them, or one and a rate or a scale, multiply without overflow.
+    uint256 private constant MAX_AMOUNT = type(uint128).max;
 
     /// @notice Books a deposit; the tokens are the caller's to move.
     /// @dev Liquidity is never lowered while an event is open, so a share is a token unit: the first deposit sets it and every
@@ -19,7 +21,7 @@ library LibPool {
         Protocol storage p = LibStorage.protocol();
         HedgeEvent storage e = p.events[eventId];
         require(amount > 0, "Amount is zero");
-        require(amount <= type(uint128).max, "Amount too large");
+        require(amount <= MAX_AMOUNT - e.totalLiquidity, "Amount too large");
         require(e.depositIds.length < MAX_DEPOSITS, "Too many deposits");
         depositId = ++p.depositCount;
         Deposit storage d = p.deposits[depositId];
@@ -49,7 +51,7 @@ library LibPool {
     function capacity(HedgeEvent storage e) internal view returns (uint256) {
         if (e.creator == address(0) || e.settledAt != 0) return 0;
         uint256 w = LibMoney.width(e.strike, e.payoutCap, e.initialRate);
-        return ((e.totalLiquidity - e.totalMaxPayout) * e.initialRate) / w;
+        return LibMoney.min(((e.totalLiquidity - e.totalMaxPayout) * e.initialRate) / w, MAX_AMOUNT);
     }
 
     function moved(HedgeEvent storage e, uint256 rate) internal view returns (uint256) {
