@@ -155,19 +155,3 @@ test('each function is in exactly one facet, and the facets have no other', () =
   })
   expect(mounted.sort()).toEqual(Object.values(selectors).sort())
 })
-
-test('every reason a facet can refuse with is provoked by a test', () => {
-  const read = (folder: string, ending: string): string =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith(ending))
-      .map((name) => readFileSync(`${folder}/${name}`, 'utf8'))
-      .join('\n')
-  const reasons = [
-    ...read('contracts', '.sol')
-      .replace(/contract TestToken[\s\S]*?\n}\n/, '')
-      .matchAll(/require\([\s\S]*?"([^"]+)"\s*\)/g),
-  ]
-  const tests = read('test/contracts', '.service.test.ts')
-  const missing = [...new Set(reasons.map(([, text]) => text ?? ''))].filter((text) => !tests.includes(`'${text}'`))
-  expect(missing).toEqual([])
-})

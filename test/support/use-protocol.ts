@@ -33,7 +33,7 @@ type ReadArgs<N extends ReadName> =
     ? []
     : [ContractFunctionArgs<Abi, 'view' | 'pure', N>]
 
-export const CHAIN_ID = 8453
+const CHAIN_ID = 8453
 export const USDC = 10n ** 6n
 export const DAI = 10n ** 18n
 export const DAY = 86_400n
