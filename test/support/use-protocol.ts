@@ -13,6 +13,8 @@ import {
   isHex,
   maxUint256,
   publicActions,
+  type TransactionReceipt,
+  TransactionReceiptNotFoundError,
   walletActions,
   zeroHash,
 } from 'viem'
@@ -151,10 +153,20 @@ export const useProtocol = async () => {
       ...(blockNumber === undefined ? {} : { blockNumber }),
     })
 
+  /** Blocks are mined at once, but there are none to wait for: a wait that looks again at the next block could wait for ever. */
+  const receiptOf = async (hash: Hex): Promise<TransactionReceipt> => {
+    for (;;) {
+      const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+        if (!(error instanceof TransactionReceiptNotFoundError)) throw error
+      })
+      if (receipt !== undefined) return receipt
+    }
+  }
+
   /** Sends calldata from an account whose key the node has; resolves when it is mined, throws when it reverted. */
   const transact = async (from: Address, to: Address, data: Hex, value = 0n) => {
     const hash = await client.sendTransaction({ account: from, to, data, value, gas: GAS, chain: null })
-    const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 5 })
+    const receipt = await receiptOf(hash)
     if (receipt.status !== 'success') {
       const reason = await client.call({ account: from, to, data, value }).then(() => 'nothing', revertText)
       throw new Error(`reverted with: ${reason}`)
