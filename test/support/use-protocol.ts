@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import {
+  type Abi,
   type Address,
   BaseError,
   type ContractFunctionArgs,
@@ -6,6 +8,7 @@ import {
   createTestClient,
   decodeErrorResult,
   decodeEventLog,
+  encodeDeployData,
   encodeFunctionData,
   getAddress,
   type Hex,
@@ -19,6 +22,7 @@ import {
   zeroHash,
 } from 'viem'
 import { afterAll, afterEach, beforeEach } from 'vitest'
+import { z } from 'zod'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { call, type Output, type ReadName } from '../../src/protocol/outputs.ts'
@@ -26,14 +30,14 @@ import { createCast } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { deployProtocol } from '../../src/sandbox/deploy.ts'
 
-type Abi = typeof protocolAbi
-export type WriteName = ContractFunctionName<Abi, 'nonpayable'>
-export type WriteArgs<N extends WriteName> = ContractFunctionArgs<Abi, 'nonpayable', N>
+type ProtocolAbi = typeof protocolAbi
+export type WriteName = ContractFunctionName<ProtocolAbi, 'nonpayable'>
+export type WriteArgs<N extends WriteName> = ContractFunctionArgs<ProtocolAbi, 'nonpayable', N>
 export type NewEvent = WriteArgs<'createEvent'>[0]
 type ReadArgs<N extends ReadName> =
-  ContractFunctionArgs<Abi, 'view' | 'pure', N> extends readonly []
+  ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N> extends readonly []
     ? []
-    : [ContractFunctionArgs<Abi, 'view' | 'pure', N>]
+    : [ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N>]
 
 const CHAIN_ID = 8453
 export const USDC = 10n ** 6n
@@ -48,6 +52,10 @@ export const fees = {
   lpProfitFeeRate: 20_000n,
   creatorLoyaltyRate: 100_000n,
 }
+
+const Artifact = z.object({ abi: z.custom<Abi>(Array.isArray), bytecode: z.custom<Hex>(isHex) })
+const tokenArtifact = () =>
+  Artifact.parse(JSON.parse(readFileSync(new URL('../../contracts/artifacts/TestToken.json', import.meta.url), 'utf8')))
 
 const GAS = 20_000_000n
 const logAbi = [...protocolAbi, ...erc20Abi]
@@ -223,6 +231,17 @@ export const useProtocol = async () => {
   const mint = (to: Address, value: bigint, in_: Address = usdc) =>
     transact(people.owner, in_, onToken('mint', to, value))
 
+  /** Creates a contract and gives its address. */
+  const deploy = async (data: Hex): Promise<Address> => {
+    const hash = await client.sendTransaction({ account: people.owner, data, gas: GAS, chain: null })
+    const { contractAddress } = await receiptOf(hash)
+    if (!contractAddress) throw new Error(`${hash} created no contract`)
+    return getAddress(contractAddress)
+  }
+  /** Creates another token of 18 decimals; nobody has any. */
+  const deployToken = (): Promise<Address> =>
+    deploy(encodeDeployData({ ...tokenArtifact(), args: ['Other', 'OTH', 18] }))
+
   const { creator, lp, secondLp, hedger, secondHedger, oracleAdmin } = people
   for (const rich of [creator, lp, secondLp, hedger, secondHedger]) {
     await mint(rich, 10_000_000n * USDC)
@@ -273,6 +292,21 @@ export const useProtocol = async () => {
   })
   afterEach(() => client.revert({ id: snapshot }))
 
-  const tools = { client, now, at, mineAt, balance, transact, send, read, outcome, refuses, approve, mint }
+  const tools = {
+    client,
+    now,
+    at,
+    mineAt,
+    balance,
+    transact,
+    send,
+    read,
+    outcome,
+    refuses,
+    approve,
+    mint,
+    deploy,
+    deployToken,
+  }
   return { ...people, people, cast, diamond, usdc, dai, start, ...tools, newEvent, create, buy, settle }
 }
