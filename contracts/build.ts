@@ -13,7 +13,7 @@ import { z } from 'zod'
 const here = dirname(fileURLToPath(import.meta.url))
 const abiFolder = join(here, '..', 'src', 'abi')
 
-/** Contracts that are deployed. */
+/** Contracts that are deployed; the last one in tests only. */
 const deployed = [
   'Diamond',
   'EventFacet',
@@ -26,6 +26,7 @@ const deployed = [
   'TimelockFacet',
   'LoupeFacet',
   'TestToken',
+  'HostileToken',
 ]
 
 /** The interfaces that are the protocol to the outside, in the order of the generated ABI. */

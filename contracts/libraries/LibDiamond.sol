@@ -91,7 +91,6 @@ library LibDiamond {
     }
 
     function detach(address facet, bytes4 selector) private {
-        require(facet != address(this), "Immutable function");
         Layout storage l = store();
         FacetSelectors storage own = l.selectorsOf[facet];
         uint256 index = l.places[selector].index;

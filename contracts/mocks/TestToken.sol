@@ -42,7 +42,7 @@ contract TestToken {
         return true;
     }
 
-    function move(address from, address to, uint256 value) private {
+    function move(address from, address to, uint256 value) internal virtual {
         require(to != address(0), "Zero address");
         require(balanceOf[from] >= value, "Transfer amount exceeds balance");
         balanceOf[from] -= value;

@@ -59,7 +59,8 @@ const Artifact = z.object({
   bytecode: z.custom<Hex>((value) => typeof value === 'string' && value.startsWith('0x')),
 })
 
-const artifact = (name: string): z.output<typeof Artifact> =>
+/** What a contract of `contracts/` compiled to. Throws when there is no such artifact. */
+export const artifact = (name: string): z.output<typeof Artifact> =>
   Artifact.parse(JSON.parse(readFileSync(new URL(`../../contracts/artifacts/${name}.json`, import.meta.url), 'utf8')))
 
 const selectors = (abi: Abi): Hex[] =>

@@ -201,7 +201,7 @@ test('rescueETH sends coins that were forced onto the diamond', async () => {
 })
 
 test('rescueERC20 sends a stray token, and never one that somebody may be owed', async () => {
-  const stray = await on.deployToken()
+  const stray = await on.deploy('TestToken', ['Other', 'OTH', 18])
   await refuses('Nothing to rescue', owner, 'rescueERC20', [stray, heir])
   await mint(diamond, 77n, stray)
   await refuses('Zero address', owner, 'rescueERC20', [zeroAddress, heir])
@@ -222,7 +222,7 @@ test('rescueERC20 sends a stray token, and never one that somebody may be owed',
 })
 
 test('setAllowedPaymentToken lists and delists for events to come', async () => {
-  const token = await on.deployToken()
+  const token = await on.deploy('TestToken', ['Other', 'OTH', 18])
   expect([await read('isAllowedPaymentToken', [usdc]), await read('isAllowedPaymentToken', [token])]).toEqual([
     true,
     false,

@@ -155,3 +155,15 @@ test('each function is in exactly one facet, and the facets have no other', () =
   })
   expect(mounted.sort()).toEqual(Object.values(selectors).sort())
 })
+
+test('every reason the contracts can refuse with is provoked by a test', () => {
+  const texts = (folder: string, ending: string): string =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith(ending) && !name.startsWith('mocks'))
+      .map((name) => readFileSync(`${folder}/${name}`, 'utf8'))
+      .join('\n')
+  const reasons = [...texts('contracts', '.sol').matchAll(/require\([^;]*?"([^"]+)"\s*\);/g)].map(([, text]) => text)
+  expect(new Set(reasons).size).toBeGreaterThan(60)
+  const tests = texts('test/contracts', '.service.test.ts')
+  expect([...new Set(reasons)].filter((text) => !tests.includes(`'${text}'`))).toEqual([])
+})

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { encodeDeployData, type Hex, toFunctionSelector, zeroAddress } from 'viem'
+import { type Hex, toFunctionSelector, zeroAddress } from 'viem'
 import { expect, test } from 'vitest'
 import { DAY, useProtocol } from '../support/use-protocol.ts'
 
-const { client, transact, send, read, refuses, at, mineAt, now, owner, heir, stranger, diamond } = await useProtocol()
+const { client, transact, send, read, refuses, at, mineAt, now, owner, heir, stranger, diamond, ...on } =
+  await useProtocol()
 
 const ADD = 0
 const REPLACE = 1
@@ -13,15 +13,7 @@ const paused = toFunctionSelector('isPaused()')
 const fresh = toFunctionSelector('name()')
 
 /** A contract to mount: a test token has functions that the protocol has not. */
-const deployToken = async () => {
-  const { abi, bytecode } = JSON.parse(readFileSync('contracts/artifacts/TestToken.json', 'utf8'))
-  const data = encodeDeployData({ abi, bytecode, args: ['Facet', 'F', 6] })
-  const hash = await client.sendTransaction({ account: owner, data, chain: null, gas: 3_000_000n })
-  const { contractAddress } = await client.waitForTransactionReceipt({ hash, pollingInterval: 5 })
-  if (!contractAddress) throw new Error('no contract')
-  return contractAddress
-}
-const facet = await deployToken()
+const facet = await on.deploy('TestToken', ['Facet', 'F', 6])
 
 type Cut = { readonly facetAddress: Hex; readonly action: number; readonly functionSelectors: readonly Hex[] }
 
@@ -61,9 +53,9 @@ test('a cut waits 48 hours, then changes the functions and the loupe says so', a
       },
     ],
   ])
-  expect((await read('facetAddress', [fresh])).toLowerCase()).toBe(facet)
+  expect(await read('facetAddress', [fresh])).toBe(facet)
   expect(await read('facetFunctionSelectors', [facet])).toEqual([fresh])
-  expect((await read('facetAddresses')).at(-1)?.toLowerCase()).toBe(facet)
+  expect((await read('facetAddresses')).at(-1)).toBe(facet)
   expect(await read('getPendingCutInfo', [id])).toEqual({ eta, executed: true, cancelled: false })
   expect(await read('getPendingCutIds')).toEqual([])
   expect(await read('getAllCutIds')).toEqual([id])
@@ -132,11 +124,11 @@ test('a function is replaced by another facet’s and not by the same, then remo
   await mineAt((await now()) + DELAY)
   await refuses('Same function', owner, 'executeCut', [same.id])
   await send(owner, 'executeCut', [other.id])
-  expect((await read('facetAddress', [paused])).toLowerCase()).toBe(facet)
+  expect(await read('facetAddress', [paused])).toBe(facet)
   expect((await read('facetFunctionSelectors', [old])).includes(paused)).toBe(false)
   await send(owner, 'executeCut', [removal.id])
   expect(await read('facetAddress', [paused])).toBe(zeroAddress)
-  expect((await read('facetAddresses')).map((each) => each.toLowerCase())).not.toContain(facet)
+  expect(await read('facetAddresses')).not.toContain(facet)
   await expect(read('isPaused')).rejects.toThrow('Function not found')
 })
 

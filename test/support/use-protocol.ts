@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
 import {
-  type Abi,
   type Address,
   BaseError,
   type ContractFunctionArgs,
@@ -22,22 +20,21 @@ import {
   zeroHash,
 } from 'viem'
 import { afterAll, afterEach, beforeEach } from 'vitest'
-import { z } from 'zod'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { call, type Output, type ReadName } from '../../src/protocol/outputs.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
-import { deployProtocol } from '../../src/sandbox/deploy.ts'
+import { artifact, deployProtocol } from '../../src/sandbox/deploy.ts'
 
-type ProtocolAbi = typeof protocolAbi
-export type WriteName = ContractFunctionName<ProtocolAbi, 'nonpayable'>
-export type WriteArgs<N extends WriteName> = ContractFunctionArgs<ProtocolAbi, 'nonpayable', N>
+type Abi = typeof protocolAbi
+export type WriteName = ContractFunctionName<Abi, 'nonpayable'>
+export type WriteArgs<N extends WriteName> = ContractFunctionArgs<Abi, 'nonpayable', N>
 export type NewEvent = WriteArgs<'createEvent'>[0]
 type ReadArgs<N extends ReadName> =
-  ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N> extends readonly []
+  ContractFunctionArgs<Abi, 'view' | 'pure', N> extends readonly []
     ? []
-    : [ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N>]
+    : [ContractFunctionArgs<Abi, 'view' | 'pure', N>]
 
 const CHAIN_ID = 8453
 export const USDC = 10n ** 6n
@@ -53,10 +50,6 @@ export const fees = {
   creatorLoyaltyRate: 100_000n,
 }
 
-const Artifact = z.object({ abi: z.custom<Abi>(Array.isArray), bytecode: z.custom<Hex>(isHex) })
-const tokenArtifact = () =>
-  Artifact.parse(JSON.parse(readFileSync(new URL('../../contracts/artifacts/TestToken.json', import.meta.url), 'utf8')))
-
 const GAS = 20_000_000n
 const logAbi = [...protocolAbi, ...erc20Abi]
 
@@ -66,14 +59,20 @@ const decoded = (log: { data: Hex; topics: [] | [Hex, ...Hex[]] }): readonly [st
   return [eventName, args]
 }
 
-/** The text of a revert, `panic 17` for an overflow, `no reason` for empty bytes. Throws what is not a revert. */
+/** The text in a revert's bytes, `panic 17` for an overflow, `no reason` for none. */
+export const revertOf = (data: Hex): string => {
+  if (data === '0x') return 'no reason'
+  const { errorName, args } = decodeErrorResult({ data })
+  return errorName === 'Error' ? String(args[0]) : `panic ${args[0]}`
+}
+
+/** The same of a failed call. Throws what is not a revert. */
 const revertText = (error: unknown): string => {
   const found = error instanceof BaseError ? error.walk((cause) => cause instanceof Error && 'data' in cause) : null
   if (found === null || !('data' in found)) throw error
-  if (found.data === undefined || found.data === '0x') return 'no reason'
-  if (!isHex(found.data)) throw error
-  const { errorName, args } = decodeErrorResult({ data: found.data })
-  return errorName === 'Error' ? String(args[0]) : `panic ${args[0]}`
+  const data = found.data ?? '0x'
+  if (!isHex(data)) throw error
+  return revertOf(data)
 }
 
 /**
@@ -231,16 +230,14 @@ export const useProtocol = async () => {
   const mint = (to: Address, value: bigint, in_: Address = usdc) =>
     transact(people.owner, in_, onToken('mint', to, value))
 
-  /** Creates a contract and gives its address. */
-  const deploy = async (data: Hex): Promise<Address> => {
+  /** Creates a contract from its artifact and gives its address. */
+  const deploy = async (name: string, args: readonly unknown[] = []): Promise<Address> => {
+    const data = encodeDeployData({ ...artifact(name), args })
     const hash = await client.sendTransaction({ account: people.owner, data, gas: GAS, chain: null })
     const { contractAddress } = await receiptOf(hash)
     if (!contractAddress) throw new Error(`${hash} created no contract`)
     return getAddress(contractAddress)
   }
-  /** Creates another token of 18 decimals; nobody has any. */
-  const deployToken = (): Promise<Address> =>
-    deploy(encodeDeployData({ ...tokenArtifact(), args: ['Other', 'OTH', 18] }))
 
   const { creator, lp, secondLp, hedger, secondHedger, oracleAdmin } = people
   for (const rich of [creator, lp, secondLp, hedger, secondHedger]) {
@@ -306,7 +303,6 @@ export const useProtocol = async () => {
     approve,
     mint,
     deploy,
-    deployToken,
   }
   return { ...people, people, cast, diamond, usdc, dai, start, ...tools, newEvent, create, buy, settle }
 }

@@ -1,0 +1,178 @@
+import {
+  type Address,
+  encodeAbiParameters,
+  type Hex,
+  hashMessage,
+  hexToBytes,
+  keccak256,
+  numberToHex,
+  pad,
+  parseAbiParameters,
+  serializeSignature,
+  zeroAddress,
+  zeroHash,
+} from 'viem'
+import { privateKeyToAccount, sign } from 'viem/accounts'
+import { expect, test } from 'vitest'
+import { type NewEvent, useProtocol } from '../support/use-protocol.ts'
+
+const { send, read, refuses, outcome, at, mineAt, now, newEvent, owner, creator, lp, diamond } = await useProtocol()
+
+const privateKey: Hex = `0x${'01'.repeat(32)}`
+const engine = privateKeyToAccount(privateKey)
+const values = parseAbiParameters(
+  'uint256, address, address, string, uint256, uint256, uint256, uint256, uint256, bool, uint256, bytes32',
+)
+
+/** What the engine signs, over all that a quote binds. */
+const hashOf = (chainId: bigint, proxy: Address, from: Address, quote: NewEvent): Hex =>
+  keccak256(
+    encodeAbiParameters(values, [
+      chainId,
+      proxy,
+      from,
+      quote.underlying,
+      quote.strike,
+      quote.payoutCap,
+      quote.premiumRate,
+      quote.expiryDate,
+      quote.initialRate,
+      quote.strikeAbove,
+      quote.quoteTimestamp,
+      quote.quoteNonce,
+    ]),
+  )
+
+const signed = async (chosen: Partial<NewEvent> = {}, key = privateKey): Promise<NewEvent> => {
+  const quote = newEvent({ quoteTimestamp: await now(), quoteNonce: pad('0x33'), ...chosen })
+  const inner = hashOf(8453n, diamond, creator, quote)
+  return { ...quote, signature: await privateKeyToAccount(key).signMessage({ message: { raw: inner } }) }
+}
+
+const register = () => send(owner, 'setPricingEngineSigner', [engine.address])
+
+test('the digest is the published one', async () => {
+  const quote = newEvent({
+    underlying: 'USD/GHS',
+    strike: 11_000_000n,
+    payoutCap: 12_000_000n,
+    premiumRate: 25_000n,
+    expiryDate: 1_800_000_000n,
+    initialRate: 10_000_000n,
+    strikeAbove: true,
+    quoteTimestamp: 1_790_000_000n,
+    quoteNonce: `0x${'33'.repeat(32)}`,
+  })
+  const inner = hashOf(8453n, `0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`, quote)
+  expect(inner).toBe('0x04c73d7e86c30f256c7100b8c6d4ae54f3939328ce806fb7394e9d106e22a387')
+  expect(hashMessage({ raw: inner })).toBe('0xb965637ba7a65906b2776aae2bc29c98a17041c7f8b7c283747de3439dd11158')
+  expect(engine.address).toBe('0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1')
+  expect(await engine.signMessage({ message: { raw: inner } })).toBe(
+    '0xfc635abaada948a41714476f8a20050615a5e75c049e4298ea073cb2c7f2b4530ba7db538bc1183abe03c1a87cf1211f39fc4f7457e367c83f289366496d3ec71c',
+  )
+})
+
+test('a signed quote is accepted and its signer recorded', async () => {
+  await register()
+  expect(await read('getPricingEngineSigner')).toBe(engine.address)
+  await send(creator, 'createEvent', [await signed()])
+  expect(await read('getEventQuoteSigner', [1n])).toBe(engine.address)
+})
+
+test('an unsigned event needs nothing, whatever stands beside the empty signature', async () => {
+  await register()
+  await send(creator, 'createEvent', [newEvent({ quoteTimestamp: 1n, quoteNonce: pad('0x33') })])
+  await send(creator, 'createEvent', [newEvent({ quoteTimestamp: 1n, quoteNonce: pad('0x33') })])
+  expect(await read('getEventQuoteSigner', [1n])).toBe(zeroAddress)
+})
+
+test('a signature means nothing while no signer is registered, or another one is', async () => {
+  await refuses('No pricing signer', creator, 'createEvent', [await signed()])
+  await register()
+  expect(await outcome(creator, 'createEvent', [await signed()])).toBe('success')
+  await refuses('Bad quote signature', creator, 'createEvent', [await signed({}, `0x${'02'.repeat(32)}`)])
+  await send(owner, 'setPricingEngineSigner', [lp])
+  await refuses('Bad quote signature', creator, 'createEvent', [await signed()])
+})
+
+test('a quote is valid for 120 seconds, the last one included, and not before it was signed', async () => {
+  await register()
+  const quote = await signed()
+  await mineAt(quote.quoteTimestamp + 119n)
+  await at(quote.quoteTimestamp + 120n)
+  await send(creator, 'createEvent', [quote])
+  await mineAt(quote.quoteTimestamp + 121n)
+  await refuses('Quote expired', creator, 'createEvent', [{ ...quote, quoteNonce: pad('0x34') }])
+  const early = await signed({ quoteTimestamp: (await now()) + 1_000n, quoteNonce: pad('0x35') })
+  await mineAt(early.quoteTimestamp - 1n)
+  await refuses('Quote from the future', creator, 'createEvent', [early])
+  await mineAt(early.quoteTimestamp)
+  expect(await outcome(creator, 'createEvent', [early])).toBe('success')
+  await refuses('Quote expired', creator, 'createEvent', [await signed({ quoteTimestamp: 0n })])
+})
+
+test('a nonce is used once, and a refused creation uses none', async () => {
+  await register()
+  await refuses('Quote nonce required', creator, 'createEvent', [await signed({ quoteNonce: zeroHash })])
+  const quote = await signed()
+  await refuses('Amount is zero', creator, 'createEvent', [{ ...quote, initialLiquidity: 0n }])
+  await send(creator, 'createEvent', [quote])
+  await refuses('Quote nonce used', creator, 'createEvent', [quote])
+  await refuses('Quote nonce used', creator, 'createEvent', [await signed({ strike: 12_100_000n })])
+  await send(creator, 'createEvent', [await signed({ quoteNonce: pad('0x34') })])
+})
+
+test('every value that is signed binds, and what is not signed is free', async () => {
+  await register()
+  const quote = await signed()
+  const changes: readonly Partial<NewEvent>[] = [
+    { underlying: 'USD/NGN' },
+    { strike: quote.strike + 1n },
+    { payoutCap: quote.payoutCap + 1n },
+    { premiumRate: quote.premiumRate - 1n },
+    { expiryDate: quote.expiryDate + 1n },
+    { initialRate: quote.initialRate + 1n },
+    { strikeAbove: false, payoutCap: quote.strike - 1n },
+    { quoteTimestamp: quote.quoteTimestamp - 1n },
+    { quoteNonce: pad('0x34') },
+  ]
+  for (const change of changes) {
+    expect([change, await outcome(creator, 'createEvent', [{ ...quote, ...change }])]).toEqual([
+      change,
+      'Bad quote signature',
+    ])
+  }
+  await refuses('Bad quote signature', lp, 'createEvent', [quote])
+  const free = { name: 'Another', allowExternalLp: false, initialLiquidity: 1n }
+  expect(await outcome(creator, 'createEvent', [{ ...quote, ...free }])).toBe('success')
+})
+
+test('a quote for another chain or another proxy is no quote here', async () => {
+  await register()
+  const quote = await signed()
+  for (const inner of [hashOf(56n, diamond, creator, quote), hashOf(8453n, lp, creator, quote)]) {
+    const signature = await engine.signMessage({ message: { raw: inner } })
+    await refuses('Bad quote signature', creator, 'createEvent', [{ ...quote, signature }])
+  }
+})
+
+test('a signature has one form only', async () => {
+  await register()
+  const quote = await signed()
+  const hash = hashMessage({ raw: hashOf(8453n, diamond, creator, quote) })
+  const { r, s } = await sign({ hash, privateKey })
+  const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+  const mirrored = numberToHex(ORDER - BigInt(s), { size: 32 })
+  for (const v of [27n, 28n]) {
+    const high = serializeSignature({ r, s: mirrored, v })
+    await refuses('Bad quote signature', creator, 'createEvent', [{ ...quote, signature: high }])
+  }
+  const body = quote.signature.slice(0, -2)
+  for (const v of ['00', '01', '1d']) {
+    await refuses('Bad quote signature', creator, 'createEvent', [{ ...quote, signature: `${body}${v}` as Hex }])
+  }
+  expect(hexToBytes(quote.signature)).toHaveLength(65)
+  for (const signature of [quote.signature.slice(0, -2), `${quote.signature}00`, '0x00'] as Hex[]) {
+    await refuses('Bad signature length', creator, 'createEvent', [{ ...quote, signature }])
+  }
+})

@@ -1,0 +1,93 @@
+import { type Address, encodeFunctionData, maxUint256, parseAbi } from 'viem'
+import { beforeEach, expect, test } from 'vitest'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { DAY, revertOf, useProtocol, type WriteArgs, type WriteName } from '../support/use-protocol.ts'
+
+const { send, read, refuses, outcome, approve, mint, create, buy, settle, client, ...on } = await useProtocol()
+const { owner, creator, lp, hedger, diamond } = on
+
+const UNIT = 10n ** 18n
+const manners = ['honest', 'takesFee', 'saysNo', 'saysNothing', 'callsBack'] as const
+const hostileAbi = parseAbi([
+  'function behave(uint8 manner, address target, bytes data)',
+  'function answer() view returns (bytes)',
+])
+
+let token: Address
+/** Event 1 is settled with everything still unclaimed, event 2 is open. */
+beforeEach(async () => {
+  token = await on.deploy('HostileToken')
+  await send(owner, 'setAllowedPaymentToken', [token, true])
+  for (const rich of [creator, lp, hedger]) {
+    await mint(rich, 1_000_000n * UNIT, token)
+    await approve(rich, maxUint256, token)
+  }
+  await create({ paymentToken: token, initialLiquidity: 10_000n * UNIT })
+  await buy(hedger, 1n, 10_000n * UNIT)
+  await settle(1n, 12_500_000n)
+  await create({ paymentToken: token, initialLiquidity: 10_000n * UNIT, expiryDate: on.start + 60n * DAY })
+})
+
+const behave = (manner: (typeof manners)[number], data: `0x${string}` = '0x') =>
+  on.transact(
+    owner,
+    token,
+    encodeFunctionData({ abi: hostileAbi, functionName: 'behave', args: [manners.indexOf(manner), diamond, data] }),
+  )
+
+type Action = readonly [from: Address, name: WriteName, args: WriteArgs<WriteName>]
+
+const pulls = (): readonly Action[] => [
+  [creator, 'createEvent', [on.newEvent({ paymentToken: token, expiryDate: on.start + 60n * DAY })]],
+  [lp, 'deposit', [2n, UNIT]],
+  [hedger, 'buyProtection', [2n, UNIT, maxUint256, maxUint256]],
+]
+const pushes = (): readonly Action[] => [
+  [hedger, 'claimPayout', [1n]],
+  [creator, 'claimPremiums', [1n]],
+  [creator, 'withdrawCapital', [1n]],
+  [creator, 'withdrawCreatorEarnings', [1n]],
+  [owner, 'withdrawPlatformFeesByToken', [token, 1n]],
+]
+
+test('a token that keeps a part of a transfer cannot be paid in', async () => {
+  await behave('takesFee')
+  for (const action of pulls()) await refuses('Token took a fee', ...action)
+})
+
+test('a token that says no, or has vanished, moves nothing and books nothing', async () => {
+  await behave('saysNo')
+  for (const action of [...pulls(), ...pushes()]) await refuses('Token transfer failed', ...action)
+  await client.setCode({ address: token, bytecode: '0x' })
+  for (const action of pushes()) await refuses('Token has no code', ...action)
+})
+
+test('a token that answers nothing is taken at its word, as long as the money moved', async () => {
+  await behave('saysNothing')
+  for (const action of [...pulls(), ...pushes()]) expect(await outcome(...action)).toBe('success')
+})
+
+/** What the token is answered when it calls this back from inside a deposit, which itself goes through. */
+const calledBack = async (functionName: WriteName, args: WriteArgs<WriteName>): Promise<string> => {
+  await behave('callsBack', encodeFunctionData({ abi: protocolAbi, functionName, args } as never))
+  const { logs } = await send(lp, 'deposit', [2n, UNIT])
+  expect(logs.map(([name]) => name)).toEqual(expect.arrayContaining(['DepositCreated', 'Transfer']))
+  return revertOf(await client.readContract({ address: token, abi: hostileAbi, functionName: 'answer' }))
+}
+
+test('a token that calls back finds every function that moves money locked', async () => {
+  for (const [, name, args] of [...pulls(), ...pushes().slice(0, 4)]) {
+    expect([name, await calledBack(name, args)]).toEqual([name, 'Reentrant call'])
+  }
+  expect(await calledBack('submitRate', [2n, 1n])).toBe('Reentrant call')
+})
+
+test('a token that owns the protocol finds the owner’s money locked too', async () => {
+  await send(owner, 'transferOwnership', [token])
+  expect(await calledBack('acceptOwnership', [])).toBe('no reason')
+  expect(await read('owner')).toBe(token)
+  expect(await calledBack('withdrawPlatformFees', [1n])).toBe('Reentrant call')
+  expect(await calledBack('withdrawPlatformFeesByToken', [token, 1n])).toBe('Reentrant call')
+  expect(await calledBack('rescueETH', [token])).toBe('Reentrant call')
+  expect(await calledBack('rescueERC20', [on.usdc, token])).toBe('Reentrant call')
+})

@@ -1,0 +1,82 @@
+import type { Address } from 'viem'
+
+type Log = readonly [name: string, args: unknown]
+type Logged = Readonly<Record<string, bigint>>
+
+/** What went into and out of an event's pool so far, in token units; fees are not part of it. */
+type Pool = {
+  readonly token: Address
+  readonly depositIds: bigint[]
+  readonly positionIds: bigint[]
+  deposited: bigint
+  premiums: bigint
+  payouts: bigint
+  recovered: bigint
+  capital: bigint
+  premiumsClaimed: bigint
+}
+
+/**
+ * The protocol's books as its logs alone tell them, apart from its storage.
+ *
+ * @example
+ * const books = createBooks()
+ * books.note(logs, usdc)
+ * potOf(books.pool(1n))
+ */
+export const createBooks = () => {
+  const pools = new Map<bigint, Pool>()
+  const eventOf = { deposit: new Map<bigint, bigint>(), position: new Map<bigint, bigint>() }
+  const pool = (eventId: bigint | undefined): Pool => {
+    const found = eventId === undefined ? undefined : pools.get(eventId)
+    if (found === undefined) throw new Error(`no log has told of event ${eventId}`)
+    return found
+  }
+  const of = (kind: keyof typeof eventOf, id: bigint | undefined): Pool => pool(eventOf[kind].get(id ?? 0n))
+
+  const entries: Record<string, (log: Logged, token: Address) => void> = {
+    EventCreated({ eventId = 0n }, token) {
+      const nothing = { deposited: 0n, premiums: 0n, payouts: 0n, recovered: 0n, capital: 0n, premiumsClaimed: 0n }
+      pools.set(eventId, { token, depositIds: [], positionIds: [], ...nothing })
+    },
+    DepositCreated({ eventId = 0n, depositId = 0n, amount = 0n }) {
+      eventOf.deposit.set(depositId, eventId)
+      pool(eventId).depositIds.push(depositId)
+      pool(eventId).deposited += amount
+    },
+    PositionCreated({ eventId = 0n, positionId = 0n, premiumPaid = 0n }) {
+      eventOf.position.set(positionId, eventId)
+      pool(eventId).positionIds.push(positionId)
+      pool(eventId).premiums += premiumPaid
+    },
+    PayoutClaimed({ positionId, grossPayout = 0n }) {
+      of('position', positionId).payouts += grossPayout
+    },
+    PremiumsClaimed({ depositId, grossAmount = 0n }) {
+      of('deposit', depositId).premiumsClaimed += grossAmount
+    },
+    CapitalWithdrawn({ depositId, amount = 0n }) {
+      of('deposit', depositId).capital += amount
+    },
+    ExpiredPayoutsRecovered({ eventId, amount = 0n }) {
+      pool(eventId).recovered += amount
+    },
+  }
+
+  return {
+    pools: pools as ReadonlyMap<bigint, Pool>,
+    pool,
+    /** The event a deposit or position belongs to. */
+    eventOf: (kind: keyof typeof eventOf, id: bigint) => eventOf[kind].get(id),
+    /** Takes up a transaction's logs; an event created in it pays in `token`. */
+    note(logs: readonly Log[], token: Address): void {
+      for (const [name, args] of logs) entries[name]?.(args as Logged, token)
+    },
+  }
+}
+
+export type { Pool }
+
+/** Token units of a pool that are still with the protocol. */
+export const potOf = (pool: Pool): bigint =>
+  pool.deposited + pool.premiums - pool.payouts - pool.recovered - pool.capital - pool.premiumsClaimed
