@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { runApi, runAudit, runMigrate, runSandbox, runWorker } from './compose.ts'
 import { ConfigError } from './config.ts'
+import { OperatorError, ServiceError } from './lib/errors.ts'
 
 type Flags = { readonly quiet: boolean; readonly persist: string | undefined }
 type Command = { readonly summary: string; readonly run: (flags: Flags) => Promise<void> }
@@ -38,9 +39,8 @@ const main = async (): Promise<void> => {
 }
 
 main().catch((error: unknown) => {
-  const mistaken =
-    error instanceof ConfigError ||
-    (error instanceof Error && 'code' in error && error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-  console.error(mistaken && error instanceof Error ? error.message : error)
-  process.exitCode = mistaken ? 2 : 1
+  const unknownOption = error instanceof TypeError && 'code' in error && error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
+  const explained = unknownOption || error instanceof OperatorError || error instanceof ServiceError
+  console.error(explained ? error.message : error)
+  process.exitCode = unknownOption || error instanceof ConfigError ? 2 : 1
 })

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { OperatorError } from './lib/errors.ts'
 import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
 import { Address20 } from './protocol/wire.ts'
 
 /** A mistake in the environment; the message lists every faulty variable, so that one start is enough to mend them all. */
-export class ConfigError extends Error {
+export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError'
 }
 

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate as apply } from 'drizzle-orm/node-postgres/migrator'
 import { Client } from 'pg'
+import { OperatorError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 
 /** Any number, as long as every version of this service takes the same. */
@@ -15,7 +16,11 @@ const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.u
  */
 export const migrate = async (options: { readonly databaseUrl: string; readonly log?: Logger }): Promise<void> => {
   const client = new Client({ connectionString: options.databaseUrl, connectionTimeoutMillis: 5_000 })
-  await client.connect()
+  await client.connect().catch((cause: Error) => {
+    throw new OperatorError(`no database to migrate (${cause.message}): is PostgreSQL up, and DATABASE_URL right?`, {
+      cause,
+    })
+  })
   try {
     await client.query('SELECT pg_advisory_lock($1)', [LOCK])
     await apply(drizzle(client), { migrationsFolder })

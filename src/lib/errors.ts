@@ -62,5 +62,10 @@ export const unavailable = (message: string, cause?: unknown, retryAfter = 1): S
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'service_unavailable'
 
+/** Something whoever runs the service can mend; the message says how, and is all they are shown. */
+export class OperatorError extends Error {
+  override readonly name: string = 'OperatorError'
+}
+
 /** The text of anything thrown, for logs. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))

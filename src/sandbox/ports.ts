@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { OperatorError } from '../lib/errors.ts'
 
 /** A local port somebody else listens on; the message names the variable that chooses another. */
-export class PortTakenError extends Error {
+export class PortTakenError extends OperatorError {
   override readonly name = 'PortTakenError'
 
   constructor(port: number, variable: string, options?: ErrorOptions) {
