@@ -5,6 +5,7 @@ import type { Sources } from '../reads/read.ts'
 import { cors } from './plugins/cors.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
+import { changelogRoutes } from './routes/changelog.ts'
 import { healthRoutes } from './routes/health.ts'
 import { readRoutes } from './routes/reads.ts'
 import { txRoutes } from './routes/tx.ts'
@@ -55,6 +56,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(errors)
 
   await app.register(healthRoutes, { sources, maxLagSeconds })
+  await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app

@@ -18,11 +18,14 @@ type Options = {
   readonly databaseUrl?: string | undefined
   /** The node and the deployment of each chain that is in reach. */
   readonly nodes?: readonly { readonly url: string; readonly deployment: Deployment }[]
+  /** How long a head may be reused, in milliseconds. */
+  readonly headMaxAgeMs?: number
   readonly log?: Logger
 }
 
 /** The app as the API process builds it; what is not given is out of reach. */
-export const openApp = async ({ databaseUrl, nodes = [], log = pino({ level: 'silent' }) }: Options) => {
+export const openApp = async (options: Options) => {
+  const { databaseUrl, nodes = [], headMaxAgeMs = 50, log = pino({ level: 'silent' }) } = options
   const closers = createClosers()
   const chains = chainIds.map((chainId) => {
     const node = nodes.find(({ deployment }) => deployment.chainId === chainId)
@@ -35,7 +38,7 @@ export const openApp = async ({ databaseUrl, nodes = [], log = pino({ level: 'si
       startBlock: 0n,
     }
     const rpcUrls = [node?.url ?? `http://${NOWHERE}/private-key`]
-    const chain = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs: 50, log })
+    const chain = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs, log })
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })
   const database = createDatabase({
