@@ -7,6 +7,7 @@ import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
 import { markChangeable } from './db/unobserved.ts'
+import { createIdentity } from './identity/verify.ts'
 import { audit, formatAudit } from './indexer/audit.ts'
 import { follow } from './indexer/follow.ts'
 import { createJobs, type Jobs } from './jobs/run.ts'
@@ -64,8 +65,16 @@ export const runApi = async (): Promise<void> => {
   await serve(log, async (closers) => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const queries = createQueries(openDatabase(config.DATABASE_URL, config.API_POOL_SIZE, log, closers))
+    const identity = createIdentity({
+      userinfoUrl: config.IDENTITY_USERINFO_URL,
+      claims: config.IDENTITY_CLAIMS,
+      timeoutMs: config.IDENTITY_TIMEOUT_MS,
+      now: performance.now.bind(performance),
+    })
+    closers.add('identity provider', identity, (it) => it.close())
     const app = await buildApp({
       sources: { chains, queries },
+      identity,
       defaultChainId: config.DEFAULT_CHAIN_ID,
       maxLagSeconds: config.MAX_LAG_SECONDS,
       log,

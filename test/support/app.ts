@@ -4,6 +4,8 @@ import { buildApp } from '../../src/api/app.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
+import { type Claims, defaultClaims } from '../../src/identity/me.ts'
+import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
 import type { Sources } from '../../src/reads/read.ts'
@@ -20,6 +22,12 @@ type Options = {
   readonly nodes?: readonly { readonly url: string; readonly deployment: Deployment }[]
   /** How long a head may be reused, in milliseconds. */
   readonly headMaxAgeMs?: number
+  readonly identity?: {
+    readonly userinfoUrl: string
+    readonly claims?: Claims
+    readonly timeoutMs?: number
+    readonly now?: () => number
+  }
   readonly log?: Logger
 }
 
@@ -52,7 +60,15 @@ export const openApp = async (options: Options) => {
     chains: new Map(chains.map((chain) => [chain.chainId, chain])),
     queries: createQueries(database),
   }
-  const app = await buildApp({ sources, defaultChainId: 8453, maxLagSeconds: 60, log })
+  const {
+    userinfoUrl,
+    claims = defaultClaims,
+    timeoutMs = 3_000,
+    now = () => performance.now(),
+  } = options.identity ?? {}
+  const identity = createIdentity({ userinfoUrl, claims, timeoutMs, now })
+  closers.add('identity', identity, (it) => it.close())
+  const app = await buildApp({ sources, identity, defaultChainId: 8453, maxLagSeconds: 60, log })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, database, close: closers.close }
 }

@@ -1,0 +1,25 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { Me } from '../../identity/me.ts'
+import type { Identity } from '../../identity/verify.ts'
+import { unauthorized } from '../../lib/errors.ts'
+import { envelope, errorResponses } from '../envelope.ts'
+
+/** RFC 6750's form of a bearer token; the scheme's name may have any case. */
+const BEARER = /^Bearer +([\w.~+/-]+=*)$/i
+
+const bearer = (authorization: string | undefined): string => {
+  if (authorization === undefined) throw unauthorized('a bearer token is required')
+  const token = BEARER.exec(authorization)?.[1]
+  if (token === undefined) throw unauthorized('the Authorization header holds no bearer token')
+  return token
+}
+
+/** `/me`: the one route that wants to know who asks. */
+export const meRoutes: FastifyPluginAsync<{ readonly identity: Identity }> = async (app, { identity }) => {
+  const schema = { response: { 200: envelope(Me), ...errorResponses } }
+  app.get('/me', { schema }, async ({ headers }, reply) => {
+    // One user's answer is nobody else's, refusals included.
+    reply.headers({ 'cache-control': 'no-store', vary: 'authorization' })
+    return { data: await identity.verify(bearer(headers.authorization)) }
+  })
+}
