@@ -4,6 +4,7 @@ import type { Identity } from '../identity/verify.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Sources } from '../reads/read.ts'
 import { cors } from './plugins/cors.ts'
+import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
 import { changelogRoutes } from './routes/changelog.ts'
@@ -57,6 +58,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   // The API is for pages of any origin, so its resources are too.
   await app.register(helmet, { crossOriginResourcePolicy: { policy: 'cross-origin' } })
   await app.register(errors)
+  await app.register(deprecation)
 
   await app.register(healthRoutes, { sources, maxLagSeconds })
   await app.register(changelogRoutes, { prefix: '/v1' })
