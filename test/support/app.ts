@@ -22,6 +22,7 @@ type Options = {
   readonly nodes?: readonly { readonly url: string; readonly deployment: Deployment }[]
   /** How long a head may be reused, in milliseconds. */
   readonly headMaxAgeMs?: number
+  readonly nodeTimeoutMs?: number
   readonly identity?: {
     readonly userinfoUrl: string
     readonly claims?: Claims
@@ -33,7 +34,7 @@ type Options = {
 
 /** The app as the API process builds it; what is not given is out of reach. */
 export const openApp = async (options: Options) => {
-  const { databaseUrl, nodes = [], headMaxAgeMs = 50, log = pino({ level: 'silent' }) } = options
+  const { databaseUrl, nodes = [], headMaxAgeMs = 50, nodeTimeoutMs = 3_000, log = pino({ level: 'silent' }) } = options
   const closers = createClosers()
   const chains = chainIds.map((chainId) => {
     const node = nodes.find(({ deployment }) => deployment.chainId === chainId)
@@ -46,7 +47,7 @@ export const openApp = async (options: Options) => {
       startBlock: 0n,
     }
     const rpcUrls = [node?.url ?? `http://${NOWHERE}/private-key`]
-    const chain = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs, log })
+    const chain = createChain({ deployment, rpcUrls, timeoutMs: nodeTimeoutMs, headMaxAgeMs, log })
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })
   const database = createDatabase({
