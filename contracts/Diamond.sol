@@ -28,9 +28,14 @@ contract Diamond {
     }
 
     /// @dev No receive function: coins sent here by mistake are refused.
-    fallback() external {
+    fallback() external virtual {
+        forward("Function not found");
+    }
+
+    /// @param missing What the call reverts with when no facet has its function.
+    function forward(string memory missing) internal {
         address facet = LibDiamond.store().places[msg.sig].facet;
-        require(facet != address(0), "Function not found");
+        require(facet != address(0), missing);
         assembly {
             calldatacopy(0, 0, calldatasize())
             let ok := delegatecall(gas(), facet, 0, calldatasize(), 0, 0)

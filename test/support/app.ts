@@ -16,8 +16,8 @@ const nobody: Address = '0x000000000000000000000000000000000000dEaD'
 
 type Options = {
   readonly databaseUrl?: string | undefined
-  /** The node and the deployment of each chain that is in reach. */
-  readonly nodes?: readonly { readonly url: string; readonly deployment: Deployment }[]
+  /** The deployment of each configured chain, and its node where one is in reach. */
+  readonly nodes?: readonly { readonly url?: string; readonly deployment: Deployment }[]
   readonly log?: Logger
 }
 
@@ -33,6 +33,7 @@ export const openApp = async ({ databaseUrl, nodes = [], log = pino({ level: 'si
       usdt: null,
       publicRpcUrl: 'http://node.example',
       startBlock: 0n,
+      profile: 'reference',
     }
     const rpcUrls = [node?.url ?? `http://${NOWHERE}/private-key`]
     const chain = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs: 50, log })

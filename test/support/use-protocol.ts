@@ -21,8 +21,9 @@ import {
 } from 'viem'
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
-import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { call, type Output, type ReadName } from '../../src/protocol/outputs.ts'
+import type { ProfileName } from '../../src/protocol/profiles.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { artifact, deployProtocol } from '../../src/sandbox/deploy.ts'
@@ -51,7 +52,7 @@ export const fees = {
 }
 
 const GAS = 20_000_000n
-const logAbi = [...protocolAbi, ...erc20Abi]
+const logAbi = [...protocolAbi, ...deployedLogsAbi, ...erc20Abi]
 
 /** A log as its name and arguments. */
 const decoded = (log: { data: Hex; topics: [] | [Hex, ...Hex[]] }): readonly [string, unknown] => {
@@ -77,13 +78,13 @@ const revertText = (error: unknown): string => {
 
 /**
  * The protocol on a real node of its own, with two payment tokens (6 and 18 decimals) that everybody owns and has approved. Ends with
- * the file; what a test does is undone after it.
+ * the file; what a test does is undone after it. It behaves as the specification says unless another profile is named.
  *
  * @example
  * const { send, creator, newEvent } = await useProtocol()
  * test('…', async () => { const { logs } = await send(creator, 'createEvent', [newEvent()]) })
  */
-export const useProtocol = async () => {
+export const useProtocol = async (profile: ProfileName = 'reference') => {
   const anvil = await startAnvil({ chainId: CHAIN_ID })
   afterAll(anvil.close)
   const client = createTestClient({
@@ -118,6 +119,7 @@ export const useProtocol = async () => {
 
   const deployed = await deployProtocol({
     rpcUrl: anvil.url,
+    profile,
     account: cast.owner.account,
     paymentTokens: [
       { symbol: 'USDC', name: 'USD Coin', decimals: 6 },
