@@ -215,9 +215,12 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     return view.decode((await client.call({ to: diamond, data: view.data })).data ?? '0x')
   }
 
-  /** What a call of this function would revert with at the newest block; `success` when it would not. */
+  /** What a call would revert with at the newest block; `success` when it would not. */
+  const simulate = (from: Address, to: Address, data: Hex): Promise<string> =>
+    client.call({ account: from, to, data, gas: GAS }).then(() => 'success', revertText)
+
   const outcome = <N extends WriteName>(from: Address, name: N, args: WriteArgs<N>): Promise<string> =>
-    client.call({ account: from, to: diamond, data: encode(name, args), gas: GAS }).then(() => 'success', revertText)
+    simulate(from, diamond, encode(name, args))
 
   /** Throws unless the call reverts with exactly this text. */
   const refuses = async <N extends WriteName>(text: string, from: Address, name: N, args: WriteArgs<N>) => {
@@ -300,11 +303,13 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     transact,
     send,
     read,
+    simulate,
     outcome,
     refuses,
     approve,
     mint,
     deploy,
   }
-  return { ...people, people, cast, diamond, usdc, dai, start, ...tools, newEvent, create, buy, settle }
+  const { url } = anvil
+  return { ...people, people, cast, url, diamond, usdc, dai, start, ...tools, newEvent, create, buy, settle }
 }
