@@ -28,14 +28,9 @@ contract Diamond {
     }
 
     /// @dev No receive function: coins sent here by mistake are refused.
-    fallback() external virtual {
-        forward("Function not found");
-    }
-
-    /// @param missing What the call reverts with when no facet has its function.
-    function forward(string memory missing) internal {
+    fallback() external {
         address facet = LibDiamond.store().places[msg.sig].facet;
-        require(facet != address(0), missing);
+        if (facet == address(0)) revert(missing());
         assembly {
             calldatacopy(0, 0, calldatasize())
             let ok := delegatecall(gas(), facet, 0, calldatasize(), 0, 0)
@@ -44,5 +39,10 @@ contract Diamond {
             case 0 { revert(0, returndatasize()) }
             default { return(0, returndatasize()) }
         }
+    }
+
+    /// @return What a call reverts with when no facet has its function.
+    function missing() internal pure virtual returns (string memory) {
+        return "Function not found";
     }
 }

@@ -11,7 +11,7 @@ contract DeployedDiamond is Diamond {
         Diamond(owner, cuts, paymentTokens)
     {}
 
-    fallback() external override {
-        forward("Diamond: Function does not exist");
+    function missing() internal pure override returns (string memory) {
+        return "Diamond: Function does not exist";
     }
 }
