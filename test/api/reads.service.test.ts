@@ -287,6 +287,15 @@ describe('an index that is behind', () => {
     expect(freshness(deposits)).toEqual(['chain', undefined])
     expect(freshness(await indexOnly.get('/hedge/events/8453/4/deposits'))).toEqual(['database', '1'])
   })
+
+  test('by more than its bound leaves the lists to the chain, and says so', async () => {
+    const path = `/hedge/deposits/8453/wallet/${world.stranger.account.address}`
+    expect((await api.get(path)).data).toEqual([])
+    await world.actions.node.increaseTime({ seconds: 100 })
+    const id = await world.actions.deposit(world.stranger, 1n, 10_000_000n)
+    await expect.poll(async () => (await api.get(path)).data).toEqual([Number(id)])
+    expect(freshness(await api.get(path))).toEqual(['chain', '1'])
+  })
 })
 
 describe('readiness', () => {
