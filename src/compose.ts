@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './api/app.ts'
@@ -73,6 +74,35 @@ export const runApi = async (): Promise<void> => {
     closers.add('http server', app, (it) => it.close())
     await app.listen({ host: config.HOST, port: config.PORT })
   })
+}
+
+const OPENAPI_FILE = new URL('../docs/openapi.json', import.meta.url)
+
+/** Writes what `/v1/openapi.json` serves to the repository; with `check`, exit code 1 when the file there says something else. */
+export const runOpenapi = async ({ check }: { readonly check: boolean }): Promise<void> => {
+  const log = createLogger({ level: 'error', process: 'openapi' })
+  const closers = createClosers()
+  try {
+    // Routes describe themselves without asking anybody, so nothing has to be in reach.
+    const queries = createQueries(openDatabase('postgres://127.0.0.1:9/none', 1, log, closers))
+    const app = await buildApp({
+      sources: { chains: new Map(), queries },
+      defaultChainId: 8453,
+      maxLagSeconds: 60,
+      log,
+    })
+    closers.add('app', app, (it) => it.close())
+    const served = await app.inject('/v1/openapi.json')
+    if (served.statusCode !== 200) throw new Error('the API cannot describe itself')
+    const text = `${JSON.stringify(served.json(), null, 2)}\n`
+    if (!check) await writeFile(OPENAPI_FILE, text)
+    else if (text !== (await readFile(OPENAPI_FILE, 'utf8'))) {
+      process.stderr.write('docs/openapi.json is not what the API serves: run npm run openapi\n')
+      process.exitCode = 1
+    }
+  } finally {
+    await closers.close()
+  }
 }
 
 /** The indexer and its jobs until a signal. */

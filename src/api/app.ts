@@ -4,6 +4,7 @@ import type { ChainId } from '../protocol/chains.ts'
 import type { Sources } from '../reads/read.ts'
 import { cors } from './plugins/cors.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
+import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
 import { healthRoutes } from './routes/health.ts'
 import { readRoutes } from './routes/reads.ts'
@@ -53,6 +54,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   // The API is for pages of any origin, so its resources are too.
   await app.register(helmet, { crossOriginResourcePolicy: { policy: 'cross-origin' } })
   await app.register(errors)
+  await app.register(openapi)
 
   await app.register(healthRoutes, { sources, maxLagSeconds })
   await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })

@@ -85,10 +85,13 @@ export const entity = <
     path,
     tag,
     summary,
+    description:
+      'From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.',
     params,
     query,
     data,
     paged: false,
+    ...(row.of.existence && { missing: row.of.existence.missing }),
     answer(sources, input) {
       const { deployment } = chainOf(sources, input.chainId)
       const record = (outputs: Pick<Outputs<V>, N>) => row.record(outputs, deployment)
