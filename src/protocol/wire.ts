@@ -51,6 +51,7 @@ export const BodyInteger = z
   })
   .meta({
     id: 'BodyInteger',
+    type: ['integer', 'string'],
     example: 1,
   })
 

@@ -20,6 +20,11 @@ export const createSchemas = () => {
           if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
           // A list of values says all there is to say of the type that each has.
           if (jsonSchema.enum !== undefined) delete jsonSchema.anyOf
+          const [some, none] = jsonSchema.anyOf ?? []
+          if (isSchema(some) && typeof some.type === 'string' && isSchema(none) && none.type === 'null') {
+            delete jsonSchema.anyOf
+            Object.assign(jsonSchema, { ...some, type: [some.type, 'null'] })
+          }
         },
       })
       const {
