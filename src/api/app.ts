@@ -6,6 +6,7 @@ import { cors } from './plugins/cors.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
+import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { readRoutes } from './routes/reads.ts'
 import { txRoutes } from './routes/tx.ts'
@@ -57,6 +58,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(openapi)
 
   await app.register(healthRoutes, { sources, maxLagSeconds })
+  await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app
