@@ -11,26 +11,27 @@ const failure = (code: ErrorCode, description: string, message: string): Failure
   example: { error: { code, message } },
 })
 
-const refusal = (description: string, path: string, message: string, status = statuses.validation_error): Failure => ({
-  status,
+const refusal = (description: string, path: string, message: string, whole = message): Failure => ({
+  status: statuses.validation_error,
   description,
-  example: {
-    error: { code: 'validation_error', message: `${path}: ${message}`, details: [{ path, message }] },
-  },
+  example: { error: { code: 'validation_error', message: whole, details: [{ path, message }] } },
 })
 
 /** A 404 with the route's own message. */
 export const missing = (message: string): Failure => failure('not_found', 'It does not exist on the chain', message)
+
+const UNSUPPORTED = 'unsupported chainId: expected one of 8453, 56'
 
 /** Every other error response, by the name of its component: a code, or what the framework refuses under that code. */
 export const failures = {
   validation_error: refusal(
     'A part of the request is not acceptable; `details` names each fault',
     'chainId',
-    'unsupported chainId: expected one of 8453, 56',
+    UNSUPPORTED,
+    `chainId: ${UNSUPPORTED}`,
   ),
-  body_too_large: refusal('The body is larger than 1 MiB', 'body', 'Request body is too large', 413),
-  body_not_json: refusal('The body is not `application/json`', 'body', 'Unsupported Media Type', 415),
+  body_too_large: { ...refusal('The body is larger than 1 MiB', 'body', 'Request body is too large'), status: 413 },
+  body_not_json: { ...refusal('The body is not `application/json`', 'body', 'Unsupported Media Type'), status: 415 },
   unauthorized: failure(
     'unauthorized',
     'The bearer token is missing, malformed or rejected',
