@@ -8,6 +8,8 @@ import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
 import { markChangeable } from './db/unobserved.ts'
+import { defaultClaims } from './identity/me.ts'
+import { createIdentity } from './identity/verify.ts'
 import { audit, formatAudit } from './indexer/audit.ts'
 import { follow } from './indexer/follow.ts'
 import { createJobs, type Jobs } from './jobs/run.ts'
@@ -65,8 +67,16 @@ export const runApi = async (): Promise<void> => {
   await serve(log, async (closers) => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const queries = createQueries(openDatabase(config.DATABASE_URL, config.API_POOL_SIZE, log, closers))
+    const identity = createIdentity({
+      userinfoUrl: config.IDENTITY_USERINFO_URL,
+      claims: config.IDENTITY_CLAIMS,
+      timeoutMs: config.IDENTITY_TIMEOUT_MS,
+      now: performance.now.bind(performance),
+    })
+    closers.add('identity provider', identity, (it) => it.close())
     const app = await buildApp({
       sources: { chains, queries },
+      identity,
       defaultChainId: config.DEFAULT_CHAIN_ID,
       maxLagSeconds: config.MAX_LAG_SECONDS,
       log,
@@ -85,8 +95,11 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
   try {
     // Routes describe themselves without asking anybody, so nothing has to be in reach.
     const queries = createQueries(openDatabase('postgres://127.0.0.1:9/none', 1, log, closers))
+    const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
+    closers.add('identity provider', identity, (it) => it.close())
     const app = await buildApp({
       sources: { chains: new Map(), queries },
+      identity,
       defaultChainId: 8453,
       maxLagSeconds: 60,
       log,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type Claims, defaultClaims } from './identity/me.ts'
 import { OperatorError } from './lib/errors.ts'
 import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
 import { Address20 } from './protocol/wire.ts'
@@ -54,6 +55,28 @@ const api = {
   MAX_LAG_SECONDS: z.coerce.number().int().positive().default(60),
 }
 
+const fields = Object.keys(defaultClaims)
+
+/** `user=sub|id,address=wallet.address`: for each named field the places to look at; the others keep theirs. */
+const IdentityClaims = z
+  .string()
+  .transform((text) => text.split(',').map((entry) => entry.split('=').map((part) => part.trim())))
+  .refine((entries) => entries.every(([field = '', places]) => fields.includes(field) && places), {
+    error: `expected field=place|place,… with fields of ${fields.join(', ')}`,
+  })
+  .transform(
+    (entries): Claims => ({
+      ...defaultClaims,
+      ...Object.fromEntries(entries.map(([field = '', places = '']) => [field, places.split('|')])),
+    }),
+  )
+
+const identity = {
+  IDENTITY_USERINFO_URL: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
+  IDENTITY_TIMEOUT_MS: Milliseconds.default(3_000),
+  IDENTITY_CLAIMS: IdentityClaims.default(defaultClaims),
+}
+
 const worker = {
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'expected a redis:// URL' }).optional(),
   POLL_MS: Milliseconds.default(500),
@@ -71,7 +94,7 @@ const sandbox = {
 
 /** The variables of each command; `.env.example` is held against them by a test. */
 export const environments = {
-  api: z.object({ ...logging, ...database, ...chains, ...api }),
+  api: z.object({ ...logging, ...database, ...chains, ...api, ...identity }),
   worker: z.object({ ...logging, ...database, ...chains, ...worker }),
   audit: z.object({ ...logging, ...database, ...chains }),
   migrate: z.object({ ...logging, ...database }),

@@ -35,6 +35,13 @@ test('every fault is named at once, and no address has a default', () => {
   ).toThrowError(/(?=[\s\S]*DIAMOND_ADDRESS_8453)(?=[\s\S]*USDT_ADDRESS_56)(?=[\s\S]*POLL_MS)(?=[\s\S]*START_BLOCK_56)/)
 })
 
+test('claims that are configured replace their defaults, and a field nobody has is refused', () => {
+  const claims = (IDENTITY_CLAIMS: string) => load(environments.api, { ...complete, IDENTITY_CLAIMS }).IDENTITY_CLAIMS
+  const expected = { user: ['id', 'sub'], address: ['wallet.address'], email: ['email'] }
+  expect(claims('user=id|sub, address=wallet.address')).toMatchObject(expected)
+  for (const wrong of ['name=sub', 'user', 'user=']) expect(() => claims(wrong)).toThrowError(/IDENTITY_CLAIMS/)
+})
+
 test('.env.example lists every variable and nothing else', () => {
   const listed = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
     .split('\n')

@@ -1,19 +1,24 @@
 import helmet from '@fastify/helmet'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import type { Identity } from '../identity/verify.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Sources } from '../reads/read.ts'
 import { cors } from './plugins/cors.ts'
+import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
+import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
+import { meRoutes } from './routes/me.ts'
 import { readRoutes } from './routes/reads.ts'
 import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
 
 export type AppOptions = {
   readonly sources: Sources
+  readonly identity: Identity
   /** The chain of a query-string read that names none. */
   readonly defaultChainId: ChainId
   /** How far an index may be behind its chain before `/readyz` says no, in seconds. */
@@ -30,10 +35,10 @@ const MAX_PARAM_LENGTH = 16_384
 /**
  * The HTTP API, ready to listen or to be injected into. It opens nothing and so closes nothing: its sources are the caller's.
  *
- * @example const app = await buildApp({ sources, defaultChainId: 8453, maxLagSeconds: 60, log })
+ * @example const app = await buildApp({ sources, identity, defaultChainId: 8453, maxLagSeconds: 60, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { sources, defaultChainId, maxLagSeconds, log } = options
+  const { sources, identity, defaultChainId, maxLagSeconds, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -55,10 +60,13 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   // The API is for pages of any origin, so its resources are too.
   await app.register(helmet, { crossOriginResourcePolicy: { policy: 'cross-origin' } })
   await app.register(errors)
+  await app.register(deprecation)
   await app.register(openapi)
 
   await app.register(healthRoutes, { sources, maxLagSeconds })
+  await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })
+  await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app

@@ -1,4 +1,5 @@
 import type { FailureName } from './openapi/failures.ts'
+import type { HeaderName } from './openapi/texts.ts'
 
 /** What a route says of itself beyond its schemas; the rest of its description follows from those. */
 export type Operation = {
@@ -13,8 +14,8 @@ export type Operation = {
   readonly missing?: (params: Readonly<Record<string, string>>) => string
   /** True when it wants a bearer token. */
   readonly bearer?: boolean
-  /** The headers of a success, by name. */
-  readonly headers?: Readonly<Record<string, string>>
+  /** The headers of a success, besides the request's id. */
+  readonly headers?: readonly HeaderName[]
   /** The payload for the example body, where the schemas' own examples do not make it. */
   readonly example?: (body: unknown) => unknown
 }

@@ -1,29 +1,31 @@
 import { LRUCache } from 'lru-cache'
 import type { Address, Hex } from 'viem'
 import type { Call } from '../protocol/outputs.ts'
+import type { Slot } from '../protocol/slots.ts'
 import type { Outcome } from './endpoint.ts'
 import { isRevert, toServiceError } from './errors.ts'
 import type { Node } from './failover.ts'
-import { type Block, viewCall } from './requests.ts'
+import { type Block, type Request, storageAt, viewCall } from './requests.ts'
 
-type CallOutcomes<T extends readonly Call[]> = {
-  [K in keyof T]: T[K] extends Call<infer V> ? Outcome<V> : never
+type CallOutcomes<T extends readonly (Call | Slot)[]> = {
+  [K in keyof T]: T[K] extends Slot<infer V> | Call<infer V> ? Outcome<V> : never
 }
 
 /** Views of the protocol at one block. */
 export type Reader = {
   /**
-   * Runs view calls at a block, by its hash, so that every answer is of the same state. A call that reverts is an outcome and not
-   * an error. Throws `service_unavailable` when no node answers or none has the block, `upstream_error` when nodes refuse.
+   * Runs view calls, or reads slots of the proxy, at a block, by its hash, so that every answer is of the same state. A call that
+   * reverts is an outcome and not an error. Throws `service_unavailable` when no node answers or none has the block,
+   * `upstream_error` when nodes refuse.
    */
-  readAt<const T extends readonly Call[]>(block: Pick<Block, 'hash'>, calls: T): Promise<CallOutcomes<T>>
+  readAt<const T extends readonly (Call | Slot)[]>(block: Pick<Block, 'hash'>, asked: T): Promise<CallOutcomes<T>>
 }
 
 /** Nodes refuse batches past a size of their own; a hundred passes everywhere. */
 const MAX_BATCH = 100
 
 type Waiting = {
-  readonly call: Call
+  readonly request: Request<unknown>
   readonly resolve: (outcome: Outcome<unknown>) => void
   readonly reject: (fault: unknown) => void
 }
@@ -40,9 +42,9 @@ export const createReader = (deps: {
   const answers = new LRUCache<string, Promise<Outcome<unknown>>>({ max: deps.maxEntries })
   const waiting = new Map<Hex, Waiting[]>()
 
-  const send = async (hash: Hex, batch: readonly Waiting[]): Promise<void> => {
+  const send = async (batch: readonly Waiting[]): Promise<void> => {
     try {
-      const outcomes = await deps.node.send(batch.map(({ call }) => viewCall(deps.diamond, call, { blockHash: hash })))
+      const outcomes = await deps.node.send(batch.map(({ request }) => request))
       for (const [at, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[at]
         if (outcome === undefined) reject(new RangeError('a batch has an outcome for each call'))
@@ -57,25 +59,27 @@ export const createReader = (deps: {
   const flush = (hash: Hex): void => {
     const calls = waiting.get(hash) ?? []
     waiting.delete(hash)
-    for (let from = 0; from < calls.length; from += MAX_BATCH) void send(hash, calls.slice(from, from + MAX_BATCH))
+    for (let from = 0; from < calls.length; from += MAX_BATCH) void send(calls.slice(from, from + MAX_BATCH))
   }
 
-  const ask = (hash: Hex, call: Call): Promise<Outcome<unknown>> =>
+  const ask = (hash: Hex, request: Request<unknown>): Promise<Outcome<unknown>> =>
     new Promise((resolve, reject) => {
       const queue = waiting.get(hash)
       if (queue !== undefined) {
-        queue.push({ call, resolve, reject })
+        queue.push({ request, resolve, reject })
         return
       }
-      waiting.set(hash, [{ call, resolve, reject }])
+      waiting.set(hash, [{ request, resolve, reject }])
       setImmediate(flush, hash)
     })
 
-  const readOne = (hash: Hex, call: Call): Promise<Outcome<unknown>> => {
-    const key = `${hash}${call.data}`
+  const readOne = (blockHash: Hex, it: Call | Slot): Promise<Outcome<unknown>> => {
+    // A slot's position is as long as no calldata is, so the two never share a key.
+    const key = `${blockHash}${'data' in it ? it.data : it.position}`
     const known = answers.get(key)
     if (known !== undefined) return known
-    const asked = ask(hash, call)
+    const at = { blockHash }
+    const asked = ask(blockHash, 'data' in it ? viewCall(deps.diamond, it, at) : storageAt(deps.diamond, it, at))
     answers.set(key, asked)
     // A fault is nobody's answer: the next reader asks again.
     asked.catch(() => answers.delete(key))
@@ -83,5 +87,5 @@ export const createReader = (deps: {
   }
 
   // As in `Node.send`, the outcomes follow the calls one by one.
-  return { readAt: (block, calls) => Promise.all(calls.map((call) => readOne(block.hash, call))) as never }
+  return { readAt: (block, asked) => Promise.all(asked.map((it) => readOne(block.hash, it))) as never }
 }

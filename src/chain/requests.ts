@@ -2,6 +2,7 @@ import { type Hex, hexToBigInt, hexToNumber, isHex, numberToHex } from 'viem'
 import { z } from 'zod'
 import type { RawLog } from '../protocol/logs.ts'
 import type { Call } from '../protocol/outputs.ts'
+import type { Slot } from '../protocol/slots.ts'
 
 /** A JSON-RPC request together with the check of its answer: what a node says is parsed before it is used. */
 export type Request<T> = {
@@ -69,6 +70,13 @@ export const viewCall = <T>(to: Hex, call: Call<T>, at: 'latest' | { readonly bl
   method: 'eth_call',
   params: [{ to, data: call.data }, at],
   parse: (raw) => call.decode(HexText.parse(raw)),
+})
+
+/** A word of a contract's storage at a block hash. */
+export const storageAt = <T>(of: Hex, slot: Slot<T>, at: { readonly blockHash: Hex }): Request<T> => ({
+  method: 'eth_getStorageAt',
+  params: [of, slot.position, at],
+  parse: (raw) => slot.decode(HexText.parse(raw)),
 })
 
 /** The chain id the node serves. */

@@ -47,6 +47,9 @@ export class ServiceError extends Error {
 export const invalid = (message: string, details: readonly ErrorDetail[]): ServiceError =>
   new ServiceError('validation_error', message, { details })
 
+/** Who asks has not said who they are, or not in a way that holds. */
+export const unauthorized = (message: string): ServiceError => new ServiceError('unauthorized', message)
+
 /** The named thing does not exist. */
 export const notFound = (message: string): ServiceError => new ServiceError('not_found', message)
 

@@ -8,6 +8,7 @@ import {
   type Hex,
 } from 'viem'
 import { protocolAbi } from '../abi/protocol.generated.ts'
+import type { Slot } from './slots.ts'
 
 type ProtocolAbi = typeof protocolAbi
 
@@ -35,6 +36,8 @@ export type Call<T = unknown> = {
   readonly data: Hex
   /** Decodes the return bytes; throws when they are not an answer of this function. */
   decode(returned: Hex): T
+  /** Where the proxy keeps the answer, for deployments that do not mount the function. */
+  readonly slot?: Slot<T>
 }
 
 /**

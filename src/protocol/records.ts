@@ -1,36 +1,14 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
-import { upstream } from '../lib/errors.ts'
-import { type ChainId, chainFacts, chainIds, type Deployment } from './chains.ts'
+import { type ChainId, chainFacts, type Deployment } from './chains.ts'
 import type { Output } from './outputs.ts'
 import type { Profile } from './profiles.ts'
+import { Account, Amount, Count, Decimal, decimal, Id, Integer, integer, OfChain, Rate, UnixSeconds } from './values.ts'
 
 /*
  * The payloads of the reads: for each its wire schema and the pure function that makes it of what the protocol's views return,
  * whichever source that came from. Ids, times and counts are JSON integers, every amount, price and rate a decimal string.
  */
-
-const Integer = z.int().nonnegative()
-const Decimal = z.string().regex(/^\d+$/)
-const AddressText = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
-
-/** A count, id or time as a JSON integer. A chain that gives more than 2^53 - 1 for one gives nonsense: `upstream_error`. */
-export const integer = (value: bigint): number => {
-  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw upstream('the chain gave an id, count or time above 2^53 - 1')
-  return Number(value)
-}
-
-const decimal = (value: bigint): string => value.toString()
-
-export const Id = Integer.meta({ description: 'Id, per chain and kind', example: 1 })
-export const Count = Integer.meta({ example: 42 })
-export const Amount = Decimal.meta({ description: 'Payment-token units', example: '1000000' })
-const Rate = Decimal.meta({ description: '1e6 fixed point', example: '11400000' })
-const UnixSeconds = Integer.meta({ description: 'Unix seconds', example: 1_800_000_000 })
-const Account = AddressText.meta({ example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' })
-const OfChain = z
-  .union(chainIds.map((id) => z.literal(id)))
-  .meta({ type: 'integer', enum: [...chainIds], example: 8453 })
 
 /** Decimals of a token. */
 const Decimals = z.int().min(0).max(255)

@@ -4,12 +4,13 @@ import { unavailable } from '../lib/errors.ts'
 import type { Deployment } from '../protocol/chains.ts'
 import { type Answer, chainOf, firstOf, type Input, type Read, type Sources } from './read.ts'
 import type { OfChain, OnChain, Outputs, Subject, Views } from './subjects.ts'
+import { readViews } from './views.ts'
 
 const keysOf = <V extends object>(views: V): (keyof V)[] => Object.keys(views) as (keyof V)[]
 
 /**
- * Runs some of a subject's views (all when not said) at the pinned head, its existence in the same batch. Throws as `Chain.readAt`
- * does, and `upstream_error` when one of the views reverts for a subject that exists.
+ * Runs some of a subject's views (all when not said) at the pinned head, its existence in the same batch. What the proxy has no
+ * function for is missing too. Throws as `Chain.readAt` does, and `upstream_error` when a view reverts for a subject that exists.
  */
 export const fromChain = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
   sources: Sources,
@@ -23,10 +24,12 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
   const chain = chainOf(sources, key.chainId)
   return chain.pinned(async (block) => {
     const freshness = { source: 'chain', block, stale: false } as const
-    const outcomes = await chain.readAt(
-      block,
-      asked.map((name) => views[name](key)),
-    )
+    const calls = asked.map((name) => views[name](key))
+    const outcomes = await readViews(chain, block, calls)
+    const absent = calls[outcomes.indexOf(null)]
+    if (absent !== undefined) {
+      return { freshness, missing: `the protocol on chain ${key.chainId} has no function ${absent.name}` }
+    }
     const answered = asked.flatMap((name, at) => {
       const outcome = outcomes[at]
       return outcome?.ok === true ? [[name, outcome.value] as const] : []
@@ -37,12 +40,12 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
     if (existence !== undefined && !(existence.view in outputs && existence.holds(outputs))) {
       return { freshness, missing: existence.missing(key) }
     }
-    for (const outcome of outcomes) if (!outcome.ok) throw toServiceError(outcome.error)
+    for (const outcome of outcomes) if (outcome?.ok === false) throw toServiceError(outcome.error)
     return { freshness, data: record(outputs) }
   })
 }
 
-/** Takes a subject's outputs from the index. Throws `service_unavailable` when the database or the chain's index is out of reach. */
+/** Takes a subject's outputs from the index, where that holds it. Throws `service_unavailable` when the database or the chain's index is out of reach. */
 const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
   { queries }: Sources,
   { stored, existence }: Subject<K, V>,
@@ -60,7 +63,7 @@ const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
 }
 
 /**
- * A read of one subject: from the chain at one pinned block, else from the index, marked stale. The record is made by the same
+ * A read of one subject: from the chain at one pinned block, else from the index if that holds it, marked stale. The record is made by the same
  * function of either source's outputs.
  */
 export const entity = <
@@ -76,9 +79,9 @@ export const entity = <
   readonly params: P
   readonly query: Q
   readonly data: D
-  readonly of: Subject<Input<z.output<P>, z.output<Q>>, V>
+  readonly of: OnChain<Input<z.output<P>, z.output<Q>>, V> | Subject<Input<z.output<P>, z.output<Q>>, V>
   readonly views: readonly N[]
-  record(outputs: Pick<Outputs<V>, N>, deployment: Deployment): z.output<D>
+  record(outputs: Pick<Outputs<V>, N>, deployment: Deployment, input: Input<z.output<P>, z.output<Q>>): z.output<D>
 }): Read => {
   const { path, tag, summary, params, query, data } = row
   const read: Read<P, Q, D> = {
@@ -86,7 +89,9 @@ export const entity = <
     tag,
     summary,
     description:
-      'From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.',
+      'stored' in row.of
+        ? 'From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.'
+        : 'From the chain at one pinned block.',
     params,
     query,
     data,
@@ -94,11 +99,10 @@ export const entity = <
     ...(row.of.existence && { missing: row.of.existence.missing }),
     answer(sources, input) {
       const { deployment } = chainOf(sources, input.chainId)
-      const record = (outputs: Pick<Outputs<V>, N>) => row.record(outputs, deployment)
-      return firstOf(
-        () => fromChain(sources, row.of, input, row.views, record),
-        () => fromDatabase(sources, row.of, input, record),
-      )
+      const record = (outputs: Pick<Outputs<V>, N>) => row.record(outputs, deployment, input)
+      const { of } = row
+      const online = () => fromChain(sources, of, input, row.views, record)
+      return 'stored' in of ? firstOf(online, () => fromDatabase(sources, of, input, record)) : online()
     },
   }
   return read

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Page } from '../db/query.ts'
 import { unavailable } from '../lib/errors.ts'
-import { Id, integer } from '../protocol/records.ts'
+import { Id, integer } from '../protocol/values.ts'
 import { PageLimit } from '../protocol/wire.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { fromChain } from './entity.ts'

@@ -1,8 +1,9 @@
-import { type Address, zeroAddress } from 'viem'
+import { type Address, type Hex, zeroAddress } from 'viem'
 import type { Page, Queries, StoredBlock } from '../db/query.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { type Call, call, type Output } from '../protocol/outputs.ts'
 import { payoff } from '../protocol/payoff.ts'
+import { ownerSlot, pendingOwnerSlot } from '../protocol/slots.ts'
 
 /** View calls of a key by the names their outputs have here. */
 export type Views<K, V> = Readonly<Record<keyof V, (key: K) => Call>>
@@ -26,7 +27,7 @@ export type OnChain<K, V extends Views<K, V>> = {
   }
 }
 
-/** The same as both sources give it: the chain by its views, the index by their stored outputs. */
+/** The same where the index holds it too: as the views' outputs. */
 export type Subject<K, V extends Views<K, V>> = OnChain<K, V> & {
   stored(queries: Queries, key: K): Promise<(Outputs<V> & { readonly observedAt: StoredBlock }) | null>
 }
@@ -46,6 +47,12 @@ const subject =
   <const V extends Views<K, V>>(it: Subject<K, V>): Subject<K, V> =>
     it
 
+/** What only the chain knows. */
+const onChain =
+  <K>() =>
+  <const V extends Views<K, V>>(it: OnChain<K, V>): OnChain<K, V> =>
+    it
+
 const list =
   <K>() =>
   <const V extends Views<K, V>>(it: List<K, V>): List<K, V> =>
@@ -53,8 +60,31 @@ const list =
 
 export type OfChain = { readonly chainId: ChainId }
 export type OfId = OfChain & { readonly id: number }
+export type OfEvent = OfChain & { readonly eventId: number }
+export type OfProposal = OfChain & { readonly proposalId: Hex }
 export type OfWallet = OfChain & { readonly addr: Address }
 export type OfQuote = OfId & { readonly hypoSettlement: bigint; readonly notional: bigint }
+
+/** What nobody but the protocol's owner changes, and too seldom to be indexed. Older proxies keep their owner and show it with no view. */
+export const administration = onChain<OfChain>()({
+  views: {
+    owner: () => ({ ...call('owner'), slot: ownerSlot }),
+    pendingOwner: () => ({ ...call('pendingOwner'), slot: pendingOwnerSlot }),
+    facets: () => call('facets'),
+    oracleConfig: () => call('getOracleConfig'),
+    oracles: () => call('getOracles'),
+    engineSigner: () => call('getPricingEngineSigner'),
+  },
+})
+
+export const proposal = onChain<OfProposal>()({
+  views: { proposal: ({ proposalId }: OfProposal) => call('getProposal', [proposalId]) },
+  existence: {
+    view: 'proposal',
+    holds: ({ proposal }) => proposal.executeAfter > 0n,
+    missing: ({ chainId, proposalId }) => `proposal ${proposalId} does not exist on chain ${chainId}`,
+  },
+})
 
 /** The protocol's own state on a chain. */
 export const protocol = subject<OfChain>()({
@@ -100,6 +130,15 @@ export const quote = subject<OfQuote>()({
     const { core, range, observedAt } = known
     return { core, payout: payoff(range, hypoSettlement, notional), observedAt }
   },
+})
+
+/** The rates that oracles submitted for an event and that still stand. */
+export const submissions = onChain<OfEvent>()({
+  views: {
+    core: ({ eventId }: OfEvent) => call('getHedgeEventCore', [BigInt(eventId)]),
+    submissions: ({ eventId }: OfEvent) => call('getAllSubmissions', [BigInt(eventId)]),
+  },
+  existence: { ...eventExists, missing: ({ chainId, eventId }) => eventExists.missing({ chainId, id: eventId }) },
 })
 
 export const position = subject<OfId>()({

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import * as administration from '../protocol/administration.ts'
 import { chainIds, PathChainId } from '../protocol/chains.ts'
 import { profiles } from '../protocol/profiles.ts'
 import * as record from '../protocol/records.ts'
-import { Address20, PathInteger, Uint128 } from '../protocol/wire.ts'
+import { Account, Amount, Count, integer } from '../protocol/values.ts'
+import { Address20, Bytes32, PathInteger, Uint128 } from '../protocol/wire.ts'
 import { entity } from './entity.ts'
 import { idList } from './id-list.ts'
 import { chainOf, type Read } from './read.ts'
@@ -12,6 +14,8 @@ const none = z.object({})
 const ofChain = z.object({ chainId: PathChainId })
 const ofId = z.object({ chainId: PathChainId, id: PathInteger })
 const ofWallet = z.object({ chainId: PathChainId, addr: Address20 })
+const ofEvent = z.object({ chainId: PathChainId, eventId: PathInteger })
+const ofProposal = z.object({ chainId: PathChainId, proposalId: Bytes32 })
 const byChain = z.object({ chainId: PathChainId.optional().meta({ description: 'The default chain when omitted' }) })
 
 /** Every GET of the API. The next one is a row here. */
@@ -52,6 +56,17 @@ export const reads: readonly Read[] = [
     views: ['paused'],
     record: ({ paused }) => paused,
   }),
+  entity({
+    path: '/hedge/pricing-engine-signer/:chainId',
+    tag: 'Protocol',
+    summary: 'The signer whose quotes the protocol accepts; the zero address for none',
+    params: ofChain,
+    query: none,
+    data: Account,
+    of: subject.administration,
+    views: ['engineSigner'],
+    record: ({ engineSigner }) => engineSigner,
+  }),
 
   entity({
     path: '/hedge/events/:chainId/total',
@@ -59,10 +74,10 @@ export const reads: readonly Read[] = [
     summary: 'Events ever created on a chain',
     params: ofChain,
     query: none,
-    data: record.Count,
+    data: Count,
     of: subject.protocol,
     views: ['total'],
-    record: ({ total }) => record.integer(total),
+    record: ({ total }) => integer(total),
   }),
   entity({
     path: '/hedge/events/:chainId/:id',
@@ -139,7 +154,7 @@ export const reads: readonly Read[] = [
       hypoSettlement: Uint128.meta({ description: '1e6 fixed point', example: '12500000' }),
       notional: Uint128.meta({ description: 'Payment-token units', example: '10000000000' }),
     }),
-    data: record.Amount,
+    data: Amount,
     of: subject.quote,
     views: ['payout'],
     record: ({ payout }) => payout.toString(),
@@ -181,7 +196,7 @@ export const reads: readonly Read[] = [
     summary: 'Unclaimed premiums of an LP deposit',
     params: ofId,
     query: none,
-    data: record.Amount,
+    data: Amount,
     of: subject.deposit,
     views: ['pending'],
     record: ({ pending }) => pending.toString(),
@@ -192,5 +207,73 @@ export const reads: readonly Read[] = [
     summary: 'LP deposit ids owned by a wallet',
     params: ofWallet,
     of: subject.walletDeposits,
+  }),
+
+  entity({
+    path: '/oracle/config/:chainId',
+    tag: 'Oracle',
+    summary: 'How many oracles must agree, and how closely',
+    params: ofChain,
+    query: none,
+    data: administration.OracleConfig,
+    of: subject.administration,
+    views: ['oracleConfig'],
+    record: ({ oracleConfig }, { chainId }) => administration.oracleConfig(chainId, oracleConfig),
+  }),
+  entity({
+    path: '/oracle/oracles/:chainId',
+    tag: 'Oracle',
+    summary: 'The registered oracles',
+    params: ofChain,
+    query: none,
+    data: z.array(Account),
+    of: subject.administration,
+    views: ['oracles'],
+    record: ({ oracles }) => [...oracles],
+  }),
+  entity({
+    path: '/oracle/submissions/:chainId/:eventId',
+    tag: 'Oracle',
+    summary: 'Settlement rates submitted for an event',
+    params: ofEvent,
+    query: none,
+    data: administration.Submissions,
+    of: subject.submissions,
+    views: ['submissions'],
+    record: ({ submissions }, { chainId }, { eventId }) => administration.submissions(chainId, eventId, submissions),
+  }),
+
+  entity({
+    path: '/governance/owner',
+    tag: 'Governance',
+    summary: "The protocol's owner and a pending one",
+    params: none,
+    query: byChain,
+    data: administration.Ownership,
+    of: subject.administration,
+    views: ['owner', 'pendingOwner'],
+    record: ({ owner, pendingOwner }, { chainId }) => ({ chainId, owner, pendingOwner }),
+  }),
+  entity({
+    path: '/governance/facets',
+    tag: 'Governance',
+    summary: 'The facets of the proxy and their functions',
+    params: none,
+    query: byChain,
+    data: administration.Facets,
+    of: subject.administration,
+    views: ['facets'],
+    record: ({ facets }, { chainId }) => administration.facets(chainId, facets),
+  }),
+  entity({
+    path: '/governance/proposals/:chainId/:proposalId',
+    tag: 'Governance',
+    summary: 'A queued upgrade',
+    params: ofProposal,
+    query: none,
+    data: administration.Proposal,
+    of: subject.proposal,
+    views: ['proposal'],
+    record: ({ proposal }, { chainId }, { proposalId }) => administration.proposal(chainId, proposalId, proposal),
   }),
 ]

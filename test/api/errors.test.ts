@@ -2,6 +2,9 @@ import { connect } from 'node:net'
 import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { envelope } from '../../src/api/envelope.ts'
+import type { ErrorCode } from '../../src/lib/errors.ts'
 import { openApp } from '../support/app.ts'
 
 // No node and no database is in reach here: nothing below needs one to be refused.
@@ -12,100 +15,162 @@ beforeAll(async () => {
 afterAll(() => api.close())
 
 const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-type Case = readonly [name: string, path: string, status: number, code: string, detail?: string]
+const digest = `0x${'5f'.repeat(32)}`
 
-const refusedGets: readonly Case[] = [
-  ['an unknown route', '/nothing', 404, 'not_found'],
-  ['a route below a read', '/hedge/events/8453/1/nothing', 404, 'not_found'],
-  ['an unsupported chain', '/hedge/events/1/1', 400, 'validation_error', 'chainId'],
-  ['a chain in hex', '/hedge/events/0x2105/1', 400, 'validation_error', 'chainId'],
-  ['a chain by query', '/hedge/fees?chainId=1', 400, 'validation_error', 'chainId'],
-  ['two chains by query', '/hedge/fees?chainId=56&chainId=8453', 400, 'validation_error', 'chainId'],
-  ['a blank chain by query', '/hedge/fees?chainId=', 400, 'validation_error', 'chainId'],
-  ['a negative id', '/hedge/events/8453/-1', 400, 'validation_error', 'id'],
-  ['a fractional id', '/hedge/positions/8453/5.0', 400, 'validation_error', 'id'],
-  ['an exponent for an id', '/hedge/deposits/8453/1e1', 400, 'validation_error', 'id'],
-  ['a blank id', '/hedge/deposits/8453/%20', 400, 'validation_error', 'id'],
-  ['an id past 2^53 - 1', '/hedge/events/8453/9007199254740992/stats', 400, 'validation_error', 'id'],
-  ['an id of 5,000 digits', `/hedge/events/8453/${'9'.repeat(5_000)}`, 400, 'validation_error', 'id'],
-  ['a word for an id', '/hedge/deposits/8453/first/pending', 400, 'validation_error', 'id'],
-  ['a short address', '/hedge/positions/8453/wallet/0x1234', 400, 'validation_error', 'addr'],
-  ['an address without 0x', `/hedge/deposits/8453/wallet/${wallet.slice(2)}`, 400, 'validation_error', 'addr'],
-  ['an address that is not hex', `/hedge/creators/56/wallet/${wallet.slice(0, -1)}g`, 400, 'validation_error', 'addr'],
-  ['a limit of 0', `/hedge/creators/56/wallet/${wallet}?limit=0`, 400, 'validation_error', 'limit'],
-  [
-    'a limit past the longest list',
-    `/hedge/creators/56/wallet/${wallet}?limit=10001`,
-    400,
-    'validation_error',
-    'limit',
-  ],
-  ['a foreign cursor', `/hedge/creators/56/wallet/${wallet}?cursor=abc`, 400, 'validation_error', 'cursor'],
-  ['a quote without notional', '/hedge/quote-payout/8453/1?hypoSettlement=1', 400, 'validation_error', 'notional'],
-  [
-    'a quote of a fraction',
-    '/hedge/quote-payout/8453/1?hypoSettlement=1.5&notional=1',
-    400,
-    'validation_error',
-    'hypoSettlement',
-  ],
-  ['bad percent-encoding', '/hedge/events/8453/%zz', 400, 'validation_error', 'url'],
-]
+type Request = InjectOptions & { readonly url: string }
+type Case = readonly [name: string, request: Request, status: number, code: ErrorCode, ...details: string[]]
 
-describe('a GET is refused for', () => {
-  for (const [name, path, status, code, detail] of refusedGets) {
-    test(name, async () => {
-      const answer = await api.get(path)
-      expect([answer.status, answer.error?.code]).toEqual([status, code])
-      expect(answer.error?.details?.map(({ path }) => path)).toEqual(detail === undefined ? undefined : [detail])
-    })
-  }
-
-  test('an unsupported chain by a message that names the supported ones', async () => {
-    expect((await api.get('/hedge/events/1/1')).error?.message).toMatch(/8453.*56/)
-  })
+const get = (path: string, headers: Record<string, string> = {}): Request => ({ url: `/v1${path}`, headers })
+const post = (path: string, payload: NonNullable<InjectOptions['payload']>, type = 'application/json'): Request => ({
+  method: 'POST',
+  url: `/v1${path}`,
+  headers: { 'content-type': type },
+  payload,
 })
+const bad = (name: string, request: Request, ...details: string[]): Case => [
+  name,
+  request,
+  400,
+  'validation_error',
+  ...details,
+]
+const unknown = (name: string, request: Request): Case => [name, request, 404, 'not_found']
 
-const deposit = '/v1/tx/hedge/deposit'
-const to = (url: string, payload: NonNullable<InjectOptions['payload']>, type = 'application/json') =>
-  ({ method: 'POST', url, headers: { 'content-type': type }, payload }) as const
-const form = 'application/x-www-form-urlencoded'
-const large = { chainId: 8453, eventId: '1', amount: '1'.repeat(1_100_000) }
-const broadcast = (signedTx: string) => to('/v1/tx/broadcast', { chainId: 8453, signedTx })
+const deposit = { chainId: 8453, eventId: '1', amount: '1' }
+const approval = { chainId: 8453, token: wallet, spender: wallet, amount: '1' }
+const cut = { facetAddress: wallet, action: 3, functionSelectors: ['0x010203', '0x01020304'] }
+const upgrade = { chainId: 56, cuts: [cut], init: wallet, initData: '0x123' }
+const large = { ...deposit, amount: '1'.repeat(1_100_000) }
+const broadcast = (signedTx: unknown) => post('/tx/broadcast', { chainId: 8453, signedTx })
+const list = (query: string) => get(`/hedge/creators/56/wallet/${wallet}?${query}`)
+const quote = (query: string) => get(`/hedge/quote-payout/8453/1?${query}`)
 
-const refusedPosts: readonly (readonly [string, InjectOptions & { readonly url: string }, number, string?])[] = [
-  ['a wrong method', { method: 'POST', url: '/v1/chains' }, 404],
-  ['a read of a builder', { method: 'GET', url: deposit }, 404],
-  ['no body', { method: 'POST', url: deposit }, 400, 'body'],
-  ['an empty body', to(deposit, ''), 400, 'body'],
-  ['a list for a body', to(deposit, []), 400, 'body'],
-  ['malformed JSON', to(deposit, '{"a":'), 400, 'body'],
-  ['a prototype', to(deposit, '{"__proto__":{}}'), 400, 'body'],
-  ['text', to(deposit, 'x', 'text/plain'), 415, 'body'],
-  ['a form', to(deposit, 'a=1', form), 415, 'body'],
-  ['more than a megabyte', to(deposit, large), 413, 'body'],
-  ['a transaction that is not hex', broadcast('0xzz'), 400, 'signedTx'],
-  ['an empty transaction', broadcast('0x'), 400, 'signedTx'],
+const cases: readonly Case[] = [
+  unknown('an unknown route', get('/nothing')),
+  unknown('a path outside the version', { url: '/hedge/fees' }),
+  unknown('a version that is not there', { url: '/v2/hedge/fees' }),
+  unknown('a route below a read', get('/hedge/events/8453/1/nothing')),
+  unknown('a read with a slash too many', get('/chains/')),
+  unknown('a POST to a read', post('/chains', {})),
+  unknown('a GET of a builder', get('/tx/hedge/deposit')),
+  unknown('a PUT', { ...post('/tx/hedge/deposit', deposit), method: 'PUT' }),
+  unknown('a DELETE', { method: 'DELETE', url: '/v1/chains' }),
+
+  bad('bad percent-encoding', get('/hedge/events/8453/%zz'), 'url'),
+  bad('half a character, encoded', get('/hedge/events/8453/%e0%a4'), 'url'),
+  bad('an unsupported chain', get('/hedge/events/1/1'), 'chainId'),
+  bad('a chain in hex', get('/hedge/events/0x2105/1'), 'chainId'),
+  bad('a chain with leading text', get('/oracle/config/+8453'), 'chainId'),
+  bad('a chain of 400 digits', get(`/hedge/paused/${'8'.repeat(400)}`), 'chainId'),
+  bad('an unsupported chain by query', get('/hedge/fees?chainId=1'), 'chainId'),
+  bad('two chains by query', get('/hedge/fees?chainId=56&chainId=8453'), 'chainId'),
+  bad('a blank chain by query', get('/governance/owner?chainId='), 'chainId'),
+  bad('a chain of blanks by query', get('/governance/facets?chainId=%208453'), 'chainId'),
+  bad('a negative id', get('/hedge/events/8453/-1'), 'id'),
+  bad('a fractional id', get('/hedge/positions/8453/5.0'), 'id'),
+  bad('an exponent for an id', get('/hedge/deposits/8453/1e1'), 'id'),
+  bad('a blank id', get('/hedge/deposits/8453/%20'), 'id'),
+  bad('no id', get('/hedge/deposits/8453/'), 'id'),
+  bad('an id past 2^53 - 1', get('/hedge/events/8453/9007199254740992/stats'), 'id'),
+  bad('an id of 5,000 digits', get(`/hedge/events/8453/${'9'.repeat(5_000)}`), 'id'),
+  bad('an id in other digits', get(`/hedge/events/8453/${encodeURIComponent('\u0661')}`), 'id'),
+  bad('a word for an id', get('/hedge/deposits/8453/first/pending'), 'id'),
+  bad("a bad id of an event's submissions", get('/oracle/submissions/8453/0x1'), 'eventId'),
+  bad('a short address', get('/hedge/positions/8453/wallet/0x1234'), 'addr'),
+  bad('an address without 0x', get(`/hedge/deposits/8453/wallet/${wallet.slice(2)}`), 'addr'),
+  bad('an address that is not hex', get(`/hedge/creators/56/wallet/${wallet.slice(0, -1)}g`), 'addr'),
+  bad('a short proposal', get(`/governance/proposals/8453/${digest.slice(0, -1)}`), 'proposalId'),
+  bad('a long proposal', get(`/governance/proposals/8453/${digest}5f`), 'proposalId'),
+  bad('a proposal without 0x', get(`/governance/proposals/8453/${digest.slice(2)}`), 'proposalId'),
+  bad('everything bad in a path', get('/hedge/events/1/x/stats'), 'chainId', 'id'),
+  bad('a limit of 0', list('limit=0'), 'limit'),
+  bad('a limit past the longest list', list('limit=10001'), 'limit'),
+  bad('a negative limit', list('limit=-1'), 'limit'),
+  bad('two limits', list('limit=1&limit=2'), 'limit'),
+  bad('a damaged cursor', list('cursor=abc'), 'cursor'),
+  bad('an empty cursor', list('cursor='), 'cursor'),
+  bad('a quote without notional', quote('hypoSettlement=1'), 'notional'),
+  bad('a quote of nothing', quote(''), 'hypoSettlement', 'notional'),
+  bad('a quote of a fraction', quote('hypoSettlement=1.5&notional=1'), 'hypoSettlement'),
+  bad('a quote of a negative notional', quote('hypoSettlement=1&notional=-1'), 'notional'),
+  bad('a quote of 2^128', quote(`hypoSettlement=1&notional=${2n ** 128n}`), 'notional'),
+
+  bad('no body', { method: 'POST', url: '/v1/tx/hedge/deposit' }, 'body'),
+  bad('an empty body', post('/tx/hedge/deposit', ''), 'body'),
+  bad('a list for a body', post('/tx/hedge/deposit', []), 'body'),
+  bad('a text for a body', post('/tx/hedge/deposit', '"x"'), 'body'),
+  bad('null for a body', post('/tx/hedge/deposit', 'null'), 'body'),
+  bad('malformed JSON', post('/tx/hedge/deposit', '{"a":'), 'body'),
+  bad('a prototype', post('/tx/hedge/deposit', '{"__proto__":{}}'), 'body'),
+  bad('an empty object', post('/tx/hedge/deposit', {}), 'chainId', 'eventId', 'amount'),
+  bad('an unknown field', post('/tx/hedge/deposit', { ...deposit, memo: '' }), 'memo'),
+  bad('an unsupported chain in a body', post('/tx/hedge/pause', { chainId: 1 }), 'chainId'),
+  bad('a chain in hex in a body', post('/tx/hedge/pause', { chainId: '0x2105' }), 'chainId'),
+  bad('a negative amount', post('/tx/erc20/approve', { ...approval, amount: '-1' }), 'amount'),
+  bad('a malformed address', post('/tx/erc20/approve', { ...approval, spender: '0x12' }), 'spender'),
+  bad('2^256', post('/tx/hedge/deposit', { ...deposit, amount: `${2n ** 256n}` }), 'amount'),
+  bad('an amount as a JSON number', post('/tx/hedge/deposit', { ...deposit, amount: 1 }), 'amount'),
+  bad('a malformed wallet to estimate for', post('/tx/hedge/deposit', { ...deposit, from: 'me' }), 'from'),
+  bad('a malformed bytes32', post('/tx/governance/execute-cut', { chainId: 56, proposalId: '0x5f' }), 'proposalId'),
+  bad(
+    'an upgrade with an action past 2, a short selector and half a byte',
+    post('/tx/governance/diamond-cut', upgrade),
+    'cuts.0.action',
+    'cuts.0.functionSelectors.0',
+    'initData',
+  ),
+  bad(
+    'every field of a body, each by its path',
+    post('/tx/hedge/deposit', { chainId: 1, eventId: -1, amount: '0x1', memo: '', from: 'me' }),
+    'chainId',
+    'eventId',
+    'amount',
+    'from',
+    'memo',
+  ),
+  bad('a transaction that is not hex', broadcast('0xzz'), 'signedTx'),
+  bad('an empty transaction', broadcast('0x'), 'signedTx'),
+  bad('a transaction that is no text', broadcast(1), 'signedTx'),
+
+  ['text for JSON', post('/tx/hedge/deposit', 'x', 'text/plain'), 415, 'validation_error', 'body'],
+  ['a form', post('/tx/hedge/deposit', 'a=1', 'application/x-www-form-urlencoded'), 415, 'validation_error', 'body'],
+  ['a content type that is none', post('/tx/hedge/deposit', '{}', 'json'), 415, 'validation_error', 'body'],
+  ['more than a megabyte', post('/tx/hedge/deposit', large), 413, 'validation_error', 'body'],
+  ['a parameter past any length', get(`/hedge/events/8453/${'9'.repeat(20_000)}`), 414, 'validation_error', 'url'],
+
+  ['nobody', get('/me'), 401, 'unauthorized'],
+  ['another scheme than a bearer', get('/me', { authorization: 'Basic YTpi' }), 401, 'unauthorized'],
+  ['an empty bearer', get('/me', { authorization: 'Bearer ' }), 401, 'unauthorized'],
+  ['a bearer that nobody can judge', get('/me', { authorization: 'Bearer abc' }), 503, 'service_unavailable'],
+
+  ['a read without any source', get('/hedge/fees'), 503, 'service_unavailable'],
+  ['a list without any source', get('/hedge/events/8453/1/positions'), 503, 'service_unavailable'],
+  ['a read of the chain alone without it', get('/oracle/config/56'), 503, 'service_unavailable'],
+  ['a relay without a node', broadcast('0x02'), 503, 'service_unavailable'],
+  ['a crash', get('/crash'), 500, 'internal_error'],
+  ['an answer that misses its schema', get('/misfit'), 500, 'internal_error'],
 ]
 
-describe('also refused:', () => {
-  for (const [name, options, status, detail] of refusedPosts) {
+describe('the envelope, its code and the fields at fault, for', () => {
+  beforeAll(() => {
+    api.app.get('/v1/crash', () => {
+      throw new Error('the inside of the machine')
+    })
+    const schema = { response: { 200: envelope(z.object({ at: z.string() })) } }
+    api.app.get('/v1/misfit', { schema }, async () => ({ data: {} }))
+  })
+
+  // The client holds every answer against what all errors have: the envelope, a request id, CORS headers, `Retry-After` on a 503.
+  for (const [name, request, status, code, ...details] of cases) {
     test(name, async () => {
-      const answer = await api.send(options)
-      expect([answer.status, answer.error?.code]).toEqual([status, status === 404 ? 'not_found' : 'validation_error'])
-      expect(answer.error?.details?.map(({ path }) => path)).toEqual(detail === undefined ? undefined : [detail])
+      const answer = await api.send(request)
+      expect([answer.status, answer.error?.code]).toEqual([status, code])
+      expect(answer.error?.details?.map(({ path }) => path)).toEqual(details.length > 0 ? details : undefined)
     })
   }
 
-  test('every bad field at once, each by its path', async () => {
-    const { error } = await api.post('/tx/hedge/deposit', {
-      chainId: 1,
-      eventId: -1,
-      amount: '0x1',
-      memo: '',
-      from: 'me',
-    })
-    expect(error?.details?.map(({ path }) => path).sort()).toEqual(['amount', 'chainId', 'eventId', 'from', 'memo'])
+  test('an unsupported chain names the supported ones', async () => {
+    expect((await api.get('/hedge/events/1/1')).error?.message).toMatch(/8453.*56/)
   })
 })
 

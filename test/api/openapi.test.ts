@@ -63,7 +63,7 @@ describe('the document', () => {
       adminToken: { type: 'apiKey', in: 'header', name: 'x-admin-token' },
       integratorKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
     })
-    expect([...asked].filter((name) => name !== 'bearer')).toEqual([])
+    expect([...asked]).toEqual(['bearer'])
   })
 
   test('has no number that JSON readers would round', () => {
@@ -151,8 +151,9 @@ describe('the linters', { timeout: 60_000 }, () => {
   }
 
   test('Redocly finds what the paths of the specification cause, and nothing else', async () => {
-    const found = (await redocly(committed)).filter((it) => asked.has('bearer') || !it.includes('"bearer"'))
-    expect(found).toEqual([expect.stringMatching(/^warn no-ambiguous-paths: .*\{id\}\/pending.*\/wallet\/\{addr\}/)])
+    expect(await redocly(committed)).toEqual([
+      expect.stringMatching(/^warn no-ambiguous-paths: .*\{id\}\/pending.*\/wallet\/\{addr\}/),
+    ])
   })
 
   test('Spectral finds nothing', async () => {

@@ -38,6 +38,8 @@ const calls = {
   '/livez': () => api.GET('/livez'),
   '/readyz': () => api.GET('/readyz'),
   '/v1/chains': () => api.GET('/v1/chains'),
+  '/v1/changelog': () => api.GET('/v1/changelog'),
+  '/v1/me': () => api.GET('/v1/me', { headers: { authorization: 'Bearer somebody' } }),
   '/v1/hedge/fees': () => api.GET('/v1/hedge/fees', { params: { query: { chainId: 56 } } }),
   '/v1/hedge/paused/{chainId}': () => api.GET('/v1/hedge/paused/{chainId}', { params: chain }),
   '/v1/hedge/events/{chainId}/total': () => api.GET('/v1/hedge/events/{chainId}/total', { params: chain }),
@@ -64,6 +66,17 @@ const calls = {
     api.GET('/v1/hedge/deposits/{chainId}/{id}/pending', { params: first }),
   '/v1/hedge/deposits/{chainId}/wallet/{addr}': () =>
     api.GET('/v1/hedge/deposits/{chainId}/wallet/{addr}', { params: wallet }),
+
+  '/v1/hedge/pricing-engine-signer/{chainId}': () =>
+    api.GET('/v1/hedge/pricing-engine-signer/{chainId}', { params: chain }),
+  '/v1/oracle/config/{chainId}': () => api.GET('/v1/oracle/config/{chainId}', { params: chain }),
+  '/v1/oracle/oracles/{chainId}': () => api.GET('/v1/oracle/oracles/{chainId}', { params: chain }),
+  '/v1/oracle/submissions/{chainId}/{eventId}': () =>
+    api.GET('/v1/oracle/submissions/{chainId}/{eventId}', { params: { path: { chainId, eventId: 1 } } }),
+  '/v1/governance/owner': () => api.GET('/v1/governance/owner'),
+  '/v1/governance/facets': () => api.GET('/v1/governance/facets', { params: { query: { chainId: 56 } } }),
+  '/v1/governance/proposals/{chainId}/{proposalId}': () =>
+    api.GET('/v1/governance/proposals/{chainId}/{proposalId}', { params: { path: { chainId, proposalId: zero32 } } }),
 
   '/v1/tx/erc20/approve': () =>
     api.POST('/v1/tx/erc20/approve', { body: { chainId, token: addr, spender: addr, amount: '1' } }),
@@ -144,15 +157,21 @@ const calls = {
   '/v1/tx/broadcast': async () => api.POST('/v1/tx/broadcast', { body: { chainId, signedTx: await signedTx() } }),
 } satisfies { readonly [Path in keyof paths]: () => Promise<{ data?: object; error?: object; response: Response }> }
 
+/** What the sandbox has not: an identity provider and a queued upgrade. */
+const refusals: Readonly<Record<string, string>> = {
+  '/v1/me': 'service_unavailable',
+  '/v1/governance/proposals/{chainId}/{proposalId}': 'not_found',
+}
+
 describe('a client generated from the description calls', () => {
   test('every path of it', () => {
     expect(Object.keys(calls).sort()).toEqual(Object.keys(document.paths).sort())
   })
 
-  test.each(Object.entries(calls))('%s', async (_, call) => {
-    const { data, error, response } = await call()
-    expect([response.status, error]).toEqual([200, undefined])
-    expect(data).toHaveProperty('data')
+  test.each(Object.entries(calls))('%s', async (path, call) => {
+    const { data, error } = await call()
+    expect(error?.error.code).toBe(refusals[path])
+    if (error === undefined) expect(data).toHaveProperty('data')
   })
 })
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
-import { ServiceError } from '../../src/lib/errors.ts'
 import { profiles } from '../../src/protocol/profiles.ts'
-import { Deposit, deposit, integer, Position, position, utilization } from '../../src/protocol/records.ts'
+import { Deposit, deposit, Position, position, utilization } from '../../src/protocol/records.ts'
 
 const hedger = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
@@ -43,9 +42,4 @@ test('capacity is notional under both profiles', () => {
   expect(utilization(view, range, profiles.reference).availableCapacity).toBe('1500')
   // floor(11407 * 1.5 / 11.4) = 1500 and 11408 would need 1501.
   expect(utilization(view, range, profiles.deployed).availableCapacity).toBe('11407')
-})
-
-test('nothing above 2^53 - 1 becomes a JSON number', () => {
-  expect(integer(2n ** 53n - 1n)).toBe(Number.MAX_SAFE_INTEGER)
-  expect(() => integer(2n ** 53n)).toThrow(ServiceError)
 })

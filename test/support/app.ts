@@ -4,6 +4,8 @@ import { buildApp } from '../../src/api/app.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
+import { type Claims, defaultClaims } from '../../src/identity/me.ts'
+import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
 import type { Sources } from '../../src/reads/read.ts'
@@ -18,11 +20,21 @@ type Options = {
   readonly databaseUrl?: string | undefined
   /** The node and the deployment of each chain that is in reach. */
   readonly nodes?: readonly { readonly url: string; readonly deployment: Deployment }[]
+  /** How long a head may be reused, in milliseconds. */
+  readonly headMaxAgeMs?: number
+  readonly nodeTimeoutMs?: number
+  readonly identity?: {
+    readonly userinfoUrl: string
+    readonly claims?: Claims
+    readonly timeoutMs?: number
+    readonly now?: () => number
+  }
   readonly log?: Logger
 }
 
 /** The app as the API process builds it; what is not given is out of reach. */
-export const openApp = async ({ databaseUrl, nodes = [], log = pino({ level: 'silent' }) }: Options) => {
+export const openApp = async (options: Options) => {
+  const { databaseUrl, nodes = [], headMaxAgeMs = 50, nodeTimeoutMs = 3_000, log = pino({ level: 'silent' }) } = options
   const closers = createClosers()
   const chains = chainIds.map((chainId) => {
     const node = nodes.find(({ deployment }) => deployment.chainId === chainId)
@@ -35,7 +47,7 @@ export const openApp = async ({ databaseUrl, nodes = [], log = pino({ level: 'si
       startBlock: 0n,
     }
     const rpcUrls = [node?.url ?? `http://${NOWHERE}/private-key`]
-    const chain = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs: 50, log })
+    const chain = createChain({ deployment, rpcUrls, timeoutMs: nodeTimeoutMs, headMaxAgeMs, log })
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })
   const database = createDatabase({
@@ -49,7 +61,15 @@ export const openApp = async ({ databaseUrl, nodes = [], log = pino({ level: 'si
     chains: new Map(chains.map((chain) => [chain.chainId, chain])),
     queries: createQueries(database),
   }
-  const app = await buildApp({ sources, defaultChainId: 8453, maxLagSeconds: 60, log })
+  const {
+    userinfoUrl,
+    claims = defaultClaims,
+    timeoutMs = 3_000,
+    now = () => performance.now(),
+  } = options.identity ?? {}
+  const identity = createIdentity({ userinfoUrl, claims, timeoutMs, now })
+  closers.add('identity', identity, (it) => it.close())
+  const app = await buildApp({ sources, identity, defaultChainId: 8453, maxLagSeconds: 60, log })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, database, close: closers.close }
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { ErrorBody, envelope, pagedEnvelope } from '../../src/api/envelope.ts'
+import { Me } from '../../src/identity/me.ts'
 import { reads } from '../../src/reads/table.ts'
 import { BuiltTx } from '../../src/tx/build.ts'
 import { Broadcast } from '../../src/tx/relay.ts'
@@ -21,6 +22,7 @@ const responses: readonly (readonly [RegExp, z.ZodType])[] = [
   ...[...reads]
     .sort((a, b) => staticParts(b.path) - staticParts(a.path))
     .map((read) => [pattern(read.path), read.paged ? pagedEnvelope(read.data) : envelope(read.data)] as const),
+  [/^\/v1\/me$/, envelope(Me)],
   [/^\/v1\/tx\/broadcast$/, envelope(Broadcast)],
   [/^\/v1\/tx\//, envelope(BuiltTx)],
 ]
@@ -49,6 +51,7 @@ export const createClient = (app: FastifyInstance) => {
       const { error } = z.strictObject({ error: ErrorBody.shape.error.strict() }).parse(raw)
       if (status === 400) expect(error.details?.length).toBeGreaterThan(0)
       expect(headers['retry-after'] !== undefined).toBe(status === 503)
+      expect(headers['www-authenticate'] !== undefined).toBe(status === 401)
       return { status, headers, data: undefined, meta: undefined, error }
     }
     const path = options.url.split('?', 1)[0] ?? ''

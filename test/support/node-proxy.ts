@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
@@ -10,6 +10,9 @@ export type Alter = (method: string, result: unknown, params: readonly unknown[]
 
 const honest: Alter = (_, result) => result
 
+/** What the proxy says instead of asking the node: a status, and a body that may be no JSON-RPC at all. */
+type Instead = (asked: readonly Call[]) => { readonly status?: number; readonly body: string } | 'nothing'
+
 /**
  * Stands between the service and a real node, as a provider's balancer does, and changes what the node says.
  *
@@ -19,11 +22,18 @@ const honest: Alter = (_, result) => result
  */
 export const startNodeProxy = async (target: string) => {
   let alter = honest
+  let instead: Instead | undefined
   let calls: string[] = []
 
-  const answer = async (request: IncomingMessage): Promise<string> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request)
     const asked: Call[] = JSON.parse(body)
+    if (instead === undefined) return void response.end(await relayed(body, asked))
+    const said = instead(asked)
+    if (said !== 'nothing') response.writeHead(said.status ?? 200).end(said.body)
+  }
+
+  const relayed = async (body: string, asked: readonly Call[]): Promise<string> => {
     const response = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     const answers: Answer[] = JSON.parse(await response.text())
     calls.push(...asked.map(({ method }) => method))
@@ -37,10 +47,7 @@ export const startNodeProxy = async (target: string) => {
   }
 
   const server = createServer((request, response) => {
-    answer(request).then(
-      (body) => response.end(body),
-      () => response.destroy(),
-    )
+    answer(request, response).catch(() => response.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -50,8 +57,13 @@ export const startNodeProxy = async (target: string) => {
     alter(next: Alter): void {
       alter = next
     },
+    /** Answers in the node's place from now on; `nothing` leaves the asker waiting. */
+    say(next: Instead): void {
+      instead = next
+    },
     honest(): void {
       alter = honest
+      instead = undefined
     },
     /** The methods asked for since the last look. */
     calls(): string[] {

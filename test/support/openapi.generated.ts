@@ -44,6 +44,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/changelog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Changes of the API
+         * @description By release, newest first. What will be removed is announced here at least six months ahead.
+         */
+        get: operations["getChangelog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The user a bearer token stands for
+         * @description Asked of the identity provider; its answer, a refusal too, is kept for 60 s.
+         */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/chains": {
         parameters: {
             query?: never;
@@ -96,6 +136,26 @@ export interface paths {
          * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
          */
         get: operations["getHedgePaused"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hedge/pricing-engine-signer/{chainId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The signer whose quotes the protocol accepts; the zero address for none
+         * @description From the chain at one pinned block.
+         */
+        get: operations["getHedgePricingEngineSigner"];
         put?: never;
         post?: never;
         delete?: never;
@@ -376,6 +436,126 @@ export interface paths {
          * @description From the index; from the chain, marked by `X-Stale: 1`, when the index is out of reach. Ascending.
          */
         get: operations["getHedgeDepositsWalletByAddr"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oracle/config/{chainId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many oracles must agree, and how closely
+         * @description From the chain at one pinned block.
+         */
+        get: operations["getOracleConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oracle/oracles/{chainId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The registered oracles
+         * @description From the chain at one pinned block.
+         */
+        get: operations["getOracleOracles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/oracle/submissions/{chainId}/{eventId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Settlement rates submitted for an event
+         * @description From the chain at one pinned block.
+         */
+        get: operations["getOracleSubmissionsByEventId"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/governance/owner": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The protocol's owner and a pending one
+         * @description From the chain at one pinned block.
+         */
+        get: operations["getGovernanceOwner"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/governance/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The facets of the proxy and their functions
+         * @description From the chain at one pinned block.
+         */
+        get: operations["getGovernanceFacets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/governance/proposals/{chainId}/{proposalId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A queued upgrade
+         * @description From the chain at one pinned block.
+         */
+        get: operations["getGovernanceProposalsByProposalId"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1079,6 +1259,26 @@ export interface components {
                 }[];
             };
         };
+        Changelog: {
+            /** @example 1.0.0 */
+            version: string;
+            changes: string[];
+        }[];
+        Me: {
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            address: string;
+            /**
+             * Format: email
+             * @example user@bank.example
+             */
+            email: string | null;
+            /** @example +233201234567 */
+            phoneNumber: string | null;
+            /** @example external-1 */
+            externalId: string | null;
+            /** @example user-1 */
+            user: string;
+        };
         /**
          * @example {
          *       "chainId": 56,
@@ -1366,6 +1566,112 @@ export interface components {
             /** @example false */
             withdrawn: boolean;
         };
+        OracleConfig: {
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /**
+             * @description How many must agree
+             * @example 2
+             */
+            requiredSigners: number;
+            /**
+             * @description How closely, in basis points
+             * @example 700
+             */
+            toleranceBps: number;
+            /** @example 3 */
+            oracleCount: number;
+            /** @example 10 */
+            maxOracles: number;
+        };
+        Submissions: {
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            eventId: number;
+            /** @example 1 */
+            count: number;
+            submissions: {
+                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                oracle: string;
+                /**
+                 * @description 1e6 fixed point
+                 * @example 11400000
+                 */
+                price: string;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                timestamp: number;
+                /** @description Too old to count towards settlement, by the chain */
+                isStale: boolean;
+            }[];
+        };
+        Ownership: {
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            owner: string;
+            /**
+             * @description The zero address when no handover is pending
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
+            pendingOwner: string;
+        };
+        Facets: {
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            facets: {
+                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                facetAddress: string;
+                functionSelectors: string[];
+            }[];
+        };
+        Proposal: {
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            proposalId: string;
+            /**
+             * @description The chain's number: 0 pending, 1 cancelled, 2 executed
+             * @example 0
+             */
+            status: number;
+            /**
+             * @description Unix seconds
+             * @example 1800000000
+             */
+            executeAfter: number;
+            /**
+             * @description Called once the cut is made; the zero address for none
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
+            initAddress: string;
+            /**
+             * @description What it is called with
+             * @example 0x
+             */
+            initCalldata: string;
+        };
         /**
          * @example 8453
          * @enum {integer}
@@ -1407,6 +1713,7 @@ export interface components {
         /** @description A part of the request is not acceptable; `details` names each fault */
         validation_error: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1430,6 +1737,7 @@ export interface components {
         /** @description The body is larger than 1 MiB */
         body_too_large: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1453,6 +1761,7 @@ export interface components {
         /** @description The body is not `application/json` */
         body_not_json: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1473,9 +1782,28 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The bearer token is missing, malformed or rejected */
+        unauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "unauthorized",
+                 *         "message": "expected a bearer token in the Authorization header"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description Reserved: no limit is applied at present */
         rate_limited: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1493,6 +1821,7 @@ export interface components {
         /** @description A fault of the service; its log knows more under the request id */
         internal_error: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1510,6 +1839,7 @@ export interface components {
         /** @description A node, the pricing engine or the identity provider answered with an error, whose reason the message carries */
         upstream_error: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
@@ -1527,6 +1857,8 @@ export interface components {
         /** @description Whoever would have to answer is out of reach; `Retry-After` says when to come back */
         service_unavailable: {
             headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
@@ -1544,7 +1876,43 @@ export interface components {
     };
     parameters: never;
     requestBodies: never;
-    headers: never;
+    headers: {
+        /**
+         * @description The caller's own when it is sane, else a new one
+         * @example checkout-42
+         */
+        "X-Request-Id": string;
+        /**
+         * @description Who answered: `chain`, `database` or `static`
+         * @example chain
+         */
+        "X-Data-Source": string;
+        /**
+         * @description The block that the answer is true at; absent for what no block changes
+         * @example 31415926
+         */
+        "X-Block-Number": string;
+        /**
+         * @description Its hash
+         * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+         */
+        "X-Block-Hash": string;
+        /**
+         * @description Its time in Unix seconds
+         * @example 1800000000
+         */
+        "X-Block-Timestamp": string;
+        /**
+         * @description `1` when the source that should have answered is out of reach, else absent
+         * @example 1
+         */
+        "X-Stale": string;
+        /**
+         * @description Seconds after which to come back
+         * @example 1
+         */
+        "Retry-After": string;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -1561,6 +1929,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1595,6 +1964,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1633,6 +2003,82 @@ export interface operations {
             503: components["responses"]["service_unavailable"];
         };
     };
+    getChangelog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "version": "1.0.0",
+                     *           "changes": [
+                     *             "Calldata builders and the broadcast relay."
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Changelog"];
+                    };
+                };
+            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+        };
+    };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "address": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *         "email": "user@bank.example",
+                     *         "phoneNumber": "+233201234567",
+                     *         "externalId": "external-1",
+                     *         "user": "user-1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Me"];
+                    };
+                };
+            };
+            401: components["responses"]["unauthorized"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
     getChains: {
         parameters: {
             query?: never;
@@ -1645,6 +2091,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1692,6 +2144,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1733,6 +2191,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1743,6 +2207,47 @@ export interface operations {
                      */
                     "application/json": {
                         data: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getHedgePricingEngineSigner: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chainId: components["schemas"]["PathChainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                     *     }
+                     */
+                    "application/json": {
+                        /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                        data: string;
                     };
                 };
             };
@@ -1767,6 +2272,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1803,6 +2314,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1835,6 +2352,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1870,6 +2388,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1898,6 +2422,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1933,6 +2458,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1955,6 +2486,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1990,6 +2522,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2012,6 +2550,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2050,6 +2589,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2070,6 +2615,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2108,6 +2654,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2128,6 +2680,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2166,6 +2719,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2207,6 +2766,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2228,6 +2793,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2263,6 +2829,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2290,6 +2862,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2328,6 +2901,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2366,6 +2945,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2392,6 +2977,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2427,6 +3013,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2448,6 +3040,7 @@ export interface operations {
             /** @description It does not exist on the chain */
             404: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2486,6 +3079,12 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2503,6 +3102,325 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getOracleConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chainId: components["schemas"]["PathChainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "chainId": 8453,
+                     *         "requiredSigners": 2,
+                     *         "toleranceBps": 700,
+                     *         "oracleCount": 3,
+                     *         "maxOracles": 10
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["OracleConfig"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getOracleOracles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chainId: components["schemas"]["PathChainId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        data: string[];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getOracleSubmissionsByEventId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chainId: components["schemas"]["PathChainId"];
+                eventId: components["schemas"]["PathInteger"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "chainId": 8453,
+                     *         "eventId": 1,
+                     *         "count": 1,
+                     *         "submissions": [
+                     *           {
+                     *             "oracle": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "price": "11400000",
+                     *             "timestamp": 1800000000,
+                     *             "isStale": true
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Submissions"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "event 1 does not exist on chain 8453"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getGovernanceOwner: {
+        parameters: {
+            query?: {
+                chainId?: components["schemas"]["PathChainId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "chainId": 8453,
+                     *         "owner": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *         "pendingOwner": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Ownership"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getGovernanceFacets: {
+        parameters: {
+            query?: {
+                chainId?: components["schemas"]["PathChainId"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "chainId": 8453,
+                     *         "facets": [
+                     *           {
+                     *             "facetAddress": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "functionSelectors": [
+                     *               "0xe2bbb158"
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Facets"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getGovernanceProposalsByProposalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                chainId: components["schemas"]["PathChainId"];
+                proposalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "chainId": 8453,
+                     *         "proposalId": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *         "status": 0,
+                     *         "executeAfter": 1800000000,
+                     *         "initAddress": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *         "initCalldata": "0x"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Proposal"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "proposal 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f does not exist on chain 8453"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -2544,6 +3462,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2680,6 +3599,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2756,6 +3676,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2832,6 +3753,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2892,6 +3814,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2949,6 +3872,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3006,6 +3930,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3075,6 +4000,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3134,6 +4060,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3219,6 +4146,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3286,6 +4214,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3342,6 +4271,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3395,6 +4325,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3448,6 +4379,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3503,6 +4435,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3560,6 +4493,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3621,6 +4555,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3684,6 +4619,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3742,6 +4678,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3801,6 +4738,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3865,6 +4803,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3923,6 +4862,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3986,6 +4926,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4044,6 +4985,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4101,6 +5043,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4162,6 +5105,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4223,6 +5167,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4280,6 +5225,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4337,6 +5283,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4392,6 +5339,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4475,6 +5423,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4538,6 +5487,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4599,6 +5549,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4651,6 +5602,7 @@ export interface operations {
             /** @description Success */
             200: {
                 headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -304,5 +304,6 @@ export const useProtocol = async () => {
     mint,
     deploy,
   }
-  return { ...people, people, cast, diamond, usdc, dai, start, ...tools, newEvent, create, buy, settle }
+  const { url } = anvil
+  return { ...people, people, cast, url, diamond, usdc, dai, start, ...tools, newEvent, create, buy, settle }
 }

@@ -1,5 +1,5 @@
 import { type Address, getAddress } from 'viem'
-import type { Deployment } from '../../src/protocol/chains.ts'
+import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { createActions } from '../../src/sandbox/actions.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
@@ -12,8 +12,8 @@ const DAY = 86_400
  * A real node with the protocol and a little of everything on it: event 1 open with two deposits, three positions and
  * claimed and unclaimed premiums; event 2 single-strike, settled and triggered with a claimable position; event 3 closed and empty.
  */
-export const startWorld = async () => {
-  const anvil = await startAnvil({ chainId: 8453 })
+export const startWorld = async (chainId: ChainId = 8453) => {
+  const anvil = await startAnvil({ chainId })
   const cast = createCast()
   const [creator, lp, hedger, stranger] = cast.users
   if (!creator || !lp || !hedger || !stranger) throw new Error('the cast has four users')
@@ -38,7 +38,7 @@ export const startWorld = async () => {
   await mintTo(anvil.url, cast.owner.account, usdc, everybody, 1_000_000n * USDC)
 
   const token = { symbol: 'USDC', address: usdc, decimals: 6 }
-  const actions = createActions({ chainId: 8453, rpcUrl: anvil.url, diamond, tokens: [token] })
+  const actions = createActions({ chainId, rpcUrl: anvil.url, diamond, tokens: [token] })
   for (const wallet of [creator, lp, hedger]) await actions.approve(wallet, usdc)
 
   const start = await actions.now()
@@ -72,7 +72,7 @@ export const startWorld = async () => {
   await actions.settle(cast.owner, 2n, 9_000_000n)
 
   const deployment: Deployment = {
-    chainId: 8453,
+    chainId,
     diamond: getAddress(diamond),
     usdc: getAddress(usdc),
     usdt: null,

@@ -3,7 +3,7 @@ import { type AbiFunction, type AbiParameter, decodeFunctionData, getAddress, pa
 import { describe, expect, test } from 'vitest'
 import { builders } from '../../src/tx/builders.ts'
 import { compile } from '../../src/tx/compile.ts'
-import { specified } from './specification.ts'
+import { builders as specified } from '../vectors/specification.ts'
 
 const compiled = builders.map(compile)
 const byPath = new Map(compiled.map((builder) => [builder.path as string, builder]))

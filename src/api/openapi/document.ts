@@ -3,13 +3,14 @@ import { ErrorBody } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 import { type Failure, type FailureName, failures, missing } from './failures.ts'
 import { createSchemas, isSchema, type JsonSchema, type Schemas } from './schemas.ts'
-import { info, optionalSecurity, securitySchemes, tags } from './texts.ts'
+import { type HeaderName, headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
 
 /** A route as it is mounted: what it says of itself, and the schemas that validate and serialise. */
 export type Route = {
   readonly method: string
   readonly url: string
   readonly operation: Operation
+  readonly deprecated: boolean
   readonly params: z.ZodObject | undefined
   readonly query: z.ZodObject | undefined
   readonly body: z.ZodType | undefined
@@ -45,8 +46,12 @@ const parameters = (schemas: Schemas, schema: z.ZodObject | undefined, place: 'p
 
 const json = (schema: JsonSchema, example: unknown) => ({ 'application/json': { schema, example } })
 
-const errorResponse = ({ description, example }: Failure, schema: JsonSchema) => ({
+const sent = (names: readonly HeaderName[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+const errorResponse = ({ status, description, example }: Failure, schema: JsonSchema) => ({
   description,
+  headers: sent(status === 503 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']),
   content: json(schema, example),
 })
 
@@ -67,7 +72,7 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
   const ofPath = parameters(schemas, route.params, 'path')
   const ofQuery = parameters(schemas, route.query, 'query')
   const body = route.body && schemas.convert(route.body, 'input')
-  const sent = body && schemas.example(body)
+  const request = body && schemas.example(body)
   const success = schemas.convert(route.success, 'output')
   const names = [...sharedFailures(route), ...(operation.failures ?? [])]
   const failed = names.map((name) => [failures[name].status, { $ref: `#/components/responses/${name}` }])
@@ -78,13 +83,15 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
     summary: operation.summary,
     description: operation.description,
     tags: [operation.tag],
+    ...(route.deprecated && { deprecated: true }),
     ...(operation.bearer === true && { security: [{ bearer: [] }] }),
     ...(ofPath.length + ofQuery.length > 0 && { parameters: [...ofPath, ...ofQuery] }),
-    ...(body && { requestBody: { required: true, content: json(body, sent) } }),
+    ...(body && { requestBody: { required: true, content: json(body, request) } }),
     responses: {
       200: {
         description: 'Success',
-        content: json(success, operation.example ? { data: operation.example(sent) } : schemas.example(success)),
+        headers: sent(['X-Request-Id', ...(operation.headers ?? [])]),
+        content: json(success, operation.example ? { data: operation.example(request) } : schemas.example(success)),
       },
       ...(operation.missing && { 404: errorResponse(missing(operation.missing(keys)), error) }),
       ...Object.fromEntries(failed),
@@ -121,6 +128,7 @@ export const createDocument = (routes: readonly Route[]): Document => {
     paths,
     components: {
       securitySchemes,
+      headers,
       schemas: schemas.components,
       responses: Object.fromEntries(responses.map(([name, it]) => [name, errorResponse(it, error)])),
     },

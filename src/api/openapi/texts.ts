@@ -51,3 +51,26 @@ export const securitySchemes = {
 
 /** What an operation takes when it says nothing else: no credential, and the reserved ones without looking at them. */
 export const optionalSecurity = [{}, { adminToken: [] }, { integratorKey: [] }] as const
+
+const text = (description: string, pattern: string, example: string) => ({
+  description,
+  schema: { type: 'string', pattern },
+  example,
+})
+
+/** The headers that responses say more in. */
+export const headers = {
+  'X-Request-Id': text("The caller's own when it is sane, else a new one", '^[\\w.:-]{1,128}$', 'checkout-42'),
+  'X-Data-Source': text('Who answered: `chain`, `database` or `static`', '^(chain|database|static)$', 'chain'),
+  'X-Block-Number': text(
+    'The block that the answer is true at; absent for what no block changes',
+    '^\\d+$',
+    '31415926',
+  ),
+  'X-Block-Hash': text('Its hash', '^0x[0-9a-f]{64}$', `0x${'5f'.repeat(32)}`),
+  'X-Block-Timestamp': text('Its time in Unix seconds', '^\\d+$', '1800000000'),
+  'X-Stale': text('`1` when the source that should have answered is out of reach, else absent', '^1$', '1'),
+  'Retry-After': text('Seconds after which to come back', '^\\d+$', '1'),
+} as const
+
+export type HeaderName = keyof typeof headers

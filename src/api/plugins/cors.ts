@@ -9,6 +9,9 @@ const exposed = [
   'X-Block-Timestamp',
   'X-Stale',
   'Retry-After',
+  'Deprecation',
+  'Sunset',
+  'Link',
 ]
 
 /** What any page may read of a response, for answers that no hook sees. */

@@ -57,6 +57,7 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
   // A cause may hold a node's URL; only what nobody foresaw is logged whole.
   if (status === 500) request.log.error({ err: error }, 'request failed')
   else if (status > 500) request.log.warn({ code: body.error.code, fault: errorText(error) }, 'request failed')
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   return reply.code(status).send(body)
 }

@@ -16,6 +16,7 @@ const documented = ({ method, url, schema, config }: RouteOptions): Route | unde
     method: String(method),
     url,
     operation: config.operation,
+    deprecated: config.deprecated !== undefined,
     params: objectOf(schema?.params),
     query: objectOf(schema?.querystring),
     body: schema?.body instanceof z.ZodType ? schema.body : undefined,

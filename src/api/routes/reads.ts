@@ -16,6 +16,7 @@ const operationOf = (read: Read, chainId: ChainId): Operation => {
     summary,
     description,
     failures: ['upstream_error', 'service_unavailable'],
+    headers: ['X-Data-Source', 'X-Block-Number', 'X-Block-Hash', 'X-Block-Timestamp', 'X-Stale'],
     ...(read.missing && { missing: (keys) => read.missing?.({ chainId, ...read.params.parse(keys) }) ?? '' }),
   }
 }

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { upstream } from '../lib/errors.ts'
+import { Account } from '../protocol/values.ts'
+import { Address20 } from '../protocol/wire.ts'
+
+/** The user a bearer token stands for. */
+export const Me = z
+  .object({
+    address: Account,
+    email: z.email().meta({ example: 'user@bank.example' }).nullable(),
+    phoneNumber: z.string().nullable().meta({ example: '+233201234567' }),
+    externalId: z.string().nullable().meta({ example: 'external-1' }),
+    user: z.string().meta({ example: 'user-1' }),
+  })
+  .meta({ id: 'Me' })
+
+export type Me = z.output<typeof Me>
+
+/** For each field the places of a provider's answer to look at, in order; a place is its keys and indexes joined by dots. */
+export type Claims = { readonly [Field in keyof Me]: readonly string[] }
+
+/** OpenID's standard claims, and where providers of wallets put those. */
+export const defaultClaims: Claims = {
+  user: ['sub', 'id'],
+  email: ['email'],
+  phoneNumber: ['phone_number'],
+  externalId: ['external_id'],
+  address: ['address', 'wallets.0.address', 'wallets.0', 'wallet.address'],
+}
+
+const Text = z.string().min(1)
+
+const Node = z.record(z.string(), z.unknown()).or(z.array(z.unknown()))
+
+const at = (answer: unknown, place: string): unknown =>
+  place.split('.').reduce<unknown>((value, key) => {
+    const node = Node.safeParse(value)
+    return node.success ? Object.entries(node.data).find(([name]) => name === key)?.[1] : undefined
+  }, answer)
+
+/** The first of the places that holds what the field is: OpenID's own `address`, say, is where one lives and no wallet. */
+const first = <T>(answer: unknown, places: readonly string[], field: z.ZodType<T>): T | null => {
+  for (const place of places) {
+    const value = field.safeParse(at(answer, place))
+    if (value.success) return value.data
+  }
+  return null
+}
+
+/** Reads a provider's answer by a table of claims. Throws `upstream_error` when it names no user or no wallet address. */
+export const meOf = (answer: unknown, claims: Claims): Me => {
+  const user = first(answer, claims.user, Text)
+  const address = first(answer, claims.address, Address20)
+  if (user === null) throw upstream("the identity provider's answer names no user")
+  if (address === null) throw upstream("the identity provider's answer holds no wallet address")
+  return {
+    address,
+    email: first(answer, claims.email, z.email()),
+    phoneNumber: first(answer, claims.phoneNumber, Text),
+    externalId: first(answer, claims.externalId, Text),
+    user,
+  }
+}

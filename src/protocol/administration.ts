@@ -1,0 +1,124 @@
+import type { Hex } from 'viem'
+import { z } from 'zod'
+import { upstream } from '../lib/errors.ts'
+import type { ChainId } from './chains.ts'
+import type { Output } from './outputs.ts'
+import { Account, Count, decimal, Id, Integer, integer, OfChain, Rate, UnixSeconds } from './values.ts'
+
+/* The payloads of the oracle and governance reads, as `records.ts` has those of the hedge reads. */
+
+export const Ownership = z
+  .object({
+    chainId: OfChain,
+    owner: Account,
+    pendingOwner: Account.meta({ description: 'The zero address when no handover is pending' }),
+  })
+  .meta({ id: 'Ownership' })
+
+const Bytes = z.string().regex(/^0x(?:[0-9a-f]{2})*$/)
+
+export const Facets = z
+  .object({
+    chainId: OfChain,
+    facets: z.array(
+      z.object({
+        facetAddress: Account,
+        functionSelectors: z.array(
+          z
+            .string()
+            .regex(/^0x[0-9a-f]{8}$/)
+            .meta({ example: '0xe2bbb158' }),
+        ),
+      }),
+    ),
+  })
+  .meta({ id: 'Facets' })
+
+/** What the proxy is made of, as its loupe lists it. */
+export const facets = (chainId: ChainId, view: Output<'facets'>): z.output<typeof Facets> => ({
+  chainId,
+  facets: view.map(({ facetAddress, functionSelectors }) => ({
+    facetAddress,
+    functionSelectors: [...functionSelectors],
+  })),
+})
+
+export const Proposal = z
+  .object({
+    chainId: OfChain,
+    proposalId: z
+      .string()
+      .regex(/^0x[0-9a-f]{64}$/)
+      .meta({ example: `0x${'5f'.repeat(32)}` }),
+    status: Integer.meta({ description: "The chain's number: 0 pending, 1 cancelled, 2 executed", example: 0 }),
+    executeAfter: UnixSeconds,
+    initAddress: Account.meta({ description: 'Called once the cut is made; the zero address for none' }),
+    initCalldata: Bytes.meta({ description: 'What it is called with', example: '0x' }),
+  })
+  .meta({ id: 'Proposal' })
+
+/** A queued upgrade. The proxy does not keep its cuts readable; they are in the transaction that proposed it. */
+export const proposal = (
+  chainId: ChainId,
+  proposalId: Hex,
+  view: Output<'getProposal'>,
+): z.output<typeof Proposal> => ({
+  chainId,
+  proposalId,
+  status: view.status,
+  executeAfter: integer(view.executeAfter),
+  initAddress: view.initAddress,
+  initCalldata: view.initCalldata,
+})
+
+export const OracleConfig = z
+  .object({
+    chainId: OfChain,
+    requiredSigners: Count.meta({ description: 'How many must agree', example: 2 }),
+    toleranceBps: Integer.meta({ description: 'How closely, in basis points', example: 700 }),
+    oracleCount: Count.meta({ example: 3 }),
+    maxOracles: Count.meta({ example: 10 }),
+  })
+  .meta({ id: 'OracleConfig' })
+
+export const oracleConfig = (chainId: ChainId, view: Output<'getOracleConfig'>): z.output<typeof OracleConfig> => ({
+  chainId,
+  requiredSigners: integer(view.requiredSigners),
+  toleranceBps: integer(view.toleranceBps),
+  oracleCount: integer(view.oracleCount),
+  maxOracles: integer(view.maxOracles),
+})
+
+export const Submissions = z
+  .object({
+    chainId: OfChain,
+    eventId: Id,
+    count: Count.meta({ example: 1 }),
+    submissions: z.array(
+      z.object({
+        oracle: Account,
+        price: Rate,
+        timestamp: UnixSeconds,
+        isStale: z.boolean().meta({ description: 'Too old to count towards settlement, by the chain' }),
+      }),
+    ),
+  })
+  .meta({ id: 'Submissions' })
+
+/** An event's submissions, of the view's parallel arrays. Arrays of different lengths are no answer: `upstream_error`. */
+export const submissions = (
+  chainId: ChainId,
+  eventId: number,
+  { oracleAddresses, prices, timestamps, isStale }: Output<'getAllSubmissions'>,
+): z.output<typeof Submissions> => ({
+  chainId,
+  eventId,
+  count: oracleAddresses.length,
+  submissions: oracleAddresses.map((oracle, at) => {
+    const [price, timestamp, stale] = [prices[at], timestamps[at], isStale[at]]
+    if (price === undefined || timestamp === undefined || stale === undefined) {
+      throw upstream('the chain gave submissions that do not match in number')
+    }
+    return { oracle, price: decimal(price), timestamp: integer(timestamp), isStale: stale }
+  }),
+})

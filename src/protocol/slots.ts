@@ -1,0 +1,19 @@
+import { type Address, getAddress, type Hex, hexToBigInt, keccak256, numberToHex, sliceHex, toBytes } from 'viem'
+
+/** A word of the proxy's own storage. */
+export type Slot<T = unknown> = {
+  readonly position: Hex
+  /** Reads the 32 bytes; throws when they are fewer. */
+  decode(word: Hex): T
+}
+
+/** Where the owner facts of a diamond lie, whether or not a view shows them. */
+const DIAMOND_STORAGE = hexToBigInt(keccak256(toBytes('diamond.standard.diamond.storage')))
+
+const address = (offset: bigint): Slot<Address> => ({
+  position: numberToHex(DIAMOND_STORAGE + offset, { size: 32 }),
+  decode: (word) => getAddress(sliceHex(word, 12, 32, { strict: true })),
+})
+
+export const ownerSlot = address(4n)
+export const pendingOwnerSlot = address(5n)

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { upstream } from '../lib/errors.ts'
+import { chainIds } from './chains.ts'
+
+/* The values that payloads are made of. Ids, times and counts are JSON integers, every amount, price and rate a decimal string. */
+
+/** A non-negative JSON integer. */
+export const Integer = z.int().nonnegative()
+/** A non-negative integer as a decimal string. */
+export const Decimal = z.string().regex(/^\d+$/)
+const AddressText = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+
+/** A count, id or time as a JSON integer. A chain that gives more than 2^53 - 1 for one gives nonsense: `upstream_error`. */
+export const integer = (value: bigint): number => {
+  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw upstream('the chain gave an id, count or time above 2^53 - 1')
+  return Number(value)
+}
+
+/** An amount, price or rate as a decimal string. */
+export const decimal = (value: bigint): string => value.toString()
+
+export const Id = Integer.meta({ description: 'Id, per chain and kind', example: 1 })
+export const Count = Integer.meta({ example: 42 })
+export const Amount = Decimal.meta({ description: 'Payment-token units', example: '1000000' })
+export const Rate = Decimal.meta({ description: '1e6 fixed point', example: '11400000' })
+export const UnixSeconds = Integer.meta({ description: 'Unix seconds', example: 1_800_000_000 })
+export const Account = AddressText.meta({ example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' })
+export const OfChain = z
+  .union(chainIds.map((id) => z.literal(id)))
+  .meta({ type: 'integer', enum: [...chainIds], example: 8453 })

@@ -1,0 +1,82 @@
+import { randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chainOf } from '../../src/reads/read.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { type Generated, requests } from '../support/generate.ts'
+import { startIdentityProvider } from '../support/identity-provider.ts'
+import { indexAll } from '../support/index-all.ts'
+import { startWorld } from '../support/world.ts'
+import { builders, gets } from '../vectors/specification.ts'
+
+type World = Awaited<ReturnType<typeof startWorld>>
+
+const REQUESTS = 20_000
+const AT_ONCE = 16
+
+/** Longer than any answer may take, an estimate's two seconds included. */
+const PATIENCE_MS = 10_000
+
+/** Set to see a failure again. */
+const seed = Number(process.env.GENERATED_SEED ?? randomInt(2 ** 31))
+
+let worlds: readonly World[]
+let database: TestDatabase
+let provider: Awaited<ReturnType<typeof startIdentityProvider>>
+let api: Awaited<ReturnType<typeof openApp>>
+
+beforeAll(async () => {
+  const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+  ;[worlds, database, provider] = await Promise.all([
+    Promise.all([startWorld(8453), startWorld(56)]),
+    createTestDatabase(),
+    startIdentityProvider([{ sub: 'ama', address: wallet }]),
+  ])
+  const nodes = worlds.map(({ anvil, deployment }) => ({ url: anvil.url, deployment }))
+  const identity = { userinfoUrl: provider.userinfoUrl }
+  api = await openApp({ nodes, databaseUrl: database.url, identity })
+  for (const { deployment } of worlds) {
+    await indexAll({ chain: chainOf(api.sources, deployment.chainId), database: api.database })
+  }
+})
+afterAll(async () => {
+  await api?.close()
+  await Promise.all([database?.close(), provider?.close(), ...worlds.map((world) => world.close())])
+})
+
+/** What is wrong with the answer, or null. The client throws when it is off its schema or lacks what every answer has. */
+const judge = async ({ request, statuses, faults }: Generated): Promise<string | null> => {
+  const { status, error } = await api.send(request)
+  if (!statuses.includes(status)) return `status ${status} and not ${statuses.join(' or ')}`
+  const named = new Set(error?.details?.map(({ path }) => path))
+  const missed = faults.filter((fault) => !named.has(fault))
+  const invented = [...named].filter((path) => faults.length > 0 && !faults.includes(path))
+  return missed.length + invented.length === 0 ? null : `names ${[...named]} and not ${faults}`
+}
+
+test(`${REQUESTS} generated requests (seed ${seed}) are answered as the specification says`, {
+  timeout: 180_000,
+}, async () => {
+  const wallets = [...new Set(worlds.flatMap(({ creator, lp, hedger }) => [creator, lp, hedger]))]
+  const addresses = wallets.map(({ account }) => account.address)
+  const tokens = [await provider.signIn('ama')]
+  const generated = fc.sample(requests({ wallets: addresses, tokens }), { seed, numRuns: REQUESTS })
+
+  const asked = new Set(generated.map(({ operation }) => operation))
+  for (const path of ['/me', '/tx/broadcast', ...Object.keys(builders)]) expect(asked).toContain(path)
+  for (const path of Object.keys(gets)) expect(asked.has(path)).toBe(!path.startsWith('/pricing/'))
+
+  const failures: string[] = []
+  const queue = generated.entries()
+  const work = async (): Promise<void> => {
+    for (const [at, it] of queue) {
+      const late = sleep(PATIENCE_MS, 'no answer', { ref: false })
+      const fault = await Promise.race([judge(it), late]).catch((error: unknown) => String(error))
+      if (fault !== null) failures.push(`request ${at}: ${fault}\n${JSON.stringify(it.request).slice(0, 2_000)}`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  expect(failures.slice(0, 5), `GENERATED_SEED=${seed}`).toEqual([])
+})

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { openApp } from '../support/app.ts'
+import { startIdentityProvider } from '../support/identity-provider.ts'
+
+const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const ama = {
+  sub: 'ama',
+  email: 'ama@example.com',
+  phone_number: '+233201234567',
+  external_id: 'crm-7',
+  // OpenID's own: where one lives.
+  address: { formatted: '1 High Street, Accra' },
+  wallets: [{ address: wallet.toLowerCase() }],
+}
+const kofi = { sub: 'kofi', address: wallet, email: 'not an address' }
+const users = [ama, kofi, { sub: 'esi' }]
+
+let provider: Awaited<ReturnType<typeof startIdentityProvider>>
+let api: Awaited<ReturnType<typeof openApp>>
+let clock = 1_000
+const lines: string[] = []
+
+beforeAll(async () => {
+  provider = await startIdentityProvider(users)
+  const identity = { userinfoUrl: provider.userinfoUrl, timeoutMs: 300, now: () => clock }
+  api = await openApp({ identity, log: pino({ level: 'trace' }, { write: (line) => lines.push(line) }) })
+})
+afterEach(() => provider.fail('none'))
+afterAll(async () => {
+  await api.close()
+  await provider.close()
+})
+
+const me = (token: string) => api.get('/me', { authorization: `Bearer ${token}` })
+
+/** How often the provider is asked meanwhile. */
+const askedBy = async (work: () => Promise<unknown>): Promise<number> => {
+  const before = provider.asked()
+  await work()
+  return provider.asked() - before
+}
+
+describe('a user', () => {
+  test('is read from the claims, the wallet wherever it is', async () => {
+    const { data, headers } = await me(await provider.signIn('ama'))
+    expect(data).toEqual({
+      address: wallet,
+      email: 'ama@example.com',
+      phoneNumber: '+233201234567',
+      externalId: 'crm-7',
+      user: 'ama',
+    })
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', vary: expect.stringMatching(/authorization/i) })
+  })
+
+  test('has null for what the provider does not know or has in no usable form', async () => {
+    const { data } = await me(await provider.signIn('kofi'))
+    expect(data).toEqual({ address: wallet, email: null, phoneNumber: null, externalId: null, user: 'kofi' })
+  })
+
+  test('without a wallet is more than this service can show', async () => {
+    const { status, error } = await me(await provider.signIn('esi'))
+    expect([status, error?.code]).toEqual([502, 'upstream_error'])
+    expect(error?.message).toMatch(/no wallet address/)
+  })
+
+  test('is read where the configuration says', async () => {
+    const claims = {
+      user: ['external_id'],
+      email: [],
+      phoneNumber: [],
+      externalId: ['sub'],
+      address: ['wallets.0.address'],
+    }
+    const other = await openApp({ identity: { userinfoUrl: provider.userinfoUrl, claims } })
+    const { data } = await other.get('/me', { authorization: `bearer ${await provider.signIn('ama')}` })
+    await other.close()
+    expect(data).toEqual({ address: wallet, email: null, phoneNumber: null, externalId: 'ama', user: 'crm-7' })
+  })
+})
+
+describe('401 for', () => {
+  test.each([
+    ['no header', undefined],
+    ['an empty header', ''],
+    ['another scheme', 'Basic YTpi'],
+    ['a token without scheme', 'abc'],
+    ['a scheme without token', 'Bearer'],
+    ['an empty token', 'Bearer '],
+    ['two tokens', 'Bearer a b'],
+    ['a token of other characters', 'Bearer a,b'],
+  ])('%s, and nobody is asked', async (_, authorization) => {
+    const ask = () => api.get('/me', authorization === undefined ? {} : { authorization })
+    expect(
+      await askedBy(async () => {
+        const { status, error } = await ask()
+        expect([status, error?.code]).toEqual([401, 'unauthorized'])
+      }),
+    ).toBe(0)
+  })
+
+  test('a token that was never issued, is revoked or has expired', async () => {
+    const [revoked, expired] = [await provider.signIn('ama'), await provider.signIn('ama', 1)]
+    await provider.revoke(revoked)
+    await sleep(1_100)
+    for (const token of ['never-issued', revoked, expired]) {
+      const { status, error } = await me(token)
+      expect([token, status, error?.code]).toEqual([token, 401, 'unauthorized'])
+    }
+  })
+})
+
+describe('a verdict', () => {
+  test('holds for 60 seconds, a revoked token included', async () => {
+    const token = await provider.signIn('ama')
+    expect(await askedBy(() => me(token))).toBe(1)
+    await provider.revoke(token)
+    clock += 59_999
+    expect(await askedBy(async () => expect((await me(token)).status).toBe(200))).toBe(0)
+    clock += 2
+    expect(await askedBy(async () => expect((await me(token)).status).toBe(401))).toBe(1)
+    clock += 59_999
+    expect(await askedBy(async () => expect((await me(token)).status).toBe(401))).toBe(0)
+    clock += 2
+    expect(await askedBy(() => me(token))).toBe(1)
+  })
+
+  test('outlives the provider for as long', async () => {
+    const token = await provider.signIn('kofi')
+    await me(token)
+    provider.fail('error')
+    expect((await me(token)).status).toBe(200)
+    clock += 60_001
+    expect((await me(token)).status).toBe(502)
+  })
+
+  test('is shared by requests that overlap, and by no two tokens', async () => {
+    const [first, second] = [await provider.signIn('ama'), await provider.signIn('kofi')]
+    const all = [first, second, first, second, first]
+    expect(
+      await askedBy(async () => {
+        const answers = await Promise.all(all.map(me))
+        expect(answers.map(({ data }) => data)).toMatchObject(
+          all.map((token) => ({ user: token === first ? 'ama' : 'kofi' })),
+        )
+      }),
+    ).toBe(2)
+  })
+})
+
+describe('a provider', () => {
+  test.each([
+    ['that fails', 'error', 502],
+    ['that answers nonsense', 'nonsense', 502],
+    ['that says nothing', 'silence', 503],
+  ] as const)('%s is no verdict', async (_, fault, status) => {
+    const token = await provider.signIn('ama')
+    provider.fail(fault)
+    expect((await me(token)).status).toBe(status)
+    provider.fail('none')
+    expect((await me(token)).status).toBe(200)
+  })
+
+  test('that is down is 503, and so is none; who brings no token is refused all the same', async () => {
+    for (const options of [{ identity: { userinfoUrl: 'http://127.0.0.1:9/me' } }, {}]) {
+      const without = await openApp(options)
+      const { status, error } = await without.get('/me', { authorization: 'Bearer abc' })
+      const anonymous = await without.get('/me')
+      await without.close()
+      expect([status, error?.code, anonymous.status]).toEqual([503, 'service_unavailable', 401])
+      expect(error?.message).not.toContain('127.0.0.1')
+    }
+  })
+})
+
+test('no token and nothing of a user is ever logged', async () => {
+  const tokens = [await provider.signIn('ama'), await provider.signIn('esi'), 'never-issued-at-all']
+  for (const token of tokens) await me(token)
+  provider.fail('error')
+  await me('asked-of-a-broken-provider')
+  provider.fail('silence')
+  await me('asked-of-a-silent-provider')
+  expect(lines.length).toBeGreaterThan(20)
+  const logged = lines.join('')
+  for (const token of [...tokens, 'asked-of-a']) expect(logged).not.toContain(token)
+  expect(logged).not.toMatch(/Bearer|ama@example|\+2332|crm-7|High Street/)
+})

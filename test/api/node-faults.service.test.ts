@@ -1,0 +1,96 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Deployment } from '../../src/protocol/chains.ts'
+import { openApp } from '../support/app.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
+import { useProtocol } from '../support/use-protocol.ts'
+
+const protocol = await useProtocol()
+
+let proxy: Awaited<ReturnType<typeof startNodeProxy>>
+let api: Awaited<ReturnType<typeof openApp>>
+
+// The chain alone, so that nothing stands in for it.
+beforeAll(async () => {
+  proxy = await startNodeProxy(protocol.url)
+  const deployment: Deployment = {
+    chainId: 8453,
+    diamond: protocol.diamond,
+    usdc: protocol.usdc,
+    usdt: null,
+    publicRpcUrl: 'https://base.example/rpc',
+    startBlock: 0n,
+  }
+  const nodes = [{ url: `${proxy.url}/?key=secret`, deployment }]
+  api = await openApp({ nodes, headMaxAgeMs: 0, nodeTimeoutMs: 300 })
+})
+afterEach(() => proxy.honest())
+afterAll(async () => {
+  await api.close()
+  await proxy.close()
+})
+
+/** Every call of a batch refused alike, as nodes do. */
+const refusal = (code: number, message: string) => (asked: readonly { readonly id: number }[]) => ({
+  body: JSON.stringify(asked.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code, message } }))),
+})
+
+const otherShape = (asked: readonly { readonly id: number }[]) => ({
+  body: JSON.stringify(asked.map(({ id }) => ({ jsonrpc: '2.0', id, result: { hash: 1 } }))),
+})
+
+const faults = [
+  ['refuses with an error of its own', refusal(-32_000, 'missing trie node'), 502],
+  ['refuses with its own address', refusal(-32_603, 'internal error at https://node.example/?key=secret'), 502],
+  ['is behind', refusal(-32_000, 'header not found'), 503],
+  ['limits us', refusal(-32_005, 'Too Many Requests'), 503],
+  [
+    'refuses the batch as a whole',
+    () => ({ body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}' }),
+    503,
+  ],
+  ['answers fewer than asked', () => ({ body: '[]' }), 503],
+  ['answers another shape', otherShape, 503],
+  ['hides behind a page', () => ({ status: 502, body: '<html>Bad gateway</html>' }), 503],
+  [
+    'breaks off',
+    () => {
+      throw new Error('the balancer breaks off')
+    },
+    503,
+  ],
+  ['says nothing', () => 'nothing' as const, 503],
+] as const
+
+const paths = ['/hedge/events/8453/1', '/governance/owner', '/governance/proposals/8453/0x' + '00'.repeat(32)]
+
+describe('a node that', () => {
+  test.each(faults)('%s', async (_, say, status) => {
+    proxy.say(say)
+    for (const path of paths) {
+      const answer = await api.get(path)
+      const code = status === 502 ? 'upstream_error' : 'service_unavailable'
+      expect([path, answer.status, answer.error?.code]).toEqual([path, status, code])
+      expect(JSON.stringify(answer)).not.toContain('secret')
+    }
+    proxy.honest()
+    // A node that failed rests for up to five seconds; then it is asked again.
+    await expect.poll(async () => (await api.get('/governance/owner')).status, { timeout: 8_000 }).toBe(200)
+  })
+
+  test('fails neither a build nor what needs no node', async () => {
+    proxy.say(() => 'nothing')
+    const started = performance.now()
+    const body = { chainId: 8453, eventId: 1, amount: '5', from: protocol.hedger }
+    const { status, data } = await api.post('/tx/hedge/deposit', body)
+    expect([status, data]).toEqual([200, expect.objectContaining({ estimatedGas: null })])
+    expect(performance.now() - started).toBeLessThan(2_500)
+    expect((await api.get('/chains')).status).toBe(200)
+  })
+
+  test("gives a reason: the relay's refusal carries it", async () => {
+    proxy.say(refusal(-32_000, 'nonce too low'))
+    const { status, error } = await api.post('/tx/broadcast', { chainId: 8453, signedTx: '0x02' })
+    expect([status, error?.code]).toEqual([502, 'upstream_error'])
+    expect(error?.message).toContain('nonce too low')
+  })
+})

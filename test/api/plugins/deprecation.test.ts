@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { openApp } from '../../support/app.ts'
+
+let api: Awaited<ReturnType<typeof openApp>>
+beforeEach(async () => {
+  api = await openApp({})
+})
+afterEach(() => api.close())
+
+const notice = { since: new Date('2027-01-31T00:00:00Z'), sunset: new Date('2027-08-01T00:00:00Z') }
+
+test('a deprecated route says since when, until when and where to read about it, in refusals too', async () => {
+  const schema = { querystring: z.strictObject({}) }
+  api.app.get('/v1/old', { schema, config: { deprecated: notice } }, async () => ({ data: 1 }))
+  for (const [url, status] of [
+    ['/v1/old', 200],
+    ['/v1/old?what=1', 400],
+  ] as const) {
+    const { statusCode, headers } = await api.app.inject(url)
+    expect(statusCode).toBe(status)
+    expect(headers).toMatchObject({
+      deprecation: '@1801353600',
+      sunset: 'Sun, 01 Aug 2027 00:00:00 GMT',
+      link: '</v1/changelog>; rel="deprecation"; type="application/json"',
+      'access-control-expose-headers': expect.stringMatching(/Deprecation, Sunset, Link/),
+    })
+  }
+})
+
+test('no other route says so', async () => {
+  api.app.get('/v1/old', { config: { deprecated: notice } }, async () => ({ data: 1 }))
+  const { headers } = await api.get('/chains')
+  expect(headers).not.toHaveProperty('deprecation')
+  expect(headers).not.toHaveProperty('sunset')
+})
+
+test('less than six months of notice cannot be mounted', () => {
+  const hasty = { ...notice, sunset: new Date('2027-06-30T00:00:00Z') }
+  expect(() => api.app.get('/v1/old', { config: { deprecated: hasty } }, async () => ({}))).toThrowError(/\/v1\/old/)
+})

@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { parseChangelog } from '../../../src/api/routes/changelog.ts'
+
+test('a release is a heading and the list under it, however its lines are broken', () => {
+  const page = `# Changelog\n\nWhat changed.\n\n## 1.1.0\n\n- One thing,\n  over two lines.\n- Another - with a dash.\n\n## 1.0.0\n`
+  expect(parseChangelog(page)).toEqual([
+    { version: '1.1.0', changes: ['One thing, over two lines.', 'Another - with a dash.'] },
+    { version: '1.0.0', changes: [] },
+  ])
+})

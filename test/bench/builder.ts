@@ -1,0 +1,88 @@
+import { cpus } from 'node:os'
+import Fastify from 'fastify'
+import { pino } from 'pino'
+import { z } from 'zod'
+import { envelope } from '../../src/api/envelope.ts'
+import { BuiltTx } from '../../src/tx/build.ts'
+import { builders } from '../../src/tx/builders.ts'
+import { compile } from '../../src/tx/compile.ts'
+import { openApp } from '../support/app.ts'
+import { type Contestant, compare } from './compare.ts'
+
+/*
+ * Requests per second of a builder without `from` against a bare Fastify route that validates the same body and serialises the same
+ * answer, and does nothing else. One process serves both in turn; the load comes from another thread.
+ */
+
+const ROUNDS = 3
+const SECONDS = 5
+const BAR = 0.5
+
+const bodies: Readonly<Record<string, object>> = {
+  '/tx/hedge/deposit': { chainId: 8453, eventId: '9', amount: '1000000000' },
+  '/tx/hedge/create-event': {
+    chainId: 8453,
+    name: 'Cedi importers Q3',
+    underlying: 'USD/GHS',
+    strike: '12000000',
+    payoutCap: '13500000',
+    premiumRate: '23000',
+    expiry: '1900000000',
+    allowExternalLp: true,
+    initialLiquidity: '1000000000',
+    initialRate: '11400000',
+    strikeAbove: true,
+    paymentToken: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    signature: '0x',
+    quoteTimestamp: '0',
+    quoteNonce: `0x${'0'.repeat(64)}`,
+  },
+}
+
+/** The framework with its own validator and serializer, which take JSON Schema. */
+const bare = Fastify({ ajv: { customOptions: { keywords: ['example'], strictTypes: false, coerceTypes: false } } })
+// Logging as in production, to where it costs nobody a terminal.
+const ours = await openApp({ log: pino({ level: 'info' }, pino.destination('/dev/null')) })
+
+for (const builder of builders.map(compile)) {
+  const sample = bodies[builder.path]
+  if (sample === undefined) continue
+  const answer: unknown = (await ours.app.inject({ method: 'POST', url: `/v1${builder.path}`, payload: sample })).json()
+  const schema = {
+    body: z.toJSONSchema(builder.body, { io: 'input', target: 'draft-7' }),
+    response: { 200: z.toJSONSchema(envelope(BuiltTx), { target: 'draft-7' }) },
+  }
+  bare.post(`/v1${builder.path}`, { schema }, async () => answer)
+}
+
+const loopback = { port: 0, host: '127.0.0.1' }
+const [ourUrl, bareUrl] = [await ours.app.listen(loopback), await bare.listen(loopback)]
+
+const post = (base: string, path: string, body: object): Contestant['load'] => ({
+  url: `${base}/v1${path}`,
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+
+try {
+  console.log(
+    `node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, medians of ${ROUNDS} rounds of ${SECONDS} s`,
+  )
+  for (const [path, body] of Object.entries(bodies)) {
+    const contestants = [
+      { name: 'builder', load: post(ourUrl, path, body) },
+      { name: 'bare', load: post(bareUrl, path, body) },
+    ]
+    const { perSecond, rounds } = await compare(contestants, { rounds: ROUNDS, seconds: SECONDS })
+    const [builder = 0, limit = 0] = [perSecond.get('builder'), perSecond.get('bare')]
+    const ratio = builder / limit
+    console.log(
+      `POST /v1${path}: ${builder.toFixed(0)}/s, bare Fastify ${limit.toFixed(0)}/s, ratio ${ratio.toFixed(2)} (bar ${BAR}: ${ratio >= BAR ? 'met' : 'missed'})`,
+    )
+    for (const [name, values] of rounds)
+      console.log(`  ${name.padEnd(8)} ${values.map((it) => it.toFixed(0)).join(' ')}`)
+  }
+} finally {
+  await Promise.all([ours.close(), bare.close()])
+}

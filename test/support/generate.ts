@@ -1,0 +1,220 @@
+import fc from 'fast-check'
+import type { InjectOptions } from 'fastify'
+import { type AbiFunction, type AbiParameter, parseAbiItem } from 'viem'
+import { builders, gets } from '../vectors/specification.ts'
+import {
+  type Arb,
+  amounts,
+  argument,
+  bad,
+  badChains,
+  chains,
+  digits,
+  good,
+  hex,
+  mostly,
+  nonsense,
+  object,
+  spoilt,
+  text,
+} from './samples.ts'
+
+/** A request and what may come of it: the statuses, and for a 400 the fields that its details have to name. */
+export type Generated = {
+  /** The path by which the specification lists it; empty for what it does not list. */
+  readonly operation: string
+  readonly request: InjectOptions & { readonly url: string }
+  readonly statuses: readonly number[]
+  readonly faults: readonly string[]
+}
+
+/** A path or query of every kind of parameter. */
+const parameters = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
+  const id = mostly(
+    good(digits),
+    bad(fc.oneof(spoilt(digits), fc.constantFrom('9007199254740992', '9'.repeat(300), '0x1', '1e1', 'first', ' '))),
+  )
+  const rate = mostly(
+    good(amounts(128n)),
+    bad(fc.oneof(spoilt(digits), fc.constantFrom('', String(2n ** 128n), String(2n ** 256n), '1.5'))),
+  )
+  const wallet = fc.oneof(fc.constantFrom(...wallets, ...wallets.map((it) => it.toLowerCase())), hex(20))
+  return {
+    chainId: mostly(good(chains), bad(badChains)),
+    id,
+    eventId: id,
+    addr: mostly(
+      good(wallet),
+      bad(
+        fc.oneof(
+          spoilt(wallet),
+          hex(19),
+          hex(21),
+          hex(20).map((it) => it.slice(2)),
+        ),
+      ),
+    ),
+    proposalId: mostly(good(hex(32)), bad(fc.oneof(spoilt(hex(32)), hex(31), hex(33)))),
+    hypoSettlement: rate,
+    notional: rate,
+    limit: mostly(
+      good(fc.constantFrom('1', '2', '10000')),
+      bad(fc.oneof(spoilt(digits), fc.constantFrom('0', '10001', '', '1e1'))),
+    ),
+    cursor: bad(fc.oneof(fc.base64String({ maxLength: 40 }), text, fc.constant(''))),
+  }
+}
+
+const membersOf = ({ inputs, inputs: [first, ...others] }: AbiFunction): readonly AbiParameter[] =>
+  first?.type === 'tuple' && others.length === 0 && 'components' in first ? first.components : inputs
+
+const post = (path: string, payload: string, type = 'application/json') => ({
+  method: 'POST' as const,
+  url: `/v1${path}`,
+  headers: { 'content-type': type },
+  payload,
+})
+
+const bodyChain = mostly(
+  good(fc.constantFrom<unknown>(8453, 56, '8453', '056')),
+  bad(fc.oneof(badChains, nonsense, fc.constantFrom(1, 8453.5))),
+)
+const address: AbiParameter = { name: '', type: 'address' }
+
+/** A body of a builder; broken as a whole now and then. */
+const builds = (path: string, signature: string): fc.Arbitrary<Generated> => {
+  const item = parseAbiItem([`function ${signature}`] as readonly string[]) as AbiFunction
+  const token = path === '/tx/erc20/approve' ? { token: argument(address) } : {}
+  const body = object(membersOf(item), { chainId: bodyChain, ...token, from: argument(address) })
+  const whole = body.map(({ value, faults }): Generated => {
+    const named = faults.map((fault) => fault.slice(1))
+    return {
+      operation: path,
+      request: post(path, JSON.stringify(value)),
+      statuses: [named.length > 0 ? 400 : 200],
+      faults: named,
+    }
+  })
+  const broken = fc
+    .constantFrom('', 'null', '[]', '1', '"x"', '{', '{"a":}', '{"__proto__":1}', '{"chainId":56,}', '\u0000', 'NaN')
+    .map((payload): Generated => ({ operation: path, request: post(path, payload), statuses: [400], faults: ['body'] }))
+  const typed = fc
+    .constantFrom('text/plain', 'application/xml', 'json', 'multipart/form-data')
+    .map((type): Generated => ({ operation: path, request: post(path, '{}', type), statuses: [415], faults: ['body'] }))
+  return fc.oneof({ weight: 30, arbitrary: whole }, { weight: 1, arbitrary: broken }, { weight: 1, arbitrary: typed })
+}
+
+const encoded = (value: unknown): string => encodeURIComponent(String(value))
+
+/** A read's path and query. The path is judged first, so a fault there hides those of the query. */
+const reads = (
+  path: string,
+  named: readonly string[],
+  pools: Readonly<Record<string, Arb>>,
+): fc.Arbitrary<Generated> => {
+  const pool = (name: string): Arb => pools[name] ?? good(fc.constant('1'))
+  const inPath = [...path.matchAll(/{(\w+)}/g)].map(([, name = '']) => name)
+  const needed = named.filter((name) => name !== 'chainId')
+  const listed = path.includes('/wallet/') || /\/(positions|deposits)$/.test(path) ? ['limit', 'cursor'] : []
+  const optional = [...named.filter((name) => name === 'chainId'), ...listed]
+  const chance = (weight: number): fc.Arbitrary<boolean> =>
+    fc.oneof({ weight, arbitrary: fc.constant(true) }, { weight: 10, arbitrary: fc.constant(false) })
+  return fc
+    .record({
+      path: fc.record(Object.fromEntries(inPath.map((name) => [name, pool(name)]))),
+      query: fc.record(Object.fromEntries([...needed, ...optional].map((name) => [name, pool(name)]))),
+      absent: fc.record(
+        Object.fromEntries([
+          ...needed.map((name) => [name, chance(1)] as const),
+          ...optional.map((name) => [name, chance(name === 'cursor' ? 90 : 20)] as const),
+        ]),
+      ),
+      stranger: chance(2),
+    })
+    .map(({ path: parts, query, absent, stranger }) => {
+      const url = path.replace(/{(\w+)}/g, (_, name: string) => encoded(parts[name]?.value))
+      const sent = Object.entries(query).filter(([name]) => !absent[name])
+      const search = [...sent.map(([name, { value }]) => `${name}=${encoded(value)}`), ...(stranger ? ['x=1'] : [])]
+      const ofPath = inPath.filter((name) => parts[name]?.faults.length)
+      const ofQuery = [
+        ...sent.flatMap(([name, { faults }]) => (faults.length > 0 ? [name] : [])),
+        ...needed.filter((name) => absent[name]),
+      ]
+      // A cursor is judged by the list and not by the schema: what is wrong by the schema comes first.
+      const bySchema = ofQuery.filter((name) => name !== 'cursor')
+      const faults = [ofPath, bySchema, ofQuery].find((names) => names.length > 0) ?? []
+      const statuses = faults.length > 0 ? [400] : /{(id|eventId|proposalId)}/.test(path) ? [200, 404] : [200]
+      return {
+        operation: path,
+        request: { url: `/v1${url}${search.length > 0 ? `?${search.join('&')}` : ''}` },
+        statuses,
+        faults,
+      }
+    })
+}
+
+const relays: fc.Arbitrary<Generated> = fc
+  .tuple(
+    bodyChain,
+    mostly(
+      good(fc.integer({ min: 1, max: 200 }).chain(hex)),
+      bad(fc.oneof(spoilt(hex(40)), fc.constantFrom<unknown>('', '0x', null, 7))),
+    ),
+  )
+  .map(([chainId, signedTx]) => {
+    const faults = [...chainId.faults.map(() => 'chainId'), ...signedTx.faults.map(() => 'signedTx')]
+    const payload = JSON.stringify({ chainId: chainId.value, signedTx: signedTx.value })
+    return {
+      operation: '/tx/broadcast',
+      request: post('/tx/broadcast', payload),
+      statuses: [faults.length > 0 ? 400 : 502],
+      faults,
+    }
+  })
+
+const asks = (tokens: readonly string[]): fc.Arbitrary<Generated> =>
+  fc
+    .oneof(
+      fc.constantFrom(...tokens).map((token) => [`Bearer ${token}`, 200] as const),
+      fc.stringMatching(/^Bearer [a-zA-Z0-9._~+/-]{1,60}$/).map((header) => [header, 401] as const),
+      fc
+        .constantFrom('', 'Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'Bearer "x"')
+        .map((it) => [it, 401] as const),
+    )
+    .map(([authorization, status]) => ({
+      operation: '/me',
+      request: { url: '/v1/me', headers: { authorization } },
+      statuses: [status],
+      faults: [],
+    }))
+
+const strays: fc.Arbitrary<Generated> = fc.oneof(
+  fc
+    .constantFrom('/v1', '/v1/', '/', '/v1/tx', '/v1/hedge/events', '/v1/chains/8453', '/v2/chains', '/v1/hedge//fees')
+    .map((url) => ({ operation: '', request: { url }, statuses: [404], faults: [] })),
+  fc
+    .constantFrom('PUT', 'DELETE', 'PATCH', 'POST')
+    .map((method) => ({ operation: '', request: { method, url: '/v1/chains' } as const, statuses: [404], faults: [] })),
+  fc.constantFrom('%', '%zz', '%e0%a4', '%ff').map((id) => ({
+    operation: '',
+    request: { url: `/v1/hedge/events/8453/${id}` },
+    statuses: [400],
+    faults: ['url'],
+  })),
+)
+
+/** Requests to every operation of the specification: valid ones, those at a bound, and those with something wrong in them. */
+export const requests = (known: {
+  readonly wallets: readonly string[]
+  readonly tokens: readonly string[]
+}): fc.Arbitrary<Generated> => {
+  const pools = parameters(known.wallets)
+  const served = Object.entries(gets).filter(([path]) => path !== '/me' && !path.startsWith('/pricing/'))
+  return fc.oneof(
+    ...served.map(([path, { query = [] }]) => reads(path, query, pools)),
+    ...Object.entries(builders).map(([path, signature]) => builds(path, signature)),
+    relays,
+    asks(known.tokens),
+    strays,
+  )
+}
