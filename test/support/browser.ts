@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import puppeteer, { type Browser } from 'puppeteer-core'
@@ -37,9 +37,14 @@ const unpack = async (): Promise<Program> => {
   process.env.TMPDIR = folder
   process.env.AWS_EXECUTION_ENV = 'AWS_Lambda_nodejs20.x'
   const { default: chromium } = await import('@sparticuz/chromium')
+  const executablePath = await chromium.executablePath()
+  // Its own settings look for its fonts in /tmp; without any font at all the browser dies.
+  const fonts = join(folder, 'fonts.conf')
+  const settings = `<dir>${join(folder, 'fonts')}</dir><cachedir>${join(folder, 'font-cache')}</cachedir>`
+  writeFileSync(fonts, `<?xml version="1.0"?><fontconfig>${settings}</fontconfig>`)
   return {
-    executablePath: await chromium.executablePath(),
-    env: { ...process.env },
+    executablePath,
+    env: { ...process.env, FONTCONFIG_FILE: fonts },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
@@ -69,8 +74,7 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
       ],
     })
     const close = async (): Promise<void> => {
-      await browser.close()
-      remove()
+      await browser.close().finally(remove)
     }
     return { browser, close }
   } catch (error) {
