@@ -1,5 +1,12 @@
 import { defineConfig } from 'vitest/config'
 
+const service = {
+  globalSetup: ['test/support/global-setup.ts'],
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  sequence: { groupOrder: 1 },
+}
+
 /** Groups run one after the other, the quick ones first; inside a group two files run side by side. */
 export default defineConfig({
   test: {
@@ -15,12 +22,19 @@ export default defineConfig({
       },
       {
         test: {
+          ...service,
           name: 'service',
           include: ['test/**/*.service.test.ts'],
-          globalSetup: ['test/support/global-setup.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          sequence: { groupOrder: 1 },
+          provide: { profile: 'reference' },
+        },
+      },
+      {
+        // The same reads and builders over a protocol that behaves as deployments do.
+        test: {
+          ...service,
+          name: 'deployed',
+          include: ['test/api/{reads,tx}.service.test.ts', 'test/indexer/audit.service.test.ts'],
+          provide: { profile: 'deployed' },
         },
       },
       {

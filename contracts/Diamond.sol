@@ -30,7 +30,7 @@ contract Diamond {
     /// @dev No receive function: coins sent here by mistake are refused.
     fallback() external {
         address facet = LibDiamond.store().places[msg.sig].facet;
-        require(facet != address(0), "Function not found");
+        if (facet == address(0)) revert(missing());
         assembly {
             calldatacopy(0, 0, calldatasize())
             let ok := delegatecall(gas(), facet, 0, calldatasize(), 0, 0)
@@ -39,5 +39,10 @@ contract Diamond {
             case 0 { revert(0, returndatasize()) }
             default { return(0, returndatasize()) }
         }
+    }
+
+    /// @return What a call reverts with when no facet has its function.
+    function missing() internal pure virtual returns (string memory) {
+        return "Function not found";
     }
 }

@@ -1,5 +1,5 @@
 /**
- * Compiles the reference protocol. `npm run contracts` writes the artifacts and the typed ABIs; with `--check` nothing is written
+ * Compiles the protocol, in both profiles. `npm run contracts` writes the artifacts and the typed ABIs; with `--check` nothing is written
  * and a difference from what is committed is an error.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,8 +13,8 @@ import { z } from 'zod'
 const here = dirname(fileURLToPath(import.meta.url))
 const abiFolder = join(here, '..', 'src', 'abi')
 
-/** Contracts that are deployed; the last one in tests only. */
-const deployed = [
+/** Contracts that are created; the last one in tests only. */
+const created = [
   'Diamond',
   'EventFacet',
   'PoolFacet',
@@ -25,6 +25,13 @@ const deployed = [
   'OwnershipFacet',
   'TimelockFacet',
   'LoupeFacet',
+  'DeployedDiamond',
+  'DeployedEventFacet',
+  'DeployedPoolFacet',
+  'DeployedProtectionFacet',
+  'DeployedViewFacet',
+  'DeployedOracleFacet',
+  'DeployedCutFacet',
   'TestToken',
   'HostileToken',
 ]
@@ -109,7 +116,7 @@ const generate = (): Map<string, string> => {
       '',
     ].join('\n\n')
   const files = new Map<string, string>()
-  for (const name of deployed) {
+  for (const name of created) {
     const { abi, bytecode, size } = contract(name)
     if (size > MAX_CODE_BYTES) throw new Error(`${name} has ${size} bytes of code; nodes take ${MAX_CODE_BYTES}`)
     files.set(join(here, 'artifacts', `${name}.json`), `${JSON.stringify({ abi, bytecode }, stripTypes, 1)}\n`)
@@ -138,7 +145,7 @@ const main = (): void => {
       mkdirSync(dirname(path), { recursive: true })
       writeFileSync(path, text)
     }
-    console.log(`${files.size} files written from ${deployed.length} contracts`)
+    console.log(`${files.size} files written from ${created.length} contracts`)
     return
   }
   const read = (path: string): string | undefined => {

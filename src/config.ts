@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type Claims, defaultClaims } from './identity/me.ts'
 import { OperatorError } from './lib/errors.ts'
 import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
+import { profileNames } from './protocol/profiles.ts'
 import { Address20 } from './protocol/wire.ts'
 
 /** A mistake in the environment; the message lists every faulty variable, so that one start is enough to mend them all. */
@@ -32,6 +33,7 @@ const chain = {
   DIAMOND_ADDRESS: Address20,
   USDC_ADDRESS: Address20,
   START_BLOCK: BlockNumber,
+  PROFILE: z.enum(profileNames).default('reference'),
 }
 
 type OfChain<Id extends ChainId> = { [Name in keyof typeof chain as `${Name}_${Id}`]: (typeof chain)[Name] }
@@ -132,6 +134,7 @@ export const chainsOf = (
       usdt: chainId === 56 ? config.USDT_ADDRESS_56 : null,
       publicRpcUrl: config[`PUBLIC_RPC_URL_${chainId}`],
       startBlock: config[`START_BLOCK_${chainId}`],
+      profile: config[`PROFILE_${chainId}`],
     },
     rpcUrls: config[`RPC_URLS_${chainId}`],
   }))

@@ -28,6 +28,14 @@ test('a complete environment becomes two deployments with their private nodes', 
   expect(chains[0]?.deployment.startBlock).toBe(10n)
 })
 
+test('a chain has the reference profile unless it is given another that there is', () => {
+  const profilesOf = (env: object) =>
+    chainsOf(load(environments.api, { ...complete, ...env })).map(({ deployment }) => deployment.profile)
+  expect(profilesOf({})).toEqual(['reference', 'reference'])
+  expect(profilesOf({ PROFILE_56: 'deployed' })).toEqual(['reference', 'deployed'])
+  expect(() => profilesOf({ PROFILE_56: 'Deployed' })).toThrow('PROFILE_56')
+})
+
 test('every fault is named at once, and no address has a default', () => {
   const { DIAMOND_ADDRESS_8453: _, ...rest } = complete
   expect(() =>

@@ -21,23 +21,14 @@ contract EventFacet is Guards {
     /// @dev See {IHedge-createEvent}.
     function createEvent(CreateEventParams calldata _params)
         external
+        virtual
         whenNotPaused
         nonReentrant
         returns (uint256 eventId)
     {
-        Protocol storage s = LibStorage.protocol();
-        require(s.feesInitialized, "Fees not initialized");
-        checkTerms(_params);
-        address token = _params.paymentToken == address(0) ? s.defaultToken : _params.paymentToken;
-        require(s.allowedToken[token], "Token not allowed");
-
-        address signer = LibAttestation.consume(_params);
-        eventId = ++s.eventCount;
-        record(s.events[eventId], _params, token, signer);
-        s.events[eventId].rates = s.rates;
-        s.creatorEventIds[msg.sender].push(eventId);
-        LibPool.addPlatformFee(token, s.creationFee);
-
+        address token = checkTerms(_params);
+        uint256 depositId;
+        (eventId, depositId) = record(_params, token, LibAttestation.consume(_params));
         emit IHedge.EventCreated(
             eventId,
             msg.sender,
@@ -47,8 +38,10 @@ contract EventFacet is Guards {
             _params.expiryDate,
             _params.initialLiquidity
         );
-        LibPool.addDeposit(eventId, msg.sender, _params.initialLiquidity);
-        LibToken.pull(token, s.creationFee + _params.initialLiquidity);
+        emit IHedge.DepositCreated(
+            eventId, depositId, msg.sender, _params.initialLiquidity, _params.initialLiquidity
+        );
+        LibToken.pull(token, LibStorage.protocol().creationFee + _params.initialLiquidity);
     }
 
     /// @dev See {IHedge-setPoolSettings}.
@@ -62,7 +55,10 @@ contract EventFacet is Guards {
     }
 
     /// @dev A range may begin on either side of the initial rate; a single strike may not, since its gap is what it pays.
-    function checkTerms(CreateEventParams calldata p) private view {
+    /// @return token The one to pay in.
+    function checkTerms(CreateEventParams calldata p) internal view returns (address token) {
+        Protocol storage s = LibStorage.protocol();
+        require(s.feesInitialized, "Fees not initialized");
         require(bytes(p.name).length > 0 && bytes(p.name).length <= MAX_NAME, "Bad name length");
         require(bytes(p.underlying).length > 0 && bytes(p.underlying).length <= MAX_UNDERLYING, "Bad underlying length");
         require(p.strike > 0, "Strike is zero");
@@ -75,9 +71,26 @@ contract EventFacet is Guards {
         } else {
             require(p.strikeAbove ? p.payoutCap > p.strike : p.payoutCap < p.strike, "Cap on wrong side");
         }
+        token = p.paymentToken == address(0) ? s.defaultToken : p.paymentToken;
+        require(s.allowedToken[token], "Token not allowed");
     }
 
-    function record(HedgeEvent storage e, CreateEventParams calldata p, address token, address signer) private {
+    /// @return eventId of the event, its pool open
+    /// @return depositId of the seed
+    function record(CreateEventParams calldata p, address token, address signer)
+        internal
+        returns (uint256 eventId, uint256 depositId)
+    {
+        Protocol storage s = LibStorage.protocol();
+        eventId = ++s.eventCount;
+        recordTerms(s.events[eventId], p, token, signer);
+        s.events[eventId].rates = s.rates;
+        s.creatorEventIds[msg.sender].push(eventId);
+        LibPool.addPlatformFee(token, s.creationFee);
+        depositId = LibPool.addDeposit(eventId, msg.sender, p.initialLiquidity);
+    }
+
+    function recordTerms(HedgeEvent storage e, CreateEventParams calldata p, address token, address signer) private {
         e.creator = msg.sender;
         e.poolOpen = true;
         e.allowExternalLp = p.allowExternalLp;

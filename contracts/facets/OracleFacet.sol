@@ -27,10 +27,9 @@ contract OracleFacet is IOracle, Guards {
         (own.price, own.timestamp) = (_price, block.timestamp);
         emit RateSubmitted(_eventId, msg.sender, _price);
 
-        uint256[] memory agreeing = LibConsensus.largestAgreeing(freshPrices(_eventId), s.toleranceBps);
-        if (agreeing.length < s.requiredSigners) return;
-        uint256 price = LibConsensus.medianDown(agreeing);
-        emit ConsensusReached(_eventId, price, agreeing.length);
+        (uint256 price, uint256 signers) = agree(_eventId);
+        if (signers == 0) return;
+        emit ConsensusReached(_eventId, price, signers);
         LibPool.settle(e, price);
         emit OracleEventSettled(_eventId, price, e.triggered);
     }
@@ -75,11 +74,8 @@ contract OracleFacet is IOracle, Guards {
     function clearStaleSubmissions(uint256 _eventId) external onlyOwner {
         HedgeEvent storage e = existing(_eventId);
         require(e.settledAt == 0, "Event settled");
-        Protocol storage s = LibStorage.protocol();
-        address[] storage submitters = s.submitters[_eventId];
-        require(submitters.length > 0, "Nothing to clear");
-        for (uint256 i; i < submitters.length; i++) delete s.submissions[_eventId][submitters[i]];
-        delete s.submitters[_eventId];
+        require(LibStorage.protocol().submitters[_eventId].length > 0, "Nothing to clear");
+        clear(_eventId);
         emit SubmissionsCleared(_eventId, "Cleared by owner");
     }
 
@@ -134,12 +130,28 @@ contract OracleFacet is IOracle, Guards {
         return LibStorage.protocol().isOracle[_oracle];
     }
 
+    /// @return price what the oracles agree on
+    /// @return signers how many agree; 0 while too few do
+    function agree(uint256 eventId) internal virtual returns (uint256 price, uint256 signers) {
+        Protocol storage s = LibStorage.protocol();
+        uint256[] memory agreeing = LibConsensus.largestAgreeing(freshPrices(eventId), s.toleranceBps);
+        if (agreeing.length < s.requiredSigners) return (0, 0);
+        return (LibConsensus.medianDown(agreeing), agreeing.length);
+    }
+
+    function clear(uint256 eventId) internal {
+        Protocol storage s = LibStorage.protocol();
+        address[] storage submitters = s.submitters[eventId];
+        for (uint256 i; i < submitters.length; i++) delete s.submissions[eventId][submitters[i]];
+        delete s.submitters[eventId];
+    }
+
     function stale(Submission storage each) private view returns (bool) {
         return block.timestamp > each.timestamp + STALE_AFTER;
     }
 
     /// @dev Walks the oracles and not the submitters, so removed oracles neither count nor cost.
-    function freshPrices(uint256 eventId) private view returns (uint256[] memory prices) {
+    function freshPrices(uint256 eventId) internal view returns (uint256[] memory prices) {
         Protocol storage s = LibStorage.protocol();
         prices = new uint256[](s.oracles.length);
         uint256 count;

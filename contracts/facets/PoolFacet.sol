@@ -13,6 +13,7 @@ contract PoolFacet is Guards {
     /// @dev See {IHedge-deposit}.
     function deposit(uint256 _eventId, uint256 _amount)
         external
+        virtual
         whenNotPaused
         nonReentrant
         returns (uint256 depositId)
@@ -22,6 +23,7 @@ contract PoolFacet is Guards {
         require(e.poolOpen, "Pool closed");
         require(e.allowExternalLp || msg.sender == e.creator, "External LP not allowed");
         depositId = LibPool.addDeposit(_eventId, msg.sender, _amount);
+        emit IHedge.DepositCreated(_eventId, depositId, msg.sender, _amount, _amount);
         LibToken.pull(e.paymentToken, _amount);
     }
 

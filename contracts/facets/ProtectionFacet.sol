@@ -13,6 +13,7 @@ contract ProtectionFacet is Guards {
     /// @dev See {IHedge-buyProtection}.
     function buyProtection(uint256 _eventId, uint256 _notional, uint256 _maxCost, uint256 _deadline)
         external
+        virtual
         whenNotPaused
         nonReentrant
         returns (uint256 positionId)
@@ -21,18 +22,13 @@ contract ProtectionFacet is Guards {
         HedgeEvent storage e = existing(_eventId);
         require(block.timestamp < e.expiryDate && e.settledAt == 0, "Event expired");
         require(e.poolOpen, "Pool closed");
-        require(e.positionIds.length < LibPool.MAX_POSITIONS, "Too many positions");
         require(_notional <= LibPool.capacity(e), "Exceeds capacity");
-        uint256 premium = LibMoney.feeDown(_notional, e.premiumRate);
+        (uint256 premium, uint256 fee) = cost(e, _notional);
         // Protection that costs nothing would be a gift from the pool.
         require(premium > 0, "Premium rounds to zero");
-        uint256 fee = LibMoney.feeDown(premium, e.rates.hedger);
         require(premium + fee <= _maxCost, "Cost exceeds maxCost");
 
         positionId = record(_eventId, _notional, premium, fee);
-        reserve(e, _notional);
-        LibPool.accruePremium(e, premium);
-        LibPool.bookFee(e, fee);
         emit IHedge.PositionCreated(_eventId, positionId, msg.sender, _notional, premium, fee, premium + fee);
         LibToken.pull(e.paymentToken, premium + fee);
     }
@@ -55,20 +51,26 @@ contract ProtectionFacet is Guards {
         LibToken.push(e.paymentToken, msg.sender, gross - fee);
     }
 
+    function cost(HedgeEvent storage e, uint256 notional) internal view returns (uint256 premium, uint256 fee) {
+        premium = LibMoney.feeDown(notional, e.premiumRate);
+        fee = LibMoney.feeDown(premium, e.rates.hedger);
+    }
+
+    /// @notice Books a purchase; the tokens are the caller's to move.
     function record(uint256 eventId, uint256 notional, uint256 premium, uint256 fee)
-        private
+        internal
         returns (uint256 positionId)
     {
         Protocol storage s = LibStorage.protocol();
+        HedgeEvent storage e = s.events[eventId];
+        require(e.positionIds.length < LibPool.MAX_POSITIONS, "Too many positions");
         positionId = ++s.positionCount;
         s.positions[positionId] = Position(eventId, msg.sender, false, notional, premium, fee);
-        s.events[eventId].positionIds.push(positionId);
         s.hedgerPositionIds[msg.sender].push(positionId);
-    }
-
-    function reserve(HedgeEvent storage e, uint256 notional) private {
+        e.positionIds.push(positionId);
         e.totalExposure += notional;
-        uint256 width = LibMoney.width(e.strike, e.payoutCap, e.initialRate);
-        e.totalMaxPayout += LibMoney.payoutDown(notional, width, e.initialRate);
+        e.totalMaxPayout += LibPool.worstPayout(e, notional);
+        LibPool.accruePremium(e, premium);
+        LibPool.bookFee(e, fee);
     }
 }

@@ -98,7 +98,7 @@ contract ViewFacet is IHedgeViews, Guards {
         HedgeEvent storage e = eventOf(_eventId);
         totalLiquidity = e.totalLiquidity;
         totalExposure = e.totalExposure;
-        availableCapacity = LibPool.capacity(e);
+        availableCapacity = capacityOf(e);
         utilizationPercent = totalLiquidity == 0 ? 0 : (e.totalMaxPayout * UTILIZATION_ONE) / totalLiquidity;
     }
 
@@ -133,7 +133,7 @@ contract ViewFacet is IHedgeViews, Guards {
         notional = p.notional;
         premiumPaid = p.premiumPaid;
         platformFeePaid = p.platformFeePaid;
-        payoutAmount = LibPool.payout(p);
+        payoutAmount = payoutOf(p);
         claimed = p.claimed;
         if (claimed) status = CLAIMED;
         else if (eventOf(eventId).settledAt == 0) status = ACTIVE;
@@ -160,8 +160,7 @@ contract ViewFacet is IHedgeViews, Guards {
     {
         Deposit storage d = LibStorage.protocol().deposits[_depositId];
         if (d.lp == address(0)) return (0, 0, address(0), 0, 0, 0, 0, false);
-        return
-            (_depositId, d.eventId, d.lp, d.amount, d.shares, LibPool.earned(d), d.premiumsClaimed, d.withdrawn);
+        return (_depositId, d.eventId, d.lp, d.amount, d.shares, earnedOf(d), d.premiumsClaimed, d.withdrawn);
     }
 
     function getLpDepositIds(address _lp) external view returns (uint256[] memory) {
@@ -236,6 +235,18 @@ contract ViewFacet is IHedgeViews, Guards {
 
     function getHedgePlatformFees() external view returns (uint256) {
         return LibStorage.protocol().platformFeesTotal;
+    }
+
+    function capacityOf(HedgeEvent storage e) internal view virtual returns (uint256) {
+        return LibPool.capacity(e);
+    }
+
+    function payoutOf(Position storage p) internal view virtual returns (uint256) {
+        return LibPool.payout(p);
+    }
+
+    function earnedOf(Deposit storage d) internal view virtual returns (uint256) {
+        return LibPool.earned(d);
     }
 
     function eventOf(uint256 eventId) private view returns (HedgeEvent storage) {

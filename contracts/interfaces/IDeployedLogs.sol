@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
-/// @title The creation logs under the names that deployments of this kind use; nothing here emits them.
+/// @title The creation logs under the names that the `deployed` profile has.
 interface IDeployedLogs {
     event HedgeEventCreated(
         uint256 indexed eventId,

@@ -3,7 +3,6 @@ pragma solidity ^0.8.24;
 
 import {Deposit, HedgeEvent, LibStorage, Position, Protocol} from "./LibStorage.sol";
 import {LibMoney} from "./LibMoney.sol";
-import {IHedge} from "../interfaces/IHedge.sol";
 
 /// @title The books of one event's pool.
 library LibPool {
@@ -14,7 +13,7 @@ library LibPool {
     /// Of an event's liquidity and of a notional: two of them, or one and a rate or a scale, multiply without overflow.
     uint256 private constant MAX_AMOUNT = type(uint128).max;
 
-    /// @notice Books a deposit; the tokens are the caller's to move.
+    /// @notice Books a deposit; the tokens are the caller's to move, and the log the caller's to emit.
     /// @dev Liquidity is never lowered while an event is open, so a share is a token unit: the first deposit sets it and every
     /// later one keeps it, and no share is ever rounded.
     function addDeposit(uint256 eventId, address lp, uint256 amount) internal returns (uint256 depositId) {
@@ -30,7 +29,6 @@ library LibPool {
         e.totalLiquidity += amount;
         e.depositIds.push(depositId);
         p.lpDepositIds[lp].push(depositId);
-        emit IHedge.DepositCreated(eventId, depositId, lp, amount, amount);
     }
 
     /// @notice Spreads a premium over the shares of this moment; what the division leaves is spread with the next.
@@ -52,6 +50,11 @@ library LibPool {
         if (e.creator == address(0) || e.settledAt != 0) return 0;
         uint256 w = LibMoney.width(e.strike, e.payoutCap, e.initialRate);
         return LibMoney.min(((e.totalLiquidity - e.totalMaxPayout) * e.initialRate) / w, MAX_AMOUNT);
+    }
+
+    /// @return The largest payout that a notional can come to, rounded down.
+    function worstPayout(HedgeEvent storage e, uint256 notional) internal view returns (uint256) {
+        return LibMoney.payoutDown(notional, LibMoney.width(e.strike, e.payoutCap, e.initialRate), e.initialRate);
     }
 
     function moved(HedgeEvent storage e, uint256 rate) internal view returns (uint256) {

@@ -1,4 +1,3 @@
-import helmet from '@fastify/helmet'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Identity } from '../identity/verify.ts'
 import type { ChainId } from '../protocol/chains.ts'
@@ -8,6 +7,7 @@ import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
+import { security } from './plugins/security.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -57,8 +57,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
 
   await app.register(requestLog)
   await app.register(cors)
-  // The API is for pages of any origin, so its resources are too.
-  await app.register(helmet, { crossOriginResourcePolicy: { policy: 'cross-origin' } })
+  await app.register(security)
   await app.register(errors)
   await app.register(deprecation)
   await app.register(openapi)

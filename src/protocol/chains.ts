@@ -23,8 +23,8 @@ export type Deployment = {
   readonly publicRpcUrl: string
   /** First block that can hold a log of the protocol. */
   readonly startBlock: bigint
-  /** What kind of deployment it is; `reference` when not said. */
-  readonly profile?: ProfileName
+  /** What kind of deployment it is. */
+  readonly profile: ProfileName
 }
 
 const isChainId = (value: number): value is ChainId => chainIds.some((id) => id === value)

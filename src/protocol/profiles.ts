@@ -1,18 +1,31 @@
 import type { Output } from './outputs.ts'
 import { largestNotional, type Range } from './payoff.ts'
 
+/** The kinds of deployment, by what the specification leaves to them. */
+export const profileNames = ['reference', 'deployed'] as const
+
+export type ProfileName = (typeof profileNames)[number]
+
 /** What cannot be read off a chain and differs between deployments of the protocol. */
 export type Profile = {
-  /** The notional that the pool can still write, in token units. */
-  capacity(utilization: Output<'getPoolUtilization'>, range: Range): bigint
+  /** The notional that the pool can still write, in token units; none once the event is settled. */
+  capacity(event: {
+    readonly core: Pick<Output<'getHedgeEventCore'>, 'status'>
+    readonly utilization: Output<'getPoolUtilization'>
+    readonly range: Range
+  }): bigint
 }
+
+/** The status of an event that is not settled. */
+const OPEN = 0
 
 /** One row a kind of deployment; answers of the API mean the same for each. */
 export const profiles = {
   /** The specification's meaning: the view gives notional. */
-  reference: { capacity: ({ availableCapacity }) => availableCapacity },
-  /** The view gives the liquidity that is free for worst-case payouts. */
-  deployed: { capacity: ({ availableCapacity }, range) => largestNotional(range, availableCapacity) },
-} as const satisfies Record<string, Profile>
-
-export type ProfileName = keyof typeof profiles
+  reference: { capacity: ({ utilization }) => utilization.availableCapacity },
+  /** The view gives the liquidity that is free for worst-case payouts, also when no more purchases can follow. */
+  deployed: {
+    capacity: ({ core, utilization, range }) =>
+      core.status === OPEN ? largestNotional(range, utilization.availableCapacity) : 0n,
+  },
+} as const satisfies Record<ProfileName, Profile>

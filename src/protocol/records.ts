@@ -166,14 +166,13 @@ export const Utilization = z
 
 /** How full a pool is; `availableCapacity` is notional whatever the deployment's view means by it. */
 export const utilization = (
-  view: Output<'getPoolUtilization'>,
-  range: Output<'getHedgeEventRange'>,
+  event: Parameters<Profile['capacity']>[0],
   profile: Profile,
 ): z.output<typeof Utilization> => ({
-  totalLiquidity: decimal(view.totalLiquidity),
-  totalExposure: decimal(view.totalExposure),
-  availableCapacity: decimal(profile.capacity(view, range)),
-  utilizationRate: decimal(view.utilizationPercent),
+  totalLiquidity: decimal(event.utilization.totalLiquidity),
+  totalExposure: decimal(event.utilization.totalExposure),
+  availableCapacity: decimal(profile.capacity(event)),
+  utilizationRate: decimal(event.utilization.utilizationPercent),
 })
 
 export const Position = z

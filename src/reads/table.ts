@@ -120,9 +120,8 @@ export const reads: readonly Read[] = [
     query: none,
     data: record.Utilization,
     of: subject.event,
-    views: ['utilization', 'range'],
-    record: ({ utilization, range }, { profile = 'reference' }) =>
-      record.utilization(utilization, range, profiles[profile]),
+    views: ['core', 'utilization', 'range'],
+    record: (event, { profile }) => record.utilization(event, profiles[profile]),
   }),
   idList({
     path: '/hedge/events/:chainId/:id/positions',

@@ -7,12 +7,12 @@ import {
   http,
   maxUint256,
   type PublicClient,
-  parseEventLogs,
   type TransactionReceipt,
   zeroHash,
 } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
+import { decodeLog } from '../protocol/logs.ts'
 import type { Wallet } from './accounts.ts'
 
 export type PaymentToken = { readonly symbol: string; readonly address: Address; readonly decimals: number }
@@ -57,6 +57,13 @@ export type EventNow = {
 const GAS = 5_000_000n
 
 const FEES = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
+
+/** The deposit or position that a transaction made, whichever name the protocol gives the log. Throws when it made none. */
+const created = (kind: 'deposit' | 'position', { transactionHash, logs }: TransactionReceipt) => {
+  const made = logs.map(decodeLog).find((it) => it?.kind === kind)
+  if (made?.kind !== 'deposit' && made?.kind !== 'position') throw new Error(`${transactionHash} made no ${kind}`)
+  return made
+}
 
 /**
  * What the people of the sandbox do on one chain, as signed transactions through the node's JSON-RPC. Every action resolves when its
@@ -139,18 +146,15 @@ export const createActions = (chain: ProtocolChain) => {
       const { expiry, ...rest } = event
       const unsigned = { signature: '0x', quoteTimestamp: 0n, quoteNonce: zeroHash } as const
       const params = { ...rest, expiryDate: BigInt(expiry), ...unsigned }
-      const { logs } = await write(wallet, encodeFunctionData({ abi, functionName: 'createEvent', args: [params] }))
-      const [made] = parseEventLogs({ abi, eventName: 'DepositCreated', logs })
-      if (made === undefined) throw new Error('createEvent left no DepositCreated log')
-      return { eventId: made.args.eventId, depositId: made.args.depositId }
+      const data = encodeFunctionData({ abi, functionName: 'createEvent', args: [params] })
+      const { eventId, id } = created('deposit', await write(wallet, data))
+      return { eventId, depositId: id }
     },
 
     /** Resolves to the deposit's id. */
     async deposit(wallet: Wallet, eventId: bigint, amount: bigint): Promise<bigint> {
       const data = encodeFunctionData({ abi, functionName: 'deposit', args: [eventId, amount] })
-      const [made] = parseEventLogs({ abi, eventName: 'DepositCreated', logs: (await write(wallet, data)).logs })
-      if (made === undefined) throw new Error('deposit left no DepositCreated log')
-      return made.args.depositId
+      return created('deposit', await write(wallet, data)).id
     },
 
     /** The newest events, oldest of them first. */
@@ -190,9 +194,7 @@ export const createActions = (chain: ProtocolChain) => {
         functionName: 'buyProtection',
         args: [eventId, notional, maxCost, deadline],
       })
-      const [made] = parseEventLogs({ abi, eventName: 'PositionCreated', logs: (await write(wallet, data)).logs })
-      if (made === undefined) throw new Error('buyProtection left no PositionCreated log')
-      return made.args.positionId
+      return created('position', await write(wallet, data)).id
     },
 
     /** Settled in its favour and not claimed yet. */

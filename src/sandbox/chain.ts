@@ -1,5 +1,6 @@
 import { type Address, getAddress } from 'viem'
 import { type ChainId, chainFacts } from '../protocol/chains.ts'
+import type { ProfileName } from '../protocol/profiles.ts'
 import type { Cast } from './accounts.ts'
 import type { PaymentToken } from './actions.ts'
 import { deployProtocol } from './deploy.ts'
@@ -12,6 +13,9 @@ export type SandboxChain = {
   readonly tokens: readonly PaymentToken[]
   readonly deployBlock: number
 }
+
+/** The sandbox shows the protocol as the specification has it. */
+const PROFILE: ProfileName = 'reference'
 
 const tokenNames: Readonly<Record<string, string>> = { USDC: 'USD Coin', USDT: 'Tether USD' }
 
@@ -33,6 +37,7 @@ export const deployOn = async (rpcUrl: string, chainId: ChainId, cast: Cast): Pr
   }))
   const { diamond, tokens, deployBlock } = await deployProtocol({
     rpcUrl,
+    profile: PROFILE,
     account: cast.owner.account,
     paymentTokens,
     oracles: cast.oracles.map(({ account }) => account.address),
@@ -59,5 +64,6 @@ export const chainVariables = ({
   [`PUBLIC_RPC_URL_${chainId}`]: rpcUrl,
   [`DIAMOND_ADDRESS_${chainId}`]: diamond,
   [`START_BLOCK_${chainId}`]: String(deployBlock),
+  [`PROFILE_${chainId}`]: PROFILE,
   ...Object.fromEntries(tokens.map(({ symbol, address }) => [`${symbol}_ADDRESS_${chainId}`, address])),
 })

@@ -14,23 +14,52 @@ import type { LocalAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
+import type { ProfileName } from '../protocol/profiles.ts'
 
-const facetNames = [
-  'EventFacet',
-  'PoolFacet',
-  'ProtectionFacet',
-  'AdminFacet',
-  'ViewFacet',
-  'OracleFacet',
-  'OwnershipFacet',
-  'TimelockFacet',
-  'LoupeFacet',
-] as const
+/** The diamond of each profile, its facets, and the functions of theirs that it does not mount. */
+export const diamonds: Readonly<
+  Record<
+    ProfileName,
+    { readonly diamond: string; readonly facets: readonly string[]; readonly unmounted: readonly string[] }
+  >
+> = {
+  reference: {
+    diamond: 'Diamond',
+    facets: [
+      'EventFacet',
+      'PoolFacet',
+      'ProtectionFacet',
+      'AdminFacet',
+      'ViewFacet',
+      'OracleFacet',
+      'OwnershipFacet',
+      'TimelockFacet',
+      'LoupeFacet',
+    ],
+    unmounted: [],
+  },
+  deployed: {
+    diamond: 'DeployedDiamond',
+    facets: [
+      'DeployedEventFacet',
+      'DeployedPoolFacet',
+      'DeployedProtectionFacet',
+      'AdminFacet',
+      'DeployedViewFacet',
+      'DeployedOracleFacet',
+      'OwnershipFacet',
+      'DeployedCutFacet',
+      'LoupeFacet',
+    ],
+    unmounted: ['owner'],
+  },
+}
 
 type TokenSpec = { readonly symbol: string; readonly name: string; readonly decimals: number }
 
 export type DeployOptions = {
   readonly rpcUrl: string
+  readonly profile: ProfileName
   /** Becomes the owner and first oracle admin. */
   readonly account: LocalAccount
   /** Deployed as test tokens; the first is the protocol's default token. */
@@ -63,19 +92,23 @@ const Artifact = z.object({
 export const artifact = (name: string): z.output<typeof Artifact> =>
   Artifact.parse(JSON.parse(readFileSync(new URL(`../../contracts/artifacts/${name}.json`, import.meta.url), 'utf8')))
 
-const selectors = (abi: Abi): Hex[] =>
-  abi.flatMap((item) => (item.type === 'function' ? [toFunctionSelector(item)] : []))
+/** The functions that a profile's diamond mounts of one of its facets. */
+export const mountedOf = (profile: ProfileName, facet: string): Hex[] =>
+  artifact(facet).abi.flatMap((item) =>
+    item.type === 'function' && !diamonds[profile].unmounted.includes(item.name) ? [toFunctionSelector(item)] : [],
+  )
 
 /** Signers required and their tolerance, as the specification's example configuration has them. */
 const REQUIRED_SIGNERS = 2n
 const TOLERANCE_BPS = 700n
 
 /**
- * Deploys test tokens and the reference protocol and sets it up: fees, oracles, tolerance. The same account and nonce give the
+ * Deploys test tokens and the protocol in one of its profiles and sets it up: fees, oracles, tolerance. The same account and nonce give the
  * same addresses. Throws when a transaction reverts.
  */
 export const deployProtocol = async (options: DeployOptions): Promise<Deployed> => {
-  const { account, fees } = options
+  const { account, fees, profile } = options
+  const { diamond: diamondName, facets: facetNames } = diamonds[profile]
   const transport = http(options.rpcUrl)
   const wallet = createWalletClient({ account, transport })
   const node = createPublicClient({ transport, pollingInterval: 50 })
@@ -107,9 +140,9 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
   const cuts = facetNames.map((name, at) => ({
     facetAddress: facets[at],
     action: 0,
-    functionSelectors: selectors(artifact(name).abi),
+    functionSelectors: mountedOf(profile, name),
   }))
-  const created = await mined(await create('Diamond', [account.address, cuts, tokens]))
+  const created = await mined(await create(diamondName, [account.address, cuts, tokens]))
   const diamond = created.contractAddress
   if (!diamond) throw new Error('the diamond was not created')
 

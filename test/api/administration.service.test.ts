@@ -1,6 +1,5 @@
 import { type Address, getAddress, type Hex, toFunctionSelector, zeroAddress, zeroHash } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Deployment } from '../../src/protocol/chains.ts'
 import { openApp } from '../support/app.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { DAY, useProtocol } from '../support/use-protocol.ts'
@@ -14,15 +13,7 @@ let api: Awaited<ReturnType<typeof openApp>>
 // The chain alone: what only the owner changes is not indexed.
 beforeAll(async () => {
   proxy = await startNodeProxy(protocol.url)
-  const deployment: Deployment = {
-    chainId: 8453,
-    diamond,
-    usdc: protocol.usdc,
-    usdt: null,
-    publicRpcUrl: 'https://base.example/rpc',
-    startBlock: 0n,
-  }
-  api = await openApp({ nodes: [{ url: proxy.url, deployment }], headMaxAgeMs: 0 })
+  api = await openApp({ nodes: [{ url: proxy.url, deployment: protocol.deployment }], headMaxAgeMs: 0 })
 })
 afterAll(async () => {
   await api.close()

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { Deployment } from '../../src/protocol/chains.ts'
 import { openApp } from '../support/app.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { useProtocol } from '../support/use-protocol.ts'
@@ -12,15 +11,7 @@ let api: Awaited<ReturnType<typeof openApp>>
 // The chain alone, so that nothing stands in for it.
 beforeAll(async () => {
   proxy = await startNodeProxy(protocol.url)
-  const deployment: Deployment = {
-    chainId: 8453,
-    diamond: protocol.diamond,
-    usdc: protocol.usdc,
-    usdt: null,
-    publicRpcUrl: 'https://base.example/rpc',
-    startBlock: 0n,
-  }
-  const nodes = [{ url: `${proxy.url}/?key=secret`, deployment }]
+  const nodes = [{ url: `${proxy.url}/?key=secret`, deployment: protocol.deployment }]
   api = await openApp({ nodes, headMaxAgeMs: 0, nodeTimeoutMs: 300 })
 })
 afterEach(() => proxy.honest())
@@ -61,7 +52,7 @@ const faults = [
   ['says nothing', () => 'nothing' as const, 503],
 ] as const
 
-const paths = ['/hedge/events/8453/1', '/governance/owner', '/governance/proposals/8453/0x' + '00'.repeat(32)]
+const paths = ['/hedge/events/8453/1', '/governance/owner', `/governance/proposals/8453/0x${'00'.repeat(32)}`]
 
 describe('a node that', () => {
   test.each(faults)('%s', async (_, say, status) => {

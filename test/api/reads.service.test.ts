@@ -23,7 +23,7 @@ beforeAll(async () => {
   ;[api, chainOnly, indexOnly] = await Promise.all([
     openApp({ nodes, databaseUrl: database.url }),
     openApp({ nodes }),
-    openApp({ databaseUrl: database.url }),
+    openApp({ nodes: [{ deployment: world.deployment }], databaseUrl: database.url }),
   ])
   await indexAll({ chain: chainOf(api.sources, 8453), database: api.database })
 })

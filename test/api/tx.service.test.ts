@@ -43,6 +43,18 @@ describe('a gas estimate', () => {
   })
 })
 
+test('the capacity that is read can be bought to the last unit, and not one more', async () => {
+  const { data } = await api.get('/hedge/events/8453/1/utilization')
+  const capacity = BigInt((data as { availableCapacity: string }).availableCapacity)
+  const purchase = { chainId: 8453, eventId: 1, maxCost: '1000000000000', deadline: '9999999999' }
+  const gasOf = async (notional: bigint): Promise<string | null> => {
+    const body = { ...purchase, notional: notional.toString(), from: world.hedger.account.address }
+    return ((await api.post('/tx/hedge/buy-protection', body)).data as Built).estimatedGas
+  }
+  expect(Number(await gasOf(capacity))).toBeGreaterThan(21_000)
+  expect(await gasOf(capacity + 1n)).toBeNull()
+})
+
 describe('the relay', () => {
   const sign = async (overrides: object = {}) => {
     const { account } = world.stranger

@@ -36,10 +36,12 @@ test('a payout is 0 until the event is settled, also where the view shows the wo
   expect(position({ ...view, status: 4 }).notional).toBe('1000000000000000000000000')
 })
 
-test('capacity is notional under both profiles', () => {
+test('capacity is notional under both profiles, and none once the event is settled', () => {
   const range = { strike: 12_000_000n, payoutCap: 13_500_000n, initialRate: 11_400_000n, strikeAbove: true }
   const view = { totalLiquidity: 5_000n, totalExposure: 0n, availableCapacity: 1_500n, utilizationPercent: 0n }
-  expect(utilization(view, range, profiles.reference).availableCapacity).toBe('1500')
+  const event = { core: { status: 0 }, utilization: view, range }
+  expect(utilization(event, profiles.reference).availableCapacity).toBe('1500')
   // floor(11407 * 1.5 / 11.4) = 1500 and 11408 would need 1501.
-  expect(utilization(view, range, profiles.deployed).availableCapacity).toBe('11407')
+  expect(utilization(event, profiles.deployed).availableCapacity).toBe('11407')
+  expect(utilization({ ...event, core: { status: 1 } }, profiles.deployed).availableCapacity).toBe('0')
 })

@@ -18,8 +18,8 @@ const nobody: Address = '0x000000000000000000000000000000000000dEaD'
 
 type Options = {
   readonly databaseUrl?: string | undefined
-  /** The node and the deployment of each chain that is in reach. */
-  readonly nodes?: readonly { readonly url: string; readonly deployment: Deployment }[]
+  /** The deployment of each configured chain, and its node where one is in reach. */
+  readonly nodes?: readonly { readonly url?: string; readonly deployment: Deployment }[]
   /** How long a head may be reused, in milliseconds. */
   readonly headMaxAgeMs?: number
   readonly nodeTimeoutMs?: number
@@ -45,6 +45,7 @@ export const openApp = async (options: Options) => {
       usdt: null,
       publicRpcUrl: 'http://node.example',
       startBlock: 0n,
+      profile: 'reference',
     }
     const rpcUrls = [node?.url ?? `http://${NOWHERE}/private-key`]
     const chain = createChain({ deployment, rpcUrls, timeoutMs: nodeTimeoutMs, headMaxAgeMs, log })

@@ -21,8 +21,10 @@ import {
 } from 'viem'
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
-import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
+import type { Deployment } from '../../src/protocol/chains.ts'
 import { call, type Output, type ReadName } from '../../src/protocol/outputs.ts'
+import type { ProfileName } from '../../src/protocol/profiles.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { artifact, deployProtocol } from '../../src/sandbox/deploy.ts'
@@ -51,7 +53,7 @@ export const fees = {
 }
 
 const GAS = 20_000_000n
-const logAbi = [...protocolAbi, ...erc20Abi]
+const logAbi = [...protocolAbi, ...deployedLogsAbi, ...erc20Abi]
 
 /** A log as its name and arguments. */
 const decoded = (log: { data: Hex; topics: [] | [Hex, ...Hex[]] }): readonly [string, unknown] => {
@@ -77,13 +79,13 @@ const revertText = (error: unknown): string => {
 
 /**
  * The protocol on a real node of its own, with two payment tokens (6 and 18 decimals) that everybody owns and has approved. Ends with
- * the file; what a test does is undone after it.
+ * the file; what a test does is undone after it. It behaves as the specification says unless another profile is named.
  *
  * @example
  * const { send, creator, newEvent } = await useProtocol()
  * test('…', async () => { const { logs } = await send(creator, 'createEvent', [newEvent()]) })
  */
-export const useProtocol = async () => {
+export const useProtocol = async (profile: ProfileName = 'reference') => {
   const anvil = await startAnvil({ chainId: CHAIN_ID })
   afterAll(anvil.close)
   const client = createTestClient({
@@ -118,6 +120,7 @@ export const useProtocol = async () => {
 
   const deployed = await deployProtocol({
     rpcUrl: anvil.url,
+    profile,
     account: cast.owner.account,
     paymentTokens: [
       { symbol: 'USDC', name: 'USD Coin', decimals: 6 },
@@ -135,6 +138,15 @@ export const useProtocol = async () => {
   }
   const usdc = token('USDC')
   const dai = token('DAI')
+  const deployment: Deployment = {
+    chainId: CHAIN_ID,
+    diamond,
+    usdc,
+    usdt: null,
+    publicRpcUrl: 'https://base.example/rpc',
+    startBlock: 0n,
+    profile,
+  }
   const names = new Map<Address, string>([
     ...Object.entries(people).map(([name, address]) => [address, name] as const),
     [diamond, 'diamond'],
@@ -213,9 +225,12 @@ export const useProtocol = async () => {
     return view.decode((await client.call({ to: diamond, data: view.data })).data ?? '0x')
   }
 
-  /** What a call of this function would revert with at the newest block; `success` when it would not. */
+  /** What a call would revert with at the newest block; `success` when it would not. */
+  const simulate = (from: Address, to: Address, data: Hex): Promise<string> =>
+    client.call({ account: from, to, data, gas: GAS }).then(() => 'success', revertText)
+
   const outcome = <N extends WriteName>(from: Address, name: N, args: WriteArgs<N>): Promise<string> =>
-    client.call({ account: from, to: diamond, data: encode(name, args), gas: GAS }).then(() => 'success', revertText)
+    simulate(from, diamond, encode(name, args))
 
   /** Throws unless the call reverts with exactly this text. */
   const refuses = async <N extends WriteName>(text: string, from: Address, name: N, args: WriteArgs<N>) => {
@@ -298,6 +313,7 @@ export const useProtocol = async () => {
     transact,
     send,
     read,
+    simulate,
     outcome,
     refuses,
     approve,
@@ -305,5 +321,20 @@ export const useProtocol = async () => {
     deploy,
   }
   const { url } = anvil
-  return { ...people, people, cast, url, diamond, usdc, dai, start, ...tools, newEvent, create, buy, settle }
+  return {
+    ...people,
+    people,
+    cast,
+    url,
+    deployment,
+    diamond,
+    usdc,
+    dai,
+    start,
+    ...tools,
+    newEvent,
+    create,
+    buy,
+    settle,
+  }
 }

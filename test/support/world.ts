@@ -1,5 +1,7 @@
 import { type Address, getAddress } from 'viem'
+import { inject } from 'vitest'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
+import type { ProfileName } from '../../src/protocol/profiles.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { createActions } from '../../src/sandbox/actions.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
@@ -8,11 +10,19 @@ import { deployProtocol, mintTo } from '../../src/sandbox/deploy.ts'
 const USDC = 10n ** 6n
 const DAY = 86_400
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The kind of deployment the test project runs against. */
+    profile: ProfileName
+  }
+}
+
 /**
- * A real node with the protocol and a little of everything on it: event 1 open with two deposits, three positions and
+ * A real node with the protocol, in the profile of the test project, and a little of everything on it: event 1 open with two deposits, three positions and
  * claimed and unclaimed premiums; event 2 single-strike, settled and triggered with a claimable position; event 3 closed and empty.
  */
 export const startWorld = async (chainId: ChainId = 8453) => {
+  const profile = inject('profile')
   const anvil = await startAnvil({ chainId })
   const cast = createCast()
   const [creator, lp, hedger, stranger] = cast.users
@@ -21,6 +31,7 @@ export const startWorld = async (chainId: ChainId = 8453) => {
 
   const { diamond, tokens, deployBlock } = await deployProtocol({
     rpcUrl: anvil.url,
+    profile,
     account: cast.owner.account,
     paymentTokens: [{ symbol: 'USDC', name: 'USD Coin', decimals: 6 }],
     oracles: cast.oracles.map(({ account }) => account.address),
@@ -59,11 +70,17 @@ export const startWorld = async (chainId: ChainId = 8453) => {
   await actions.createEvent(creator, upward)
   await actions.createEvent(creator, { ...single, underlying: 'USD/NGN', expiry: start + DAY })
   await actions.createEvent(creator, { ...upward, name: 'Closed', allowExternalLp: false })
-  await actions.setPool(creator, 3n, false, false)
+  // Pools begin open in one profile and closed in the other.
+  for (const [id, open] of [
+    [1n, true],
+    [2n, true],
+    [3n, false],
+  ] as const)
+    await actions.setPool(creator, id, open, open)
 
   await actions.deposit(lp, 1n, 5_000n * USDC)
   await actions.buy(hedger, 1n, 20_000n * USDC)
-  await actions.buy(hedger, 1n, 1_234_567n)
+  await actions.buy(hedger, 1n, 12_345_678n)
   await actions.claimPremiums(lp, 4n)
   await actions.buy(hedger, 1n, 777n * USDC)
   await actions.buy(hedger, 2n, 3_000n * USDC)
@@ -78,6 +95,7 @@ export const startWorld = async (chainId: ChainId = 8453) => {
     usdt: null,
     publicRpcUrl: 'https://base.example/rpc',
     startBlock: deployBlock,
+    profile,
   }
   return { anvil, actions, creator, lp, hedger, stranger, upward, deployment, close: anvil.close }
 }

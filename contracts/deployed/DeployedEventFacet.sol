@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {EventFacet} from "../facets/EventFacet.sol";
+import {IDeployedLogs} from "../interfaces/IDeployedLogs.sol";
+import {CreateEventParams} from "../interfaces/IHedgeTypes.sol";
+import {LibAttestation} from "../libraries/LibAttestation.sol";
+import {LibStorage, Protocol} from "../libraries/LibStorage.sol";
+import {LibDeployed} from "./LibDeployed.sol";
+
+/// @title Events begin with a closed pool and a least seed; while no signer is registered, signatures are not looked at.
+contract DeployedEventFacet is EventFacet {
+    function createEvent(CreateEventParams calldata _params)
+        external
+        override
+        whenNotPaused
+        nonReentrant
+        returns (uint256 eventId)
+    {
+        address token = checkTerms(_params);
+        require(_params.initialLiquidity >= LibDeployed.MIN_AMOUNT, "Min initial liquidity: 10 USDC");
+        Protocol storage s = LibStorage.protocol();
+        address signer = s.pricingEngineSigner == address(0) ? address(0) : LibAttestation.consume(_params);
+        uint256 depositId;
+        (eventId, depositId) = record(_params, token, signer);
+        s.events[eventId].poolOpen = false;
+        emit IDeployedLogs.HedgeEventCreated(
+            eventId,
+            msg.sender,
+            _params.underlying,
+            _params.strike,
+            _params.premiumRate,
+            _params.expiryDate,
+            _params.initialLiquidity
+        );
+        emit IDeployedLogs.LiquidityDeposited(
+            eventId, depositId, msg.sender, _params.initialLiquidity, _params.initialLiquidity
+        );
+        LibDeployed.pull(token, s.creationFee + _params.initialLiquidity);
+    }
+}
