@@ -1,10 +1,10 @@
 #!/usr/bin/env -S npx tsx
 import { parseArgs } from 'node:util'
-import { runApi, runAudit, runMigrate, runSandbox, runWorker } from './compose.ts'
+import { runApi, runAudit, runMigrate, runOpenapi, runSandbox, runWorker } from './compose.ts'
 import { ConfigError } from './config.ts'
 import { OperatorError, ServiceError } from './lib/errors.ts'
 
-type Flags = { readonly quiet: boolean; readonly persist: string | undefined }
+type Flags = { readonly quiet: boolean; readonly check: boolean; readonly persist: string | undefined }
 type Command = { readonly summary: string; readonly run: (flags: Flags) => Promise<void> }
 
 const commands: Readonly<Record<string, Command>> = {
@@ -13,6 +13,7 @@ const commands: Readonly<Record<string, Command>> = {
   worker: { summary: 'the indexer and its jobs', run: runWorker },
   migrate: { summary: 'bring the database to the schema of this version', run: runMigrate },
   audit: { summary: 'compare the index with the chains and print the counts; exit 1 on a difference', run: runAudit },
+  openapi: { summary: "write the API's description to docs/openapi.json [--check]", run: runOpenapi },
   help: { summary: 'this text', run: async () => console.log(usage()) },
 }
 
@@ -28,6 +29,7 @@ const main = async (): Promise<void> => {
     allowPositionals: true,
     options: {
       quiet: { type: 'boolean', default: false },
+      check: { type: 'boolean', default: false },
       persist: { type: 'string' },
       'env-file': { type: 'string' },
     },
@@ -35,7 +37,7 @@ const main = async (): Promise<void> => {
   const command = commands[positionals[0] ?? 'help']
   if (command === undefined || positionals.length > 1) throw new ConfigError(usage())
   if (values['env-file'] !== undefined) process.loadEnvFile(values['env-file'])
-  await command.run({ quiet: values.quiet, persist: values.persist })
+  await command.run({ quiet: values.quiet, check: values.check, persist: values.persist })
 }
 
 main().catch((error: unknown) => {

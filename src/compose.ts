@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './api/app.ts'
@@ -7,6 +8,7 @@ import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
 import { markChangeable } from './db/unobserved.ts'
+import { defaultClaims } from './identity/me.ts'
 import { createIdentity } from './identity/verify.ts'
 import { audit, formatAudit } from './indexer/audit.ts'
 import { follow } from './indexer/follow.ts'
@@ -90,6 +92,38 @@ export const runApi = async (): Promise<void> => {
     closers.add('http server', app, (it) => it.close())
     await app.listen({ host: config.HOST, port: config.PORT })
   })
+}
+
+const OPENAPI_FILE = new URL('../docs/openapi.json', import.meta.url)
+
+/** Writes what `/v1/openapi.json` serves to the repository; with `check`, exit code 1 when the file there says something else. */
+export const runOpenapi = async ({ check }: { readonly check: boolean }): Promise<void> => {
+  const log = createLogger({ level: 'error', process: 'openapi' })
+  const closers = createClosers()
+  try {
+    // Routes describe themselves without asking anybody, so nothing has to be in reach.
+    const nowhere = { url: 'postgres://127.0.0.1:9/none', maxConnections: 1, statementTimeoutMs: 1, log }
+    const queries = createQueries(openDatabase(nowhere, closers))
+    const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
+    closers.add('identity provider', identity, (it) => it.close())
+    const app = await buildApp({
+      sources: { chains: new Map(), queries, maxLagSeconds: 0 },
+      identity,
+      defaultChainId: 8453,
+      log,
+    })
+    closers.add('app', app, (it) => it.close())
+    const served = await app.inject('/v1/openapi.json')
+    if (served.statusCode !== 200) throw new Error('the API cannot describe itself')
+    const text = `${JSON.stringify(served.json(), null, 2)}\n`
+    if (!check) await writeFile(OPENAPI_FILE, text)
+    else if (text !== (await readFile(OPENAPI_FILE, 'utf8'))) {
+      process.stderr.write('docs/openapi.json is not what the API serves: run npm run openapi\n')
+      process.exitCode = 1
+    }
+  } finally {
+    await closers.close()
+  }
 }
 
 /** The indexer and its jobs until a signal. */

@@ -6,8 +6,10 @@ import type { Sources } from '../reads/read.ts'
 import { cors } from './plugins/cors.ts'
 import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
+import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
 import { changelogRoutes } from './routes/changelog.ts'
+import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { meRoutes } from './routes/me.ts'
 import { readRoutes } from './routes/reads.ts'
@@ -53,13 +55,19 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
 
   await app.register(requestLog)
   await app.register(cors)
-  // The API is for pages of any origin, so its resources are too.
-  await app.register(helmet, { crossOriginResourcePolicy: { policy: 'cross-origin' } })
+  await app.register(helmet, {
+    // A page that loads anything says so with a policy of its own.
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    // The API is for pages of any origin, so its resources are too.
+    crossOriginResourcePolicy: { policy: 'cross-origin' },
+  })
   await app.register(errors)
   await app.register(deprecation)
+  await app.register(openapi)
 
   await app.register(healthRoutes, { sources })
   await app.register(changelogRoutes, { prefix: '/v1' })
+  await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
   await app.register(txRoutes, { prefix: '/v1', sources })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { errorCodes } from '../lib/errors.ts'
 
 const PageMeta = z
-  .object({ limit: z.int(), hasMore: z.boolean(), nextCursor: z.string().nullable() })
+  .object({ limit: z.int().positive(), hasMore: z.boolean(), nextCursor: z.string().nullable() })
   .meta({ id: 'PageMeta' })
 
 /** The body of a success: the payload under `data`. */

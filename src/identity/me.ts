@@ -7,9 +7,9 @@ import { Address20 } from '../protocol/wire.ts'
 export const Me = z
   .object({
     address: Account,
-    email: z.email().nullable(),
+    email: z.email().meta({ example: 'user@bank.example' }).nullable(),
     phoneNumber: z.string().nullable().meta({ example: '+233201234567' }),
-    externalId: z.string().nullable(),
+    externalId: z.string().nullable().meta({ example: 'external-1' }),
     user: z.string().meta({ example: 'user-1' }),
   })
   .meta({ id: 'Me' })

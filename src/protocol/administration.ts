@@ -46,7 +46,10 @@ export const facets = (chainId: ChainId, view: Output<'facets'>): z.output<typeo
 export const Proposal = z
   .object({
     chainId: OfChain,
-    proposalId: z.string().regex(/^0x[0-9a-f]{64}$/),
+    proposalId: z
+      .string()
+      .regex(/^0x[0-9a-f]{64}$/)
+      .meta({ example: `0x${'5f'.repeat(32)}` }),
     status: Integer.meta({ description: "The chain's number: 0 pending, 1 cancelled, 2 executed", example: 0 }),
     executeAfter: UnixSeconds,
     initAddress: Account.meta({ description: 'Called once the cut is made; the zero address for none' }),

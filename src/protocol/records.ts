@@ -10,6 +10,9 @@ import { Account, Amount, Count, Decimal, decimal, Id, Integer, integer, OfChain
  * whichever source that came from. Ids, times and counts are JSON integers, every amount, price and rate a decimal string.
  */
 
+/** Decimals of a token. */
+const Decimals = z.int().min(0).max(255)
+
 export const ChainRecord = z
   .object({
     chainId: OfChain,
@@ -19,9 +22,21 @@ export const ChainRecord = z
     usdc: Account,
     usdt: Account.nullable(),
     rpcUrl: z.string(),
-    paymentDecimals: z.object({ USDC: z.int(), USDT: z.int().optional() }),
+    paymentDecimals: z.object({ USDC: Decimals, USDT: Decimals.optional() }),
   })
-  .meta({ id: 'Chain' })
+  .meta({
+    id: 'Chain',
+    example: {
+      chainId: 56,
+      name: 'BNB Smart Chain',
+      symbol: 'BNB',
+      diamond: '0x610178dA211FEF7D417bC0e6FeD39F05609AD788',
+      usdc: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d',
+      usdt: '0x55d398326f99059fF775485246999027B3197955',
+      rpcUrl: 'https://bsc.example/rpc',
+      paymentDecimals: { USDC: 18, USDT: 18 },
+    },
+  })
 
 /** A chain as clients see it; `rpcUrl` is the public one. */
 export const chainRecord = (deployment: Deployment): z.output<typeof ChainRecord> => {
@@ -32,11 +47,11 @@ export const chainRecord = (deployment: Deployment): z.output<typeof ChainRecord
 export const FeeConfig = z
   .object({
     chainId: OfChain,
-    creationFee: Amount,
-    hedgerFeeRate: Rate,
-    payoutFeeRate: Rate,
-    lpProfitFeeRate: Rate,
-    creatorLoyaltyRate: Rate,
+    creationFee: Amount.meta({ example: '5000000' }),
+    hedgerFeeRate: Rate.meta({ example: '5000' }),
+    payoutFeeRate: Rate.meta({ example: '10000' }),
+    lpProfitFeeRate: Rate.meta({ example: '20000' }),
+    creatorLoyaltyRate: Rate.meta({ example: '100000' }),
   })
   .meta({ id: 'FeeConfig' })
 
@@ -54,11 +69,11 @@ export const EventCore = z
   .object({
     id: Id,
     creator: Account,
-    name: z.string(),
+    name: z.string().meta({ example: 'Cedi importers Q3' }),
     underlying: z.string().meta({ example: 'USD/GHS' }),
-    strike: Rate,
-    payoutCap: Rate,
-    premiumRate: Rate,
+    strike: Rate.meta({ example: '12000000' }),
+    payoutCap: Rate.meta({ example: '13500000' }),
+    premiumRate: Rate.meta({ example: '23000' }),
     initialRate: Rate,
     expiryDate: UnixSeconds,
     strikeAbove: z.boolean(),
@@ -93,16 +108,16 @@ export const eventCore = (views: {
 
 export const EventStats = z
   .object({
-    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled' }),
+    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled', example: 1_800_000_300 }),
     triggered: z.boolean(),
-    settlementPrice: Rate,
-    totalLiquidity: Amount,
-    totalExposure: Amount,
-    totalMaxPayout: Amount,
-    totalPremiums: Amount,
-    creatorEarnings: Amount,
-    lpCount: Count,
-    hedgerCount: Count,
+    settlementPrice: Rate.meta({ example: '12500000' }),
+    totalLiquidity: Amount.meta({ example: '75000000000' }),
+    totalExposure: Amount.meta({ example: '244466000000' }),
+    totalMaxPayout: Amount.meta({ example: '18365508250' }),
+    totalPremiums: Amount.meta({ example: '6600582000' }),
+    creatorEarnings: Amount.meta({ example: '3300291' }),
+    lpCount: Count.meta({ example: 4 }),
+    hedgerCount: Count.meta({ example: 6 }),
   })
   .meta({ id: 'EventStats' })
 
@@ -121,7 +136,12 @@ export const eventStats = (stats: Output<'getHedgeEventStats'>): z.output<typeof
 })
 
 export const EventRange = z
-  .object({ strike: Rate, payoutCap: Rate, initialRate: Rate, strikeAbove: z.boolean() })
+  .object({
+    strike: Rate.meta({ example: '12000000' }),
+    payoutCap: Rate.meta({ example: '13500000' }),
+    initialRate: Rate,
+    strikeAbove: z.boolean(),
+  })
   .meta({ id: 'EventRange' })
 
 /** What an event's pay-off depends on. */
@@ -134,10 +154,13 @@ export const eventRange = (range: Output<'getHedgeEventRange'>): z.output<typeof
 
 export const Utilization = z
   .object({
-    totalLiquidity: Amount,
-    totalExposure: Amount,
-    availableCapacity: Amount.meta({ description: 'Additional notional the pool can still write' }),
-    utilizationRate: Decimal.meta({ description: '1e8 fixed point', example: '25000000' }),
+    totalLiquidity: Amount.meta({ example: '75000000000' }),
+    totalExposure: Amount.meta({ example: '244466000000' }),
+    availableCapacity: Amount.meta({
+      description: 'Additional notional the pool can still write',
+      example: '753868400000',
+    }),
+    utilizationRate: Decimal.meta({ description: '1e8 fixed point', example: '24487344' }),
   })
   .meta({ id: 'Utilization' })
 
@@ -157,15 +180,15 @@ export const Position = z
     id: Id,
     eventId: Id,
     hedger: Account,
-    notional: Amount,
-    premiumPaid: Amount,
-    platformFeePaid: Amount,
-    payoutAmount: Amount.meta({ description: 'Greater than 0 and not claimed: claimable' }),
+    notional: Amount.meta({ example: '10000000000' }),
+    premiumPaid: Amount.meta({ example: '230000000' }),
+    platformFeePaid: Amount.meta({ example: '1150000' }),
+    payoutAmount: Amount.meta({ description: 'Greater than 0 and not claimed: claimable', example: '438596491' }),
     status: Integer.meta({
       description: "The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired",
-      example: 0,
+      example: 4,
     }),
-    claimed: z.boolean(),
+    claimed: z.boolean().meta({ example: false }),
   })
   .meta({ id: 'Position' })
 
@@ -190,11 +213,11 @@ export const Deposit = z
     id: Id,
     eventId: Id,
     lp: Account,
-    amount: Amount,
+    amount: Amount.meta({ example: '5000000000' }),
     shares: Decimal.meta({ example: '1000000000000000000' }),
-    premiumsEarned: Amount,
-    premiumsClaimed: Amount,
-    withdrawn: z.boolean(),
+    premiumsEarned: Amount.meta({ example: '230000000' }),
+    premiumsClaimed: Amount.meta({ example: '100000000' }),
+    withdrawn: z.boolean().meta({ example: false }),
   })
   .meta({ id: 'Deposit' })
 

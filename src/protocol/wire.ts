@@ -37,12 +37,12 @@ export const PageLimit = (max: number) =>
 /** A uint256 of a body or query as a decimal string, decoded to bigint. */
 export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
   .transform(BigInt)
-  .meta({ id: 'Uint256', type: 'string', pattern: '^\\d+$', example: '1000000' })
+  .meta({ id: 'Uint256', type: 'string', pattern: '^\\d+$', maxLength: 78, example: '1000000' })
 
 /** An amount or rate of a calculation as a decimal string up to 2^128 - 1, so that a product of two cannot overflow on the chain. */
 export const Uint128 = digits(2n ** 128n - 1n, 'an unsigned decimal integer string')
   .transform(BigInt)
-  .meta({ id: 'Uint128', type: 'string', pattern: '^\\d+$', example: '1000000' })
+  .meta({ id: 'Uint128', type: 'string', pattern: '^\\d+$', maxLength: 39, example: '1000000' })
 
 /** An id of a body: a decimal string up to 2^256 - 1 or a JSON integer up to 2^53 - 1, decoded to bigint. */
 export const BodyInteger = z
@@ -51,10 +51,7 @@ export const BodyInteger = z
   })
   .meta({
     id: 'BodyInteger',
-    oneOf: [
-      { type: 'integer', minimum: 0 },
-      { type: 'string', pattern: '^\\d+$' },
-    ],
+    type: ['integer', 'string'],
     example: 1,
   })
 
@@ -70,21 +67,21 @@ export const Address20 = z
     example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
   })
 
-const hex = (pattern: RegExp, what: string) =>
+const hex = (pattern: RegExp, what: string, example: Hex) =>
   z
     .string()
     .refine((text) => pattern.test(text) && isHex(text), { error: `expected ${what}`, abort: true })
     .transform((text): Hex => `0x${text.slice(2).toLowerCase()}`)
-    .meta({ type: 'string', pattern: pattern.source })
+    .meta({ type: 'string', pattern: pattern.source, example })
 
 /** Exactly 32 bytes of hex. */
-export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex')
+export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex', `0x${'5f'.repeat(32)}`)
 
 /** Whole bytes of hex; `0x` is the empty value. */
-export const Bytes = hex(BYTES, '0x hex of whole bytes')
+export const Bytes = hex(BYTES, '0x hex of whole bytes', '0x')
 
 /** A 4-byte function selector. */
-export const Selector = hex(SELECTOR, 'a 4-byte 0x selector')
+export const Selector = hex(SELECTOR, 'a 4-byte 0x selector', '0xe2bbb158')
 
 /** A JSON boolean; the strings "true" and "false" are not. */
 export const Bool = z.boolean({ error: 'expected a boolean' })
@@ -96,7 +93,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 export const Text = z
   .string({ error: 'expected text' })
   .refine((text) => text.trim() !== '' && !LONE_SURROGATE.test(text), { error: 'expected text that is not blank' })
-  .meta({ type: 'string', minLength: 1 })
+  .meta({ type: 'string', minLength: 1, example: 'text' })
 
 /** What a diamond cut does with a facet's selectors: 0 add, 1 replace, 2 remove. */
 export const FacetAction = z

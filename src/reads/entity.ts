@@ -88,10 +88,15 @@ export const entity = <
     path,
     tag,
     summary,
+    description:
+      'stored' in row.of
+        ? 'From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.'
+        : 'From the chain at one pinned block.',
     params,
     query,
     data,
     paged: false,
+    ...(row.of.existence && { missing: row.of.existence.missing }),
     answer(sources, input) {
       const { deployment } = chainOf(sources, input.chainId)
       const record = (outputs: Pick<Outputs<V>, N>) => row.record(outputs, deployment, input)

@@ -64,9 +64,11 @@ export const idList = <P extends z.ZodObject, V extends Views<Input<z.output<P>,
   const { of: list, ...rest } = row
   const read: Read<P, typeof PageQuery, typeof Ids> = {
     ...rest,
+    description: 'From the index; from the chain, marked by `X-Stale: 1`, when the index is out of reach. Ascending.',
     query: PageQuery,
     data: Ids,
     paged: true,
+    ...(list.existence && { missing: list.existence.missing }),
     async answer(sources, input) {
       const filter = fill(row.path, input)
       const limit = input.limit ?? MAX_IDS

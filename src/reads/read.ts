@@ -34,12 +34,15 @@ export type Read<
   readonly path: `/${string}`
   readonly tag: string
   readonly summary: string
+  readonly description: string
   readonly params: P
   readonly query: Q
   /** The payload. */
   readonly data: D
   /** True when the answer may come in pages. */
   readonly paged: boolean
+  /** What a 404 says; absent when what is read always exists. */
+  missing?(input: Input<z.output<P>, z.output<Q>>): string
   /** Throws `service_unavailable` when no source of the read is in reach, `upstream_error` when a node refuses it. */
   answer(sources: Sources, input: Input<z.output<P>, z.output<Q>>): Promise<Answer<z.output<D>>>
 }

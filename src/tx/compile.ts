@@ -12,6 +12,7 @@ import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { BodyChainId, type ChainId } from '../protocol/chains.ts'
 import { Address20, BodyInteger, Bool, Bytes, Bytes32, FacetAction, Selector, Text, Uint } from '../protocol/wire.ts'
+import { argumentNotes } from './arguments.ts'
 import type { Builder } from './builders.ts'
 
 /** A value of a BuiltTx's `args`. */
@@ -28,6 +29,8 @@ export type Body = {
 /** A builder with its body's schema and its encoder. */
 export type CompiledBuilder = Builder & {
   readonly body: z.ZodType<Body>
+  /** The function and its arguments by the body's names: `deposit(eventId, amount)`. */
+  readonly signature: string
   /** The contract to call: the body's token or the protocol. */
   to(body: Body, diamond: Address): Address
   /** The calldata of a parsed body. */
@@ -61,7 +64,8 @@ const codecOf = ({ name, parameter }: Field): z.ZodType => {
   // Ids are handed out by the reads as JSON integers, so they are taken back as such.
   const codec = type === 'uint256' && name.endsWith('Id') ? BodyInteger : codecs[type]
   if (codec === undefined) throw new TypeError(`no codec for ABI type ${type} (${name})`)
-  return codec
+  const note = argumentNotes[name]
+  return note === undefined ? codec : codec.meta(note)
 }
 
 const fieldsOf = (parameters: readonly AbiParameter[], names: Readonly<Record<string, string>>): readonly Field[] =>
@@ -109,6 +113,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
 
   return {
     ...builder,
+    signature: `${builder.function}(${fields.map(({ name }) => name).join(', ')})`,
     body: z.strictObject({
       chainId: BodyChainId,
       ...target,

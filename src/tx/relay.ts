@@ -1,19 +1,24 @@
-import { type Hex, isHex, parseTransaction } from 'viem'
+import { type Hex, parseTransaction } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
 import { invalid } from '../lib/errors.ts'
 import { BodyChainId } from '../protocol/chains.ts'
 
 const SIGNED = /^0x[a-fA-F0-9]+$/
+const NO_HEX = 'expected 0x hex of a signed transaction'
+
+/** `pause()`, signed for chain 8453. */
+const EXAMPLE =
+  '0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45'
 
 export const BroadcastBody = z
   .strictObject({
     chainId: BodyChainId,
     signedTx: z
-      .custom<Hex>((value) => typeof value === 'string' && isHex(value) && SIGNED.test(value), {
-        error: 'expected 0x hex of a signed transaction',
-      })
-      .meta({ type: 'string', pattern: SIGNED.source }),
+      .string({ error: NO_HEX })
+      .refine((text) => SIGNED.test(text), { error: NO_HEX, abort: true })
+      .transform((text): Hex => `0x${text.slice(2)}`)
+      .meta({ type: 'string', pattern: SIGNED.source, description: 'What a wallet signed, whole', example: EXAMPLE }),
   })
   .meta({ id: 'BroadcastBody' })
 

@@ -220,6 +220,17 @@ describe('every response', () => {
     expect((await api.get('/hedge/events/8453/%zz', { 'x-request-id': 'mine' })).headers['x-request-id']).toBe('mine')
   })
 
+  test('tells browsers to load nothing from it, frame it nowhere and guess no type', async () => {
+    for (const path of ['/chains', '/nothing']) {
+      expect((await api.get(path)).headers).toMatchObject({
+        'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+        'strict-transport-security': expect.stringContaining('max-age='),
+        'x-content-type-options': 'nosniff',
+        'cross-origin-resource-policy': 'cross-origin',
+      })
+    }
+  })
+
   test('to HEAD is that to GET without its body', async () => {
     const [head, get] = await Promise.all([
       api.app.inject({ method: 'HEAD', url: '/v1/chains' }),

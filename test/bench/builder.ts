@@ -7,11 +7,11 @@ import { BuiltTx } from '../../src/tx/build.ts'
 import { builders } from '../../src/tx/builders.ts'
 import { compile } from '../../src/tx/compile.ts'
 import { openApp } from '../support/app.ts'
-import { type Contestant, compare } from './compare.ts'
+import { compare } from './compare.ts'
 
 /*
  * Requests per second of a builder without `from` against a bare Fastify route that validates the same body and serialises the same
- * answer, and does nothing else. One process serves both in turn; the load comes from another thread.
+ * answer, and does nothing else. One process serves both in turn; the load comes from another process.
  */
 
 const ROUNDS = 3
@@ -58,12 +58,13 @@ for (const builder of builders.map(compile)) {
 const loopback = { port: 0, host: '127.0.0.1' }
 const [ourUrl, bareUrl] = [await ours.app.listen(loopback), await bare.listen(loopback)]
 
-const post = (base: string, path: string, body: object): Contestant['load'] => ({
-  url: `${base}/v1${path}`,
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-})
+const show = (what: string, builder: number, limit: number): void => {
+  const ratio = builder / limit
+  const verdict = `bar ${BAR} ${ratio >= BAR ? 'met' : 'missed'}`
+  console.log(
+    `  ${what.padEnd(24)} ${builder.toFixed(0)}, bare ${limit.toFixed(0)}, ratio ${ratio.toFixed(2)} (${verdict})`,
+  )
+}
 
 try {
   console.log(
@@ -71,17 +72,14 @@ try {
   )
   for (const [path, body] of Object.entries(bodies)) {
     const contestants = [
-      { name: 'builder', load: post(ourUrl, path, body) },
-      { name: 'bare', load: post(bareUrl, path, body) },
+      { url: `${ourUrl}/v1${path}`, body },
+      { url: `${bareUrl}/v1${path}`, body },
     ]
-    const { perSecond, rounds } = await compare(contestants, { rounds: ROUNDS, seconds: SECONDS })
-    const [builder = 0, limit = 0] = [perSecond.get('builder'), perSecond.get('bare')]
-    const ratio = builder / limit
-    console.log(
-      `POST /v1${path}: ${builder.toFixed(0)}/s, bare Fastify ${limit.toFixed(0)}/s, ratio ${ratio.toFixed(2)} (bar ${BAR}: ${ratio >= BAR ? 'met' : 'missed'})`,
-    )
-    for (const [name, values] of rounds)
-      console.log(`  ${name.padEnd(8)} ${values.map((it) => it.toFixed(0)).join(' ')}`)
+    const [builder, limit] = await compare(contestants, { rounds: ROUNDS, seconds: SECONDS })
+    if (builder === undefined || limit === undefined) throw new RangeError('every contestant has a figure')
+    console.log(`POST /v1${path}`)
+    show('requests a second', builder.perSecond, limit.perSecond)
+    show('requests a CPU second', builder.perCpuSecond, limit.perCpuSecond)
   }
 } finally {
   await Promise.all([ours.close(), bare.close()])

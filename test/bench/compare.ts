@@ -1,43 +1,68 @@
-import autocannon, { type Options } from 'autocannon'
+import { execFile } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { promisify } from 'node:util'
+import { z } from 'zod'
 
-/** A server on loopback and the request to repeat. */
-export type Contestant = { readonly name: string; readonly load: Pick<Options, 'url' | 'method' | 'headers' | 'body'> }
+/** A server of this process and the POST to repeat. */
+export type Contestant = { readonly url: string; readonly body: object }
 
-export type Figures = {
-  /** Median requests per second, by contestant. */
-  readonly perSecond: ReadonlyMap<string, number>
-  /** Every round's figure, by contestant, in order. */
-  readonly rounds: ReadonlyMap<string, readonly number[]>
+/**
+ * Requests per second, and per second of processor time this process spent on them: the second does not change with what else the
+ * machine is doing.
+ */
+export type Figure = { readonly perSecond: number; readonly perCpuSecond: number }
+
+const CONNECTIONS = 64
+const WARM_UP_SECONDS = 2
+
+const run = promisify(execFile)
+const autocannon = createRequire(import.meta.url).resolve('autocannon')
+const Result = z.object({
+  '2xx': z.int().positive(),
+  non2xx: z.literal(0),
+  errors: z.literal(0),
+  timeouts: z.literal(0),
+  duration: z.number().positive(),
+})
+
+/** Loads one contestant from a process of its own. Throws when any answer is not a success. */
+const measure = async ({ url, body }: Contestant, seconds: number): Promise<Figure> => {
+  const load = [
+    '-j',
+    '-c',
+    String(CONNECTIONS),
+    '-d',
+    String(seconds),
+    '-m',
+    'POST',
+    '-H',
+    'content-type=application/json',
+  ]
+  const before = process.cpuUsage()
+  const { stdout } = await run(process.execPath, [autocannon, ...load, '-b', JSON.stringify(body), url])
+  const { user, system } = process.cpuUsage(before)
+  const result = Result.parse(JSON.parse(stdout))
+  return { perSecond: result['2xx'] / result.duration, perCpuSecond: (result['2xx'] * 1e6) / (user + system) }
 }
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 
-const CONNECTIONS = 64
-
-/** Requests per second over `seconds`, from a thread of its own. Throws when any answer is not a success. */
-const measure = async ({ name, load }: Contestant, seconds: number): Promise<number> => {
-  const result = await autocannon({ ...load, connections: CONNECTIONS, duration: seconds, workers: 1 })
-  const failed = result.non2xx + result.errors + result.timeouts
-  if (failed > 0 || result['2xx'] === 0)
-    throw new Error(`${name}: ${failed} of ${result.requests.total} requests failed`)
-  return result['2xx'] / result.duration
-}
-
 /**
- * Measures contestants in turn, round after round, so that whatever else the machine does meets all of them alike; one round to warm
- * up is not counted.
+ * Measures contestants in turn, round after round, so that whatever else the machine does meets all of them alike, and gives the
+ * medians in their order. A first round to warm up is not counted.
  */
 export const compare = async (
   contestants: readonly Contestant[],
   { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
-): Promise<Figures> => {
-  const figures = new Map<string, number[]>(contestants.map(({ name }) => [name, []]))
-  for (let round = 0; round <= rounds; round += 1) {
-    for (const contestant of contestants) {
-      const perSecond = await measure(contestant, round === 0 ? 2 : seconds)
-      if (round > 0) figures.get(contestant.name)?.push(perSecond)
-    }
+): Promise<readonly Figure[]> => {
+  for (const contestant of contestants) await measure(contestant, WARM_UP_SECONDS)
+  const figures = contestants.map((): Figure[] => [])
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [at, contestant] of contestants.entries()) figures[at]?.push(await measure(contestant, seconds))
   }
-  return { perSecond: new Map([...figures].map(([name, values]) => [name, median(values)])), rounds: figures }
+  return figures.map((all) => ({
+    perSecond: median(all.map(({ perSecond }) => perSecond)),
+    perCpuSecond: median(all.map(({ perCpuSecond }) => perCpuSecond)),
+  }))
 }

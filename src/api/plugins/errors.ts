@@ -8,7 +8,7 @@ import { corsHeaders } from './cors.ts'
 import { requestId } from './request-id.ts'
 
 /** The one place where an error has an HTTP status. */
-const statuses: Record<ErrorCode, number> = {
+export const statuses: Record<ErrorCode, number> = {
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,

@@ -12,13 +12,15 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
 
 /** Every response says its request's id, and each request ends in one log line. */
 export const requestLog = fp(async (app) => {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    done()
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     // The route and not the URL: it groups, and no caller's value gets into the log.
     const { method, routeOptions } = request
     const line = { method, route: routeOptions.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }
     request.log.info(line, 'answered')
+    done()
   })
 })

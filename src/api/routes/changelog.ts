@@ -2,9 +2,15 @@ import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { envelope, errorResponses } from '../envelope.ts'
+import type { Operation } from '../operation.ts'
 
 const Changelog = z
-  .array(z.object({ version: z.string().meta({ example: '1.0.0' }), changes: z.array(z.string()) }))
+  .array(
+    z.object({
+      version: z.string().meta({ example: '1.0.0' }),
+      changes: z.array(z.string().meta({ example: 'Calldata builders and the broadcast relay.' })),
+    }),
+  )
   .meta({ id: 'Changelog' })
 
 /** The releases of a changelog, newest first: its second-level headings and the list under each, a line an item. */
@@ -21,5 +27,10 @@ export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
 export const changelogRoutes: FastifyPluginAsync = async (app) => {
   const data = parseChangelog(await readFile(new URL('../../../CHANGELOG.md', import.meta.url), 'utf8'))
   const schema = { response: { 200: envelope(Changelog), ...errorResponses } }
-  app.get('/changelog', { schema }, async () => ({ data }))
+  const operation: Operation = {
+    tag: 'Service',
+    summary: 'Changes of the API',
+    description: 'By release, newest first. What will be removed is announced here at least six months ahead.',
+  }
+  app.get('/changelog', { schema, config: { operation } }, async () => ({ data }))
 }

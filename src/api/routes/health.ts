@@ -4,11 +4,18 @@ import { type ChainId, chainIds } from '../../protocol/chains.ts'
 import { indexedBlock, lagging } from '../../reads/lag.ts'
 import type { Sources } from '../../reads/read.ts'
 import { envelope, errorResponses } from '../envelope.ts'
+import type { Operation } from '../operation.ts'
 
 const Live = z.object({ status: z.literal('ok') })
 const Ready = z.object({
   status: z.literal('ok'),
-  chains: z.array(z.object({ chainId: z.int(), indexedBlock: z.int(), lagSeconds: z.int() })),
+  chains: z.array(
+    z.object({
+      chainId: z.int().positive().meta({ example: 8453 }),
+      indexedBlock: z.int().nonnegative().meta({ example: 31_415_926 }),
+      lagSeconds: z.int().nonnegative().meta({ example: 2 }),
+    }),
+  ),
 })
 
 type ChainHealth = z.output<typeof Ready>['chains'][number]
@@ -21,9 +28,19 @@ const healthOf = async (sources: Sources, chainId: ChainId): Promise<ChainHealth
 
 /** `/livez`: the process answers. `/readyz`: the database too, and the index of every chain is in bounds; else 503. */
 export const healthRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
-  app.get('/livez', { schema: { response: { 200: envelope(Live) } } }, async () => ({ data: { status: 'ok' } }))
+  const live: Operation = { tag: 'Service', summary: 'Liveness', description: 'The process answers.' }
+  app.get('/livez', { schema: { response: { 200: envelope(Live) } }, config: { operation: live } }, async () => ({
+    data: { status: 'ok' },
+  }))
 
-  app.get('/readyz', { schema: { response: { 200: envelope(Ready), ...errorResponses } } }, async () => ({
+  const ready: Operation = {
+    tag: 'Service',
+    summary: 'Readiness',
+    description: 'The database answers, and the index of every chain is as close to its head as it must be.',
+    failures: ['service_unavailable'],
+  }
+  const schema = { response: { 200: envelope(Ready), ...errorResponses } }
+  app.get('/readyz', { schema, config: { operation: ready } }, async () => ({
     data: { status: 'ok', chains: await Promise.all(chainIds.map((id) => healthOf(sources, id))) },
   }))
 }

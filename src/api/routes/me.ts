@@ -3,6 +3,7 @@ import { Me } from '../../identity/me.ts'
 import type { Identity } from '../../identity/verify.ts'
 import { unauthorized } from '../../lib/errors.ts'
 import { envelope, errorResponses } from '../envelope.ts'
+import type { Operation } from '../operation.ts'
 
 /** RFC 6750's form of a bearer token; the scheme's name may have any case. */
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i
@@ -17,7 +18,14 @@ const bearer = (authorization: string | undefined): string => {
 /** `/me`: the one route that wants to know who asks. */
 export const meRoutes: FastifyPluginAsync<{ readonly identity: Identity }> = async (app, { identity }) => {
   const schema = { response: { 200: envelope(Me), ...errorResponses } }
-  app.get('/me', { schema }, async ({ headers }, reply) => {
+  const operation: Operation = {
+    tag: 'Account',
+    summary: 'The user a bearer token stands for',
+    description: 'Asked of the identity provider; its answer, a refusal too, is kept for 60 s.',
+    bearer: true,
+    failures: ['upstream_error', 'service_unavailable'],
+  }
+  app.get('/me', { schema, config: { operation } }, async ({ headers }, reply) => {
     // One user's answer is nobody else's, refusals included.
     reply.headers({ 'cache-control': 'no-store', vary: 'authorization' })
     return { data: await identity.verify(bearer(headers.authorization)) }

@@ -1,0 +1,136 @@
+import type { z } from 'zod'
+import { ErrorBody } from '../envelope.ts'
+import type { Operation } from '../operation.ts'
+import { type Failure, type FailureName, failures, missing } from './failures.ts'
+import { createSchemas, isSchema, type JsonSchema, type Schemas } from './schemas.ts'
+import { type HeaderName, headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
+
+/** A route as it is mounted: what it says of itself, and the schemas that validate and serialise. */
+export type Route = {
+  readonly method: string
+  readonly url: string
+  readonly operation: Operation
+  readonly deprecated: boolean
+  readonly params: z.ZodObject | undefined
+  readonly query: z.ZodObject | undefined
+  readonly body: z.ZodType | undefined
+  readonly success: z.ZodType
+}
+
+/** An OpenAPI 3.1 document. */
+export type Document = Readonly<Record<string, unknown>> & {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>
+}
+
+const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
+
+/**
+ * Method and path as one name, the chain left out.
+ *
+ * @example operationId('GET', '/v1/hedge/events/:chainId/:id/stats') // getHedgeEventsStatsById
+ */
+const operationId = (method: string, url: string): string => {
+  const parts = url.split('/').filter((part) => part !== '' && part !== 'v1' && part !== ':chainId')
+  const words = parts.filter((part) => !part.startsWith(':')).flatMap((part) => part.split(/[^A-Za-z0-9]+/))
+  const keys = parts.filter((part) => part.startsWith(':')).map((part) => `By${capitalised(part.slice(1))}`)
+  return [method.toLowerCase(), ...words.map(capitalised), ...keys].join('')
+}
+
+const parameters = (schemas: Schemas, schema: z.ZodObject | undefined, place: 'path' | 'query') => {
+  if (schema === undefined) return []
+  const { properties = {}, required = [] } = schemas.convert(schema, 'input')
+  return Object.entries(properties).flatMap(([name, value]) =>
+    isSchema(value) ? [{ name, in: place, required: required.includes(name), schema: value }] : [],
+  )
+}
+
+const json = (schema: JsonSchema, example: unknown) => ({ 'application/json': { schema, example } })
+
+const sent = (names: readonly HeaderName[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+const errorResponse = ({ status, description, example }: Failure, schema: JsonSchema) => ({
+  description,
+  headers: sent(status === 503 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']),
+  content: json(schema, example),
+})
+
+/** What every route of a kind may answer with. */
+const sharedFailures = ({ params, query, body, operation }: Route): readonly FailureName[] => {
+  const takesInput = body !== undefined || [params, query].some((it) => Object.keys(it?.shape ?? {}).length > 0)
+  return [
+    ...(takesInput ? (['validation_error'] as const) : []),
+    ...(body === undefined ? [] : (['body_too_large', 'body_not_json'] as const)),
+    ...(operation.bearer === true ? (['unauthorized'] as const) : []),
+    'rate_limited',
+    'internal_error',
+  ]
+}
+
+const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
+  const { method, url, operation } = route
+  const ofPath = parameters(schemas, route.params, 'path')
+  const ofQuery = parameters(schemas, route.query, 'query')
+  const body = route.body && schemas.convert(route.body, 'input')
+  const request = body && schemas.example(body)
+  const success = schemas.convert(route.success, 'output')
+  const names = [...sharedFailures(route), ...(operation.failures ?? [])]
+  const failed = names.map((name) => [failures[name].status, { $ref: `#/components/responses/${name}` }])
+  const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(schemas.example(it.schema))]))
+
+  return {
+    operationId: operation.id ?? operationId(method, url),
+    summary: operation.summary,
+    description: operation.description,
+    tags: [operation.tag],
+    ...(route.deprecated && { deprecated: true }),
+    ...(operation.bearer === true && { security: [{ bearer: [] }] }),
+    ...(ofPath.length + ofQuery.length > 0 && { parameters: [...ofPath, ...ofQuery] }),
+    ...(body && { requestBody: { required: true, content: json(body, request) } }),
+    responses: {
+      200: {
+        description: 'Success',
+        headers: sent(['X-Request-Id', ...(operation.headers ?? [])]),
+        content: json(success, operation.example ? { data: operation.example(request) } : schemas.example(success)),
+      },
+      ...(operation.missing && { 404: errorResponse(missing(operation.missing(keys)), error) }),
+      ...Object.fromEntries(failed),
+    },
+  }
+}
+
+/**
+ * Describes the mounted routes as OpenAPI 3.1, from the schemas that validate. Throws a TypeError for two operations of one id, two
+ * schemas of one id and a payload without an example.
+ */
+export const createDocument = (routes: readonly Route[]): Document => {
+  const schemas = createSchemas()
+  const error = schemas.convert(ErrorBody, 'output')
+  const paths: Record<string, Record<string, object>> = {}
+  const ids = new Set<string>()
+  for (const route of routes) {
+    const described = describe(schemas, error, route)
+    if (ids.has(described.operationId)) throw new TypeError(`two operations have the id ${described.operationId}`)
+    ids.add(described.operationId)
+    const path = route.url.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: described }
+  }
+  const inUse = (reference: string): boolean => JSON.stringify(paths).includes(JSON.stringify(reference))
+  const responses = Object.entries(failures).filter(([name]) => inUse(`#/components/responses/${name}`))
+  return {
+    openapi: '3.1.1',
+    info,
+    servers: [{ url: '/', description: 'The service that serves this document' }],
+    security: optionalSecurity,
+    tags: Object.entries(tags)
+      .filter(([name]) => inUse(name))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes,
+      headers,
+      schemas: schemas.components,
+      responses: Object.fromEntries(responses.map(([name, it]) => [name, errorResponse(it, error)])),
+    },
+  }
+}

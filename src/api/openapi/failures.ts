@@ -1,0 +1,58 @@
+import type { ErrorCode } from '../../lib/errors.ts'
+import type { ErrorBody } from '../envelope.ts'
+import { statuses } from '../plugins/errors.ts'
+
+/** An error response as it is documented. */
+export type Failure = { readonly status: number; readonly description: string; readonly example: ErrorBody }
+
+const failure = (code: ErrorCode, description: string, message: string): Failure => ({
+  status: statuses[code],
+  description,
+  example: { error: { code, message } },
+})
+
+const refusal = (description: string, path: string, message: string, whole = message): Failure => ({
+  status: statuses.validation_error,
+  description,
+  example: { error: { code: 'validation_error', message: whole, details: [{ path, message }] } },
+})
+
+/** A 404 with the route's own message. */
+export const missing = (message: string): Failure => failure('not_found', 'It does not exist on the chain', message)
+
+const UNSUPPORTED = 'unsupported chainId: expected one of 8453, 56'
+
+/** Every other error response, by the name of its component: a code, or what the framework refuses under that code. */
+export const failures = {
+  validation_error: refusal(
+    'A part of the request is not acceptable; `details` names each fault',
+    'chainId',
+    UNSUPPORTED,
+    `chainId: ${UNSUPPORTED}`,
+  ),
+  body_too_large: { ...refusal('The body is larger than 1 MiB', 'body', 'Request body is too large'), status: 413 },
+  body_not_json: { ...refusal('The body is not `application/json`', 'body', 'Unsupported Media Type'), status: 415 },
+  unauthorized: failure(
+    'unauthorized',
+    'The bearer token is missing, malformed or rejected',
+    'expected a bearer token in the Authorization header',
+  ),
+  rate_limited: failure('rate_limited', 'Reserved: no limit is applied at present', 'too many requests'),
+  internal_error: failure(
+    'internal_error',
+    'A fault of the service; its log knows more under the request id',
+    'internal error, request 3f0c8a1e-5d0e-4b57-9a5e-0f3c1d2b4a69',
+  ),
+  upstream_error: failure(
+    'upstream_error',
+    'A node, the pricing engine or the identity provider answered with an error, whose reason the message carries',
+    'nonce too low',
+  ),
+  service_unavailable: failure(
+    'service_unavailable',
+    'Whoever would have to answer is out of reach; `Retry-After` says when to come back',
+    'no node of chain 8453 answers',
+  ),
+} as const satisfies Record<string, Failure>
+
+export type FailureName = keyof typeof failures

@@ -1,0 +1,40 @@
+import type { RouteOptions } from 'fastify'
+import fp from 'fastify-plugin'
+import { z } from 'zod'
+import { createDocument, type Document, type Route } from '../openapi/document.ts'
+
+const objectOf = (schema: unknown): z.ZodObject | undefined => (schema instanceof z.ZodObject ? schema : undefined)
+
+const successOf = (response: unknown): unknown =>
+  typeof response === 'object' && response !== null && 200 in response ? response[200] : undefined
+
+/** The route as it is documented; undefined when it says nothing of itself. A HEAD is its GET without the body. */
+const documented = ({ method, url, schema, config }: RouteOptions): Route | undefined => {
+  const success = successOf(schema?.response)
+  if (config?.operation === undefined || method === 'HEAD' || !(success instanceof z.ZodType)) return undefined
+  return {
+    method: String(method),
+    url,
+    operation: config.operation,
+    deprecated: config.deprecated !== undefined,
+    params: objectOf(schema?.params),
+    query: objectOf(schema?.querystring),
+    body: schema?.body instanceof z.ZodType ? schema.body : undefined,
+    success,
+  }
+}
+
+/** Describes the routes that are mounted after it at `/v1/openapi.json`. */
+export const openapi = fp(async (app) => {
+  const routes: Route[] = []
+  app.addHook('onRoute', (options) => {
+    const route = documented(options)
+    if (route !== undefined) routes.push(route)
+  })
+
+  let document: Document | undefined
+  app.get('/v1/openapi.json', async (_, reply) => {
+    document ??= createDocument(routes)
+    return reply.type('application/json; charset=utf-8').send(JSON.stringify(document))
+  })
+})

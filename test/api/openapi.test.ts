@@ -1,0 +1,169 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core'
+import * as parsers from '@stoplight/spectral-parsers'
+import { oas } from '@stoplight/spectral-rulesets'
+import type { RouteOptions } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { openApp } from '../support/app.ts'
+import { mountedBy } from '../support/mounted.ts'
+import { committed, document, operations } from '../support/openapi.ts'
+
+// No node and no database is in reach: the description, the builders and every refusal need neither.
+let api: Awaited<ReturnType<typeof openApp>>
+let routes: readonly RouteOptions[]
+beforeAll(async () => {
+  routes = await mountedBy(async () => {
+    api = await openApp({})
+  })
+})
+afterAll(() => api.close())
+
+const send = async ({ method, url, body }: Pick<(typeof operations)[number], 'method' | 'url' | 'body'>) => {
+  const { statusCode, payload } = await api.app.inject({
+    method,
+    url,
+    ...(body === undefined ? {} : { payload: body as object }),
+  })
+  return { status: statusCode, body: JSON.parse(payload) }
+}
+
+const example = ({ responses }: (typeof operations)[number], status: number): unknown =>
+  responses[status]?.content['application/json'].example
+
+/** The ways to authenticate that some operation asks for. */
+const asked = new Set(operations.flatMap(({ security = [] }) => security.flatMap((it) => Object.keys(it))))
+
+describe('the document', () => {
+  test('is served as it is committed', async () => {
+    const { statusCode, headers, body } = await api.app.inject('/v1/openapi.json')
+    expect([statusCode, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
+    expect(JSON.parse(body)).toEqual(JSON.parse(committed))
+  })
+
+  test('describes every route but itself and its page', () => {
+    const mounted = routes
+      .filter(({ method }) => method !== 'HEAD' && method !== 'OPTIONS')
+      .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`)
+      .filter((route) => !/^GET \/v1\/(openapi\.json|docs.*)$/.test(route))
+    expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(mounted.sort())
+  })
+
+  test('names each operation once', () => {
+    const ids = operations.map(({ operationId }) => operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z0-9]+$/)
+    expect(ids).toEqual(expect.arrayContaining(['getChains', 'getHedgeEventsStatsById', 'buildCreateEvent']))
+  })
+
+  test('declares the three ways to authenticate, and asks nobody for the reserved ones', () => {
+    const { securitySchemes } = document.components
+    expect(securitySchemes).toMatchObject({
+      bearer: { type: 'http', scheme: 'bearer' },
+      adminToken: { type: 'apiKey', in: 'header', name: 'x-admin-token' },
+      integratorKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+    })
+    expect([...asked]).toEqual(['bearer'])
+  })
+
+  test('has no number that JSON readers would round', () => {
+    const Node = z.looseObject({ type: z.json().optional(), maximum: z.number().optional(), enum: z.json().optional() })
+    const check = (node: unknown, path: string): void => {
+      if (typeof node !== 'object' || node === null) return
+      const { data } = Node.safeParse(node)
+      if (data?.type === 'integer' && data.enum === undefined) {
+        expect([path, data.maximum]).toEqual([path, expect.any(Number)])
+        expect(data.maximum).toBeLessThanOrEqual(Number.MAX_SAFE_INTEGER)
+      }
+      expect([path, data?.type]).not.toEqual([path, 'number'])
+      for (const [name, child] of Object.entries(node)) check(child, `${path}/${name}`)
+    }
+    check(document, '')
+    for (const name of ['Uint256', 'Uint128']) {
+      expect(document.components.schemas[name]).toMatchObject({ type: 'string', pattern: '^\\d+$' })
+    }
+  })
+})
+
+describe('an example', () => {
+  test('is there for each success and each refusal', () => {
+    for (const { operationId, responses } of operations) {
+      expect([operationId, Object.keys(responses)]).toEqual([
+        operationId,
+        expect.arrayContaining(['200', '429', '500']),
+      ])
+      for (const [status, { content }] of Object.entries(responses)) {
+        expect([operationId, status, content['application/json'].example]).not.toContain(undefined)
+      }
+    }
+  })
+
+  const builders = operations.filter(({ path }) => path.startsWith('/v1/tx/') && path !== '/v1/tx/broadcast')
+
+  test.each(builders)('of $operationId is what the API builds', async (operation) => {
+    const { status, body } = await send(operation)
+    expect(status).toBe(200)
+    // The protocol is at another address here.
+    const shown = z.object({ data: z.looseObject({ to: z.string(), data: z.string() }) }).parse(example(operation, 200))
+    expect(body).toEqual({ data: { ...shown.data, to: body.data.to } })
+    expect(shown.data.data).toMatch(/^0x[0-9a-f]{8,}$/)
+  })
+
+  test.each(operations.filter(({ responses }) => responses[400] !== undefined))(
+    'of a request that $operationId refuses is what the API says',
+    async (operation) => {
+      const { method, url, body } = operation
+      const refused =
+        body === undefined
+          ? { method, body, url: url.includes('8453') ? url.replace('8453', '1') : `${url}?chainId=1` }
+          : { method, url, body: { ...z.record(z.string(), z.json()).parse(body), chainId: 1 } }
+      expect(await send(refused)).toEqual({ status: 400, body: example(operation, 400) })
+    },
+  )
+
+  test.each(operations.filter(({ method }) => method === 'POST'))(
+    'of a body that $operationId cannot take is what the API says',
+    async (operation) => {
+      const post = async (payload: string, type: string) => {
+        const headers = { 'content-type': type }
+        const { statusCode, body } = await api.app.inject({ method: 'POST', url: operation.url, headers, payload })
+        return [statusCode, JSON.parse(body)]
+      }
+      expect(await post('a=1', 'text/plain')).toEqual([415, example(operation, 415)])
+      expect(await post('1'.repeat(1_048_577), 'application/json')).toEqual([413, example(operation, 413)])
+    },
+  )
+})
+
+describe('the linters', { timeout: 60_000 }, () => {
+  const redocly = async (source: string) => {
+    const config = await createConfig({ extends: ['recommended'] })
+    const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })
+    return problems.map(({ severity, ruleId, message }) => `${severity} ${ruleId}: ${message}`)
+  }
+
+  const spectral = async (source: string) => {
+    const linter = new spectralCore.Spectral()
+    // The package types its own rule set more loosely than the linter wants it.
+    linter.setRuleset({ extends: [[oas as RulesetDefinition, 'recommended']] })
+    const problems = await linter.run(new spectralCore.Document(source, parsers.Json))
+    return problems.map(({ code, path }) => `${code}: ${path.join('.')}`)
+  }
+
+  test('Redocly finds what the paths of the specification cause, and nothing else', async () => {
+    expect(await redocly(committed)).toEqual([
+      expect.stringMatching(/^warn no-ambiguous-paths: .*\{id\}\/pending.*\/wallet\/\{addr\}/),
+    ])
+  })
+
+  test('Spectral finds nothing', async () => {
+    expect(await spectral(committed)).toEqual([])
+  })
+
+  test('both see an example that is not of its schema', async () => {
+    const wrong = committed.replace('"strike": "12000000"', '"strike": 12000000')
+    expect(wrong).not.toBe(committed)
+    expect(await spectral(wrong)).toEqual([expect.stringMatching(/example/)])
+    expect(await redocly(wrong)).toContainEqual(expect.stringMatching(/example/))
+  })
+})

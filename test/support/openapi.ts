@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+const Content = z.object({ 'application/json': z.object({ schema: z.json(), example: z.json() }) })
+
+const Response = z.union([
+  z.strictObject({ $ref: z.string() }),
+  z.object({ description: z.string(), content: Content }),
+])
+
+const Operation = z.object({
+  operationId: z.string(),
+  summary: z.string(),
+  description: z.string(),
+  tags: z.array(z.string()).length(1),
+  security: z.array(z.record(z.string(), z.array(z.string()))).optional(),
+  parameters: z
+    .array(
+      z.object({ name: z.string(), in: z.enum(['path', 'query']), required: z.boolean(), schema: z.looseObject({}) }),
+    )
+    .default([]),
+  requestBody: z.object({ required: z.literal(true), content: Content }).optional(),
+  responses: z.record(z.string().regex(/^\d{3}$/), Response),
+})
+
+/** As much of an OpenAPI document as the tests look at. */
+const Document = z.object({
+  openapi: z.literal('3.1.1'),
+  paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post']), Operation)),
+  components: z.object({
+    securitySchemes: z.record(z.string(), z.looseObject({ type: z.string() })),
+    schemas: z.record(z.string(), z.looseObject({})),
+    responses: z.record(z.string(), z.object({ description: z.string(), content: Content })),
+  }),
+})
+
+/** The committed document as text. */
+export const committed = readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8')
+
+export const document = Document.parse(JSON.parse(committed))
+
+const resolved = (response: z.output<typeof Response>) => {
+  if (!('$ref' in response)) return response
+  const component = document.components.responses[response.$ref.split('/').at(-1) ?? '']
+  if (component === undefined) throw new Error(`${response.$ref} leads nowhere`)
+  return component
+}
+
+/** The example of a parameter, as it is in a URL; throws for one that has none. */
+const exampleOf = (schema: Record<string, unknown>): string => {
+  const component =
+    typeof schema.$ref === 'string' ? document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : {}
+  const example = schema.example ?? component?.example
+  if (typeof example !== 'string' && typeof example !== 'number')
+    throw new Error(`no example in ${JSON.stringify(schema)}`)
+  return String(example)
+}
+
+/** Every operation with its responses in place, and the request its examples make. */
+export const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => {
+    const values = (place: 'path' | 'query') =>
+      operation.parameters
+        .filter((it) => it.in === place && it.required)
+        .map(({ name, schema }) => [name, exampleOf(schema)] as const)
+    const query = new URLSearchParams(Object.fromEntries(values('query'))).toString()
+    const filled = values('path').reduce((url, [name, value]) => url.replace(`{${name}}`, value), path)
+    return {
+      ...operation,
+      path,
+      method: method === 'get' ? ('GET' as const) : ('POST' as const),
+      url: query === '' ? filled : `${filled}?${query}`,
+      body: operation.requestBody?.content['application/json'].example,
+      responses: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, response]) => [status, resolved(response)]),
+      ),
+    }
+  }),
+)
