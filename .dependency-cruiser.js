@@ -32,14 +32,14 @@ export default {
     {
       name: 'only-compose-takes-config',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(compose|cli|config)\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/(compose|compose-engine|cli|config)\\.ts$' },
       to: { path: '^src/config\\.ts$' },
     },
     {
       name: 'pure-numbers-do-no-io',
       severity: 'error',
       from: { path: '^src/pricing/(kernel|variance|calibrate)' },
-      to: { pathNot: '^src/(pricing|lib)/' },
+      to: { pathNot: '^src/(pricing/(kernel|variance|calibrate)|lib/)' },
     },
     {
       name: 'api-never-reaches-the-key',

