@@ -5,7 +5,7 @@ import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
 import { chainsOf, environments, inherited, load } from './config.ts'
 import { migrate } from './db/migrate.ts'
-import { createDatabase, type Database } from './db/pool.ts'
+import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
 import { markChangeable } from './db/unobserved.ts'
 import { defaultClaims } from './identity/me.ts'
@@ -57,8 +57,14 @@ const openChains = (
     }),
   )
 
-const openDatabase = (url: string, maxConnections: number, log: Logger, closers: Closers): Database =>
-  closers.add('database', createDatabase({ url, maxConnections, statementTimeoutMs: 10_000, log }), (it) => it.close())
+/** Longest a statement of a read may take, in milliseconds: it has another source to turn to. */
+const READ_WITHIN_MS = 2_000
+
+/** The same of the worker and the audit. */
+const WORK_WITHIN_MS = 10_000
+
+const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
+  closers.add('database', createDatabase(options), (it) => it.close())
 
 /** The HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
@@ -66,7 +72,10 @@ export const runApi = async (): Promise<void> => {
   const log = createLogger({ level: config.LOG_LEVEL, process: 'api' })
   await serve(log, async (closers) => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
-    const queries = createQueries(openDatabase(config.DATABASE_URL, config.API_POOL_SIZE, log, closers))
+    const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
+    const queries = createQueries(
+      openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers),
+    )
     const identity = createIdentity({
       userinfoUrl: config.IDENTITY_USERINFO_URL,
       claims: config.IDENTITY_CLAIMS,
@@ -75,10 +84,9 @@ export const runApi = async (): Promise<void> => {
     })
     closers.add('identity provider', identity, (it) => it.close())
     const app = await buildApp({
-      sources: { chains, queries },
+      sources: { chains, queries, maxLagSeconds: config.MAX_LAG_SECONDS },
       identity,
       defaultChainId: config.DEFAULT_CHAIN_ID,
-      maxLagSeconds: config.MAX_LAG_SECONDS,
       log,
     })
     closers.add('http server', app, (it) => it.close())
@@ -94,14 +102,14 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
   const closers = createClosers()
   try {
     // Routes describe themselves without asking anybody, so nothing has to be in reach.
-    const queries = createQueries(openDatabase('postgres://127.0.0.1:9/none', 1, log, closers))
+    const nowhere = { url: 'postgres://127.0.0.1:9/none', maxConnections: 1, statementTimeoutMs: 1, log }
+    const queries = createQueries(openDatabase(nowhere, closers))
     const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
     closers.add('identity provider', identity, (it) => it.close())
     const app = await buildApp({
-      sources: { chains: new Map(), queries },
+      sources: { chains: new Map(), queries, maxLagSeconds: 0 },
       identity,
       defaultChainId: 8453,
-      maxLagSeconds: 60,
       log,
     })
     closers.add('app', app, (it) => it.close())
@@ -124,7 +132,8 @@ export const runWorker = async (): Promise<void> => {
   const log = createLogger({ level: config.LOG_LEVEL, process: 'worker' })
   await serve(log, async (closers) => {
     const chains = openChains(config, config.POLL_MS, log, closers)
-    const database = openDatabase(config.DATABASE_URL, config.WORKER_POOL_SIZE, log, closers)
+    const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
+    const database = openDatabase({ url, maxConnections, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
     const jobs = closers.add('jobs', createJobs({ redisUrl: config.REDIS_URL, log }), (it) => it.close())
     await jobs.work({ sweep: ({ chainId }) => markChangeable(database, chainId) })
 
@@ -187,7 +196,8 @@ export const runAudit = async (): Promise<void> => {
   const log = createLogger({ level: 'silent', process: 'audit' })
   const closers = createClosers()
   try {
-    const database = openDatabase(config.DATABASE_URL, 4, log, closers)
+    const { DATABASE_URL: url } = config
+    const database = openDatabase({ url, maxConnections: 4, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
     for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
       const report = await audit({ chain, database })
       process.stdout.write(`${formatAudit(report)}\n`)

@@ -38,9 +38,11 @@ contract EventFacet is Guards {
             _params.expiryDate,
             _params.initialLiquidity
         );
-        emit IHedge.DepositCreated(
-            eventId, depositId, msg.sender, _params.initialLiquidity, _params.initialLiquidity
-        );
+        if (depositId != 0) {
+            emit IHedge.DepositCreated(
+                eventId, depositId, msg.sender, _params.initialLiquidity, _params.initialLiquidity
+            );
+        }
         LibToken.pull(token, LibStorage.protocol().creationFee + _params.initialLiquidity);
     }
 
@@ -76,7 +78,7 @@ contract EventFacet is Guards {
     }
 
     /// @return eventId of the event, its pool open
-    /// @return depositId of the seed
+    /// @return depositId of the seed; 0 for an event that begins without
     function record(CreateEventParams calldata p, address token, address signer)
         internal
         returns (uint256 eventId, uint256 depositId)
@@ -87,7 +89,7 @@ contract EventFacet is Guards {
         s.events[eventId].rates = s.rates;
         s.creatorEventIds[msg.sender].push(eventId);
         LibPool.addPlatformFee(token, s.creationFee);
-        depositId = LibPool.addDeposit(eventId, msg.sender, p.initialLiquidity);
+        if (p.initialLiquidity > 0) depositId = LibPool.addDeposit(eventId, msg.sender, p.initialLiquidity);
     }
 
     function recordTerms(HedgeEvent storage e, CreateEventParams calldata p, address token, address signer) private {

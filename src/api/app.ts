@@ -21,8 +21,6 @@ export type AppOptions = {
   readonly identity: Identity
   /** The chain of a query-string read that names none. */
   readonly defaultChainId: ChainId
-  /** How far an index may be behind its chain before `/readyz` says no, in seconds. */
-  readonly maxLagSeconds: number
   readonly log: FastifyBaseLogger
 }
 
@@ -35,10 +33,10 @@ const MAX_PARAM_LENGTH = 16_384
 /**
  * The HTTP API, ready to listen or to be injected into. It opens nothing and so closes nothing: its sources are the caller's.
  *
- * @example const app = await buildApp({ sources, identity, defaultChainId: 8453, maxLagSeconds: 60, log })
+ * @example const app = await buildApp({ sources, identity, defaultChainId: 8453, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { sources, identity, defaultChainId, maxLagSeconds, log } = options
+  const { sources, identity, defaultChainId, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -62,7 +60,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(deprecation)
   await app.register(openapi)
 
-  await app.register(healthRoutes, { sources, maxLagSeconds })
+  await app.register(healthRoutes, { sources })
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })

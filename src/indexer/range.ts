@@ -1,8 +1,8 @@
 import type { Chain } from '../chain/chain.ts'
-import { toServiceError } from '../chain/errors.ts'
+import { isAboutTheNode, toServiceError } from '../chain/errors.ts'
 import { type Block, getBlock, getLogs } from '../chain/requests.ts'
 import type { DatedFact } from '../db/write.ts'
-import { unavailable } from '../lib/errors.ts'
+import { isUnavailable, type ServiceError, unavailable } from '../lib/errors.ts'
 import { decodeLog, type Fact, type Hint, logTopics, type RawLog } from '../protocol/logs.ts'
 
 /** What a range of blocks holds, and the block that closes it. */
@@ -20,6 +20,17 @@ export class RangeRefused extends Error {
   override readonly name = 'RangeRefused'
 }
 
+/** No node answered, as gateways do that give up on a wide range without a word; it may also be that none is up. */
+export class RangeUnanswered extends Error {
+  override readonly name = 'RangeUnanswered'
+  override readonly cause: ServiceError
+
+  constructor(cause: ServiceError) {
+    super(cause.message)
+    this.cause = cause
+  }
+}
+
 /** The answer is not of one chain: it changed between two requests, or two nodes answered. Look again. */
 class ChainMoved extends Error {
   override readonly name = 'ChainMoved'
@@ -27,17 +38,20 @@ class ChainMoved extends Error {
 
 /**
  * Fetches a range in one batch with the block that closes it and the one before it, so that the three belong together. Throws
- * RangeRefused, ChainMoved, or `service_unavailable`.
+ * RangeRefused, RangeUnanswered, ChainMoved, or `service_unavailable`.
  */
 export const fetchRange = async (chain: Chain, span: Span): Promise<Range> => {
-  const [logs, last, before] = await chain.send([
+  const asked = chain.send([
     getLogs({ address: chain.deployment.diamond, topics: logTopics, fromBlock: span.from, toBlock: span.to }),
     getBlock(span.to),
     getBlock(span.from === 0n ? 0n : span.from - 1n),
   ])
+  const [logs, last, before] = await asked.catch((fault: unknown) => {
+    throw isUnavailable(fault) ? new RangeUnanswered(fault) : fault
+  })
   if (!last.ok) throw toServiceError(last.error)
   if (!before.ok) throw toServiceError(before.error)
-  if (!logs.ok) throw new RangeRefused(logs.error.message)
+  if (!logs.ok) throw isAboutTheNode(logs.error) ? toServiceError(logs.error) : new RangeRefused(logs.error.message)
   if (last.value === null) throw unavailable(`no node has block ${span.to}`)
   if (span.after !== null && before.value?.hash !== span.after.hash)
     throw new ChainMoved(`block ${span.from - 1n} changed`)

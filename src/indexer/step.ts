@@ -19,7 +19,7 @@ import type { Logger } from '../lib/log.ts'
 import { checkComplete, checkDense, RowMissing } from './close.ts'
 import { existAt, nextIds } from './existence.ts'
 import { observe } from './observe.ts'
-import { fetchRange, type Range, RangeRefused } from './range.ts'
+import { fetchRange, type Range, RangeRefused, RangeUnanswered } from './range.ts'
 import { findAncestor, findBefore } from './reorg.ts'
 
 export type StepDeps = {
@@ -47,6 +47,9 @@ const OBSERVED_AT_ONCE = 500
 /** Steps in a row that have to see a changed hash before it counts: one answer may come from a node on another fork. */
 const CHANGED_TIMES = 2
 
+/** Times in a row that a range may go unanswered at its width: once is a node that hiccups. */
+const UNANSWERED_TIMES = 2
+
 /** Times a range that lacks a row is asked for again before older ranges are suspected. */
 const MISSING_TIMES = 3
 
@@ -58,6 +61,8 @@ const MISSING_TIMES = 3
 export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n, log }: StepDeps) => {
   const { chainId, deployment } = chain
   let width = first
+  let asked = first
+  let unanswered = 0
   let changed = 0
   let missing = 0
 
@@ -90,15 +95,24 @@ export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n,
     }
   }
 
+  const narrow = (fault: Error): void => {
+    width = asked > 1n ? asked / 2n : 1n
+    log.info({ chainId, width: width.toString(), fault: fault.message }, 'asking for fewer blocks')
+  }
+
   /**
-   * A range that is refused is halved. One that lacks a row is asked for again, for as long as it takes: a node that lags has the row
+   * A range that is refused, or not answered again and again, is halved. One that lacks a row is asked for again, for as long as it takes: a node that lags has the row
    * in a moment. A row that was lost in an older range sends the index back to before it.
    */
   const recover = async (lease: Lease, cursor: StoredBlock | null, fault: unknown): Promise<StepResult['did']> => {
-    if (fault instanceof RangeRefused && width > 1n) {
-      width /= 2n
-      log.info({ chainId, width: width.toString(), fault: fault.message }, 'range refused')
+    if (fault instanceof RangeRefused && asked > 1n) {
+      narrow(fault)
       return 'advanced'
+    }
+    if (fault instanceof RangeUnanswered) {
+      unanswered += 1
+      if (unanswered >= UNANSWERED_TIMES) narrow(fault)
+      throw fault.cause
     }
     if (!(fault instanceof RowMissing)) throw fault
     missing += 1
@@ -144,7 +158,9 @@ export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n,
   const advance = async (lease: Lease, { cursor, last }: Progress, head: Block): Promise<void> => {
     const from = cursor === null ? deployment.startBlock : cursor.number + 1n
     const to = from + width - 1n < head.number ? from + width - 1n : head.number
+    asked = to - from + 1n
     const range = await fetchRange(chain, { after: cursor, from, to })
+    unanswered = 0
     const next = checkDense(await nextIds(chain, head, last), range.facts)
     // Before the tip, later logs would show a gap; nodes that keep no old state cannot be asked there.
     if (to === head.number) await checkComplete(chain, range.block, next)
@@ -171,6 +187,8 @@ export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n,
       return result('rolled back')
     }
     changed = 0
+    // Two answers, two forks: a hash that really changed shows in the anchor.
+    if (cursor?.number === head.number && cursor.hash !== head.hash) return result('idle')
     if (cursor?.number === head.number || deployment.startBlock > head.number) {
       return result((await observeNext(lease, head)) ? 'advanced' : 'idle')
     }

@@ -62,7 +62,7 @@ export const unavailable = (message: string, cause?: unknown, retryAfter = 1): S
   new ServiceError('service_unavailable', message, { cause, retryAfter })
 
 /** True when the failure means "nobody answered", so another source may be asked instead. */
-export const isUnavailable = (error: unknown): boolean =>
+export const isUnavailable = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'service_unavailable'
 
 /** Something whoever runs the service can mend; the message says how, and is all they are shown. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Page } from '../db/query.ts'
-import { unavailable } from '../lib/errors.ts'
 import { Id, integer } from '../protocol/values.ts'
 import { PageLimit } from '../protocol/wire.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { fromChain } from './entity.ts'
+import { indexedBlock, lagging } from './lag.ts'
 import { type Answer, firstOf, type Input, type PageMeta, type Read, type Sources } from './read.ts'
 import type { List, OfChain, Views } from './subjects.ts'
 
@@ -27,15 +27,17 @@ const cut = (ids: readonly bigint[], { after, limit }: Page): bigint[] =>
     .sort(ascending)
     .slice(0, limit)
 
+/** Throws `service_unavailable` when the index is out of reach, or further behind the chain than `maxLagSeconds`. */
 const readIndex = async <K extends OfChain, V extends Views<K, V>>(
-  { queries }: Sources,
+  sources: Sources,
   { page: read, existence }: List<K, V>,
   key: K,
   page: Page,
+  maxLagSeconds: number,
 ): Promise<Answer<bigint[]>> => {
-  // The cursor first: what is read after it is at least as new as it says.
-  const block = await queries.indexed(key.chainId)
-  if (block === null) throw unavailable(`chain ${key.chainId} is not indexed yet`)
+  const { queries } = sources
+  const { block, lagSeconds } = await indexedBlock(sources, key.chainId)
+  if (lagSeconds > maxLagSeconds) throw lagging(key.chainId, lagSeconds)
   const freshness = { source: 'database', block, stale: false } as const
   const ids = await read(queries, key, page)
   const exists = ids.length > 0 || existence === undefined || (await existence.known(queries, key)) !== null
@@ -49,8 +51,8 @@ const fill = (path: string, input: Readonly<Record<string, unknown>>): string =>
 type Query = z.output<typeof PageQuery>
 
 /**
- * A list of ids: from the index, else whole from the chain, marked stale. An index that does not know what the list belongs to
- * may just be behind, so the chain is asked before that is called missing.
+ * A list of ids: from the index while that keeps up, else whole from the chain, else from the index as it is, both marked stale. An
+ * index that does not know what the list belongs to may just be behind, so the chain is asked before that is called missing.
  */
 export const idList = <P extends z.ZodObject, V extends Views<Input<z.output<P>, Query>, V>>(row: {
   readonly path: `/${string}`
@@ -73,9 +75,9 @@ export const idList = <P extends z.ZodObject, V extends Views<Input<z.output<P>,
       // One id more than a page tells whether another page follows.
       const page = { after: input.cursor === undefined ? null : decodeCursor(filter, input.cursor), limit: limit + 1 }
 
-      const indexed = () => readIndex(sources, list, input, page)
+      const indexed = (maxLagSeconds: number) => () => readIndex(sources, list, input, page, maxLagSeconds)
       const whole = () => fromChain(sources, list, input, undefined, (outputs) => cut(list.whole(outputs), page))
-      const first = await firstOf(indexed, whole)
+      const first = await firstOf(() => firstOf(indexed(sources.maxLagSeconds), whole), indexed(Infinity))
       const answer =
         'missing' in first && first.freshness.source === 'database' ? await firstOf(whole, async () => first) : first
       if ('missing' in answer) return answer

@@ -9,6 +9,8 @@ import type { Freshness } from './freshness.ts'
 export type Sources = {
   readonly chains: ReadonlyMap<ChainId, Chain>
   readonly queries: Queries
+  /** How far an index may be behind its chain and still count as in reach, in seconds. */
+  readonly maxLagSeconds: number
 }
 
 /** Where a page of ids ends. */

@@ -277,6 +277,14 @@ describe('a list longer than one answer', () => {
   })
 })
 
+describe('readiness', () => {
+  test('both sources up and one chain not indexed: not ready, and it says which', async () => {
+    const ready = await api.app.inject('/readyz')
+    expect(ready.statusCode).toBe(503)
+    expect(ready.json().error.message).toContain('chain 56')
+  })
+})
+
 describe('an index that is behind', () => {
   test('does not hide what the chain already has', async () => {
     const expiry = (await world.actions.now()) + 86_400
@@ -287,12 +295,13 @@ describe('an index that is behind', () => {
     expect(freshness(deposits)).toEqual(['chain', undefined])
     expect(freshness(await indexOnly.get('/hedge/events/8453/4/deposits'))).toEqual(['database', '1'])
   })
-})
 
-describe('readiness', () => {
-  test('both sources up and one chain not indexed: not ready, and it says which', async () => {
-    const ready = await api.app.inject('/readyz')
-    expect(ready.statusCode).toBe(503)
-    expect(ready.json().error.message).toContain('chain 56')
+  test('by more than its bound leaves the lists to the chain, and says so', async () => {
+    const path = `/hedge/deposits/8453/wallet/${world.lp.account.address}`
+    const known = (await indexOnly.get(path)).data as number[]
+    await world.actions.node.increaseTime({ seconds: 100 })
+    const id = await world.actions.deposit(world.lp, 1n, 10_000_000n)
+    await expect.poll(async () => (await api.get(path)).data).toEqual([...known, Number(id)])
+    expect(freshness(await api.get(path))).toEqual(['chain', '1'])
   })
 })

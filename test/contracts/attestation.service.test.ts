@@ -115,7 +115,7 @@ test('a nonce is used once, and a refused creation uses none', async () => {
   await register()
   await refuses('Quote nonce required', creator, 'createEvent', [await signed({ quoteNonce: zeroHash })])
   const quote = await signed()
-  await refuses('Amount is zero', creator, 'createEvent', [{ ...quote, initialLiquidity: 0n }])
+  await refuses('Bad name length', creator, 'createEvent', [{ ...quote, name: '' }])
   await send(creator, 'createEvent', [quote])
   await refuses('Quote nonce used', creator, 'createEvent', [quote])
   await refuses('Quote nonce used', creator, 'createEvent', [await signed({ strike: 12_100_000n })])

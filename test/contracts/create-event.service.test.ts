@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { DAI, DAY, fees, type NewEvent, USDC, useProtocol } from '../support/use-protocol.ts'
 
 const { send, read, refuses, approve, mint, at, mineAt, now, create, newEvent, outcome, ...on } = await useProtocol()
-const { creator, lp, owner, stranger, diamond, usdc, dai, start } = on
+const { creator, lp, hedger, owner, stranger, diamond, usdc, dai, start, buy } = on
 
 test('records the event, seeds the pool and takes fee and seed in one pull', async () => {
   const params = newEvent()
@@ -158,7 +158,6 @@ const bounds: readonly (readonly [string, Partial<NewEvent>])[] = [
   ['Strike on wrong side', { payoutCap: 0n, strikeAbove: false, strike: 11_400_000n }],
   ['success', { payoutCap: 0n, strikeAbove: false, strike: 11_399_999n }],
   ['Token not allowed', { paymentToken: diamond }],
-  ['Amount is zero', { initialLiquidity: 0n }],
   ['Amount too large', { initialLiquidity: 2n ** 128n }],
   ['Insufficient balance', { initialLiquidity: 2n ** 128n - 1n }],
   ['success', { initialLiquidity: 1n }],
@@ -183,6 +182,23 @@ test('wants an expiry after now and at most 365 days off', async () => {
 test('is refused in a token that was delisted', async () => {
   await send(owner, 'setAllowedPaymentToken', [dai, false])
   await refuses('Token not allowed', creator, 'createEvent', [newEvent({ paymentToken: dai })])
+})
+
+test('an event may begin without a seed; its first liquidity comes from whoever deposits', async () => {
+  const { logs, moved } = await send(creator, 'createEvent', [newEvent({ initialLiquidity: 0n })])
+  expect(logs.map(([name]) => name)).toEqual(['EventCreated', 'Transfer'])
+  expect(await moved()).toEqual({ creator: -fees.creationFee, diamond: fees.creationFee })
+  expect(await read('getEventDepositIds', [1n])).toEqual([])
+  expect(await read('getPoolUtilization', [1n])).toEqual({
+    totalLiquidity: 0n,
+    totalExposure: 0n,
+    availableCapacity: 0n,
+    utilizationPercent: 0n,
+  })
+  await refuses('Exceeds capacity', hedger, 'buyProtection', [1n, USDC, USDC, maxUint256])
+  await send(lp, 'deposit', [1n, 1_000n * USDC])
+  await buy(hedger, 1n, 1_000n * USDC)
+  expect(await read('pendingPremiums', [1n])).toBe(23n * USDC)
 })
 
 test('needs allowance and balance for fee and seed together', async () => {

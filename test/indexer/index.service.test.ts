@@ -12,6 +12,7 @@ import { audit } from '../../src/indexer/audit.ts'
 import { follow } from '../../src/indexer/follow.ts'
 import { observe } from '../../src/indexer/observe.ts'
 import { createStep } from '../../src/indexer/step.ts'
+import { isUnavailable } from '../../src/lib/errors.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
@@ -194,6 +195,51 @@ test('a row lost in an older range is fetched from there, and rows before it sta
   proxy.honest()
   await converge(step)
   expect(await counts()).toMatchObject({ positions: Number(lost) })
+})
+
+/** How many blocks a call asks the logs of; 0 when it asks for something else. */
+const widthOf = (method: string, params: readonly unknown[]): number => {
+  const [filter] = params
+  if (method !== 'eth_getLogs' || typeof filter !== 'object' || filter === null) return 0
+  const { fromBlock, toBlock } = filter as Record<string, string>
+  return Number(toBlock) - Number(fromBlock) + 1
+}
+
+test('a gateway that gives up on wide ranges without a word is asked for less, until it answers', async () => {
+  await world.actions.node.mine({ blocks: 200 })
+  const widths: number[] = []
+  proxy.alter((method, result, params) => {
+    const width = widthOf(method, params)
+    if (width > 0) widths.push(width)
+    if (width > 40) throw new Error('504 after a long silence')
+    return result
+  })
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  const lease = await lead()
+  await eventually('the index at the head', async () => {
+    await step(lease).catch((fault: unknown) => expect(isUnavailable(fault)).toBe(true))
+    return (await createQueries(database).indexed(8453))?.number === (await truth.head()).number
+  })
+  // Once may be a hiccup.
+  expect(widths[0]).toBe(widths[1])
+  expect(widths[2]).toBe(Math.floor((widths[1] ?? 0) / 2))
+  expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
+})
+
+test('a node that limits how often it is asked is asked later, not for less', async () => {
+  await world.actions.node.mine({ blocks: 200 })
+  const widths: number[] = []
+  proxy.refuse((method, params) => {
+    if (method !== 'eth_getLogs') return undefined
+    widths.push(widthOf(method, params))
+    return { code: -32_005, message: 'rate limit exceeded, retry in 10s' }
+  })
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  const lease = await lead()
+  for (let steps = 0; steps < 4; steps += 1) await expect(step(lease)).rejects.toThrow('takes requests now')
+  expect(new Set(widths).size).toBe(1)
+  proxy.honest()
+  await converge(step)
 })
 
 test('a process that dies before the commit has written nothing, and the next one goes on from there', async () => {

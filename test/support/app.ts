@@ -61,6 +61,7 @@ export const openApp = async (options: Options) => {
   const sources: Sources = {
     chains: new Map(chains.map((chain) => [chain.chainId, chain])),
     queries: createQueries(database),
+    maxLagSeconds: 60,
   }
   const {
     userinfoUrl,
@@ -70,7 +71,7 @@ export const openApp = async (options: Options) => {
   } = options.identity ?? {}
   const identity = createIdentity({ userinfoUrl, claims, timeoutMs, now })
   closers.add('identity', identity, (it) => it.close())
-  const app = await buildApp({ sources, identity, defaultChainId: 8453, maxLagSeconds: 60, log })
+  const app = await buildApp({ sources, identity, defaultChainId: 8453, log })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, database, close: closers.close }
 }

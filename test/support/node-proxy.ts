@@ -10,6 +10,14 @@ export type Alter = (method: string, result: unknown, params: readonly unknown[]
 
 const honest: Alter = (_, result) => result
 
+/** The error to answer a call with; undefined to let the node answer. */
+type Refuse = (
+  method: string,
+  params: readonly unknown[],
+) => { readonly code: number; readonly message: string } | undefined
+
+const nothing: Refuse = () => undefined
+
 /** What the proxy says instead of asking the node: a status, and a body that may be no JSON-RPC at all. */
 type Instead = (asked: readonly Call[]) => { readonly status?: number; readonly body: string } | 'nothing'
 
@@ -22,6 +30,7 @@ type Instead = (asked: readonly Call[]) => { readonly status?: number; readonly 
  */
 export const startNodeProxy = async (target: string) => {
   let alter = honest
+  let refuse = nothing
   let instead: Instead | undefined
   let calls: string[] = []
 
@@ -39,6 +48,8 @@ export const startNodeProxy = async (target: string) => {
     calls.push(...asked.map(({ method }) => method))
     const changed = answers.map((it) => {
       const call = asked.find(({ id }) => id === it.id)
+      const error = call && refuse(call.method, call.params)
+      if (error !== undefined) return { id: it.id, jsonrpc: '2.0', error }
       return call === undefined || it.error !== undefined
         ? it
         : { ...it, result: alter(call.method, it.result, call.params) }
@@ -57,12 +68,16 @@ export const startNodeProxy = async (target: string) => {
     alter(next: Alter): void {
       alter = next
     },
+    refuse(next: Refuse): void {
+      refuse = next
+    },
     /** Answers in the node's place from now on; `nothing` leaves the asker waiting. */
     say(next: Instead): void {
       instead = next
     },
     honest(): void {
       alter = honest
+      refuse = nothing
       instead = undefined
     },
     /** The methods asked for since the last look. */

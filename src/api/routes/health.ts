@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { type ChainId, chainIds } from '../../protocol/chains.ts'
-import { chainOf, type Sources } from '../../reads/read.ts'
+import { indexedBlock, lagging } from '../../reads/lag.ts'
+import type { Sources } from '../../reads/read.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 
@@ -20,29 +20,14 @@ const Ready = z.object({
 
 type ChainHealth = z.output<typeof Ready>['chains'][number]
 
-/** Unix seconds of the newest block; of now when no node says. */
-const newest = async (sources: Sources, chainId: ChainId): Promise<bigint> => {
-  try {
-    return (await chainOf(sources, chainId).head()).timestamp
-  } catch (error) {
-    if (!isUnavailable(error)) throw error
-    return BigInt(Math.floor(Date.now() / 1000))
-  }
-}
-
-const healthOf = async (sources: Sources, chainId: ChainId, maxLagSeconds: number): Promise<ChainHealth> => {
-  const [indexed, now] = await Promise.all([sources.queries.indexed(chainId), newest(sources, chainId)])
-  if (indexed === null) throw unavailable(`chain ${chainId} is not indexed yet`)
-  const lagSeconds = Math.max(0, Number(now - indexed.timestamp))
-  if (lagSeconds > maxLagSeconds) throw unavailable(`the index of chain ${chainId} is ${lagSeconds} s behind`)
-  return { chainId, indexedBlock: Number(indexed.number), lagSeconds }
+const healthOf = async (sources: Sources, chainId: ChainId): Promise<ChainHealth> => {
+  const { block, lagSeconds } = await indexedBlock(sources, chainId)
+  if (lagSeconds > sources.maxLagSeconds) throw lagging(chainId, lagSeconds)
+  return { chainId, indexedBlock: Number(block.number), lagSeconds }
 }
 
 /** `/livez`: the process answers. `/readyz`: the database too, and the index of every chain is in bounds; else 503. */
-export const healthRoutes: FastifyPluginAsync<{
-  readonly sources: Sources
-  readonly maxLagSeconds: number
-}> = async (app, { sources, maxLagSeconds }) => {
+export const healthRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
   const live: Operation = { tag: 'Service', summary: 'Liveness', description: 'The process answers.' }
   app.get('/livez', { schema: { response: { 200: envelope(Live) } }, config: { operation: live } }, async () => ({
     data: { status: 'ok' },
@@ -56,6 +41,6 @@ export const healthRoutes: FastifyPluginAsync<{
   }
   const schema = { response: { 200: envelope(Ready), ...errorResponses } }
   app.get('/readyz', { schema, config: { operation: ready } }, async () => ({
-    data: { status: 'ok', chains: await Promise.all(chainIds.map((id) => healthOf(sources, id, maxLagSeconds))) },
+    data: { status: 'ok', chains: await Promise.all(chainIds.map((id) => healthOf(sources, id))) },
   }))
 }
