@@ -16,6 +16,7 @@ import { errorText } from './lib/errors.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { serve } from './lib/serve.ts'
+import { createPricingClient } from './pricing/client.ts'
 import type { ChainId } from './protocol/chains.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
@@ -64,9 +65,12 @@ export const runApi = async (): Promise<void> => {
       now: performance.now.bind(performance),
     })
     closers.add('identity provider', identity, (it) => it.close())
+    const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
+    closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
       sources: { chains, queries, maxLagSeconds: config.MAX_LAG_SECONDS },
       identity,
+      pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
       log,
     })
@@ -87,9 +91,12 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     const queries = createQueries(openDatabase(nowhere, closers))
     const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
     closers.add('identity provider', identity, (it) => it.close())
+    const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
+    closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
       sources: { chains: new Map(), queries, maxLagSeconds: 0 },
       identity,
+      pricing,
       defaultChainId: 8453,
       log,
     })

@@ -56,6 +56,8 @@ const api = {
   API_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(10),
   HEAD_MAX_AGE_MS: Milliseconds.default(200),
   MAX_LAG_SECONDS: z.coerce.number().int().positive().default(60),
+  ENGINE_URL: NodeUrl.default('http://127.0.0.1:3100'),
+  ENGINE_TIMEOUT_MS: Milliseconds.default(5_000),
 }
 
 const fields = Object.keys(defaultClaims)

@@ -1,6 +1,7 @@
 import helmet from '@fastify/helmet'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Identity } from '../identity/verify.ts'
+import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Sources } from '../reads/read.ts'
 import { cors } from './plugins/cors.ts'
@@ -12,6 +13,7 @@ import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
 import { meRoutes } from './routes/me.ts'
+import { pricingRoutes } from './routes/pricing.ts'
 import { readRoutes } from './routes/reads.ts'
 import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
@@ -19,6 +21,7 @@ import { serializerCompiler, validatorCompiler } from './schema.ts'
 export type AppOptions = {
   readonly sources: Sources
   readonly identity: Identity
+  readonly pricing: PricingClient
   /** The chain of a query-string read that names none. */
   readonly defaultChainId: ChainId
   readonly log: FastifyBaseLogger
@@ -33,10 +36,10 @@ const MAX_PARAM_LENGTH = 16_384
 /**
  * The HTTP API, ready to listen or to be injected into. It opens nothing and so closes nothing: its sources are the caller's.
  *
- * @example const app = await buildApp({ sources, identity, defaultChainId: 8453, log })
+ * @example const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { sources, identity, defaultChainId, log } = options
+  const { sources, identity, pricing, defaultChainId, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -70,6 +73,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
+  await app.register(pricingRoutes, { prefix: '/v1', pricing })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app
 }

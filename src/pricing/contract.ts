@@ -52,16 +52,28 @@ export const QuoteRequest = z
 
 export type QuoteRequest = z.output<typeof QuoteRequest>
 
-const Account = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const Account = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/)
+  .meta({ example: '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1' })
 const Digits = z.string().regex(/^\d+$/)
 
 export const Attestation = z
   .object({
-    signature: z.string().regex(/^0x[0-9a-f]{130}$/),
-    quoteTimestamp: Digits,
-    quoteNonce: z.string().regex(/^0x[0-9a-f]{64}$/),
+    signature: z
+      .string()
+      .regex(/^0x[0-9a-f]{130}$/)
+      .meta({ example: `0x${'fc63'.repeat(32)}1c` }),
+    quoteTimestamp: Digits.meta({ description: 'Unix seconds', example: '1790000000' }),
+    quoteNonce: z
+      .string()
+      .regex(/^0x[0-9a-f]{64}$/)
+      .meta({ example: `0x${'33'.repeat(32)}` }),
     signerAddress: Account,
-    expiresAt: Digits.meta({ description: 'Unix seconds; the last second at which the protocol takes the signature' }),
+    expiresAt: Digits.meta({
+      description: 'Unix seconds; the last second at which the protocol takes the signature',
+      example: '1790000120',
+    }),
   })
   .meta({ id: 'QuoteAttestation' })
 
@@ -69,12 +81,15 @@ export type Attestation = z.output<typeof Attestation>
 
 export const Quote = z
   .object({
-    premiumRate: z.number(),
-    premiumUsd: z.number(),
-    maxPayoutUsd: z.number(),
+    premiumRate: z.number().meta({ description: 'Fraction of notional', example: 0.027322 }),
+    premiumUsd: z.number().meta({ description: 'Whole payment-token units', example: 273.22 }),
+    maxPayoutUsd: z.number().meta({ description: 'Whole payment-token units', example: 1315.789473 }),
     premiumRateFixed6: Digits.meta({ description: 'What createEvent takes as premiumRate', example: '27322' }),
     attestation: Attestation.nullable(),
-    breakdown: z.looseObject({}).meta({ description: 'Everything the premium follows from' }),
+    breakdown: z.looseObject({}).meta({
+      description: 'Everything the premium follows from',
+      example: { pair: 'USD/GHS', spot: 11.4, initialRateFixed6: '11400000' },
+    }),
   })
   .meta({ id: 'PricingQuote' })
 
@@ -82,10 +97,19 @@ export type Quote = z.output<typeof Quote>
 
 export const Health = z
   .object({
-    usdRate: z.looseObject({ rate: z.number(), recordDate: z.string(), fetchedAt: z.int() }),
+    usdRate: z.looseObject({
+      rate: z.number().meta({ example: 0.044 }),
+      recordDate: z.string().meta({ example: '2026-11-20' }),
+      fetchedAt: z.int().meta({ description: 'Unix milliseconds', example: 1_795_261_974_193 }),
+    }),
     pricingEngineSigner: Account.nullable(),
     pairs: z.array(
-      z.looseObject({ pair: z.string(), tier: z.string(), useEmpiricalDrift: z.boolean(), historicalCloses: z.int() }),
+      z.looseObject({
+        pair: z.string().meta({ example: 'USD/GHS' }),
+        tier: z.string().meta({ example: 'frontierEM' }),
+        useEmpiricalDrift: z.boolean(),
+        historicalCloses: z.int().meta({ example: 756 }),
+      }),
     ),
   })
   .meta({ id: 'PricingHealth' })

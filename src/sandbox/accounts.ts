@@ -14,6 +14,8 @@ export type Cast = {
   readonly users: readonly Wallet[]
   /** Accounts 10 to 15: the wallets of the live activity. */
   readonly extras: readonly Wallet[]
+  /** Account 16: signs the pricing engine's quotes. */
+  readonly engine: Wallet
 }
 
 /** Derives the accounts of anvil's default mnemonic; the key stretching is done once for all of them. */
@@ -27,5 +29,5 @@ export const createCast = (): Cast => {
   }
   const range = (from: number, to: number): Wallet[] =>
     Array.from({ length: to - from + 1 }, (_, i) => wallet(from + i))
-  return { owner: wallet(0), oracles: range(1, 3), users: range(4, 9), extras: range(10, 15) }
+  return { owner: wallet(0), oracles: range(1, 3), users: range(4, 9), extras: range(10, 15), engine: wallet(16) }
 }

@@ -42,6 +42,7 @@ export const deployOn = async (rpcUrl: string, chainId: ChainId, cast: Cast): Pr
     paymentTokens,
     oracles: cast.oracles.map(({ account }) => account.address),
     oracleAdmin: cast.owner.account.address,
+    pricingEngineSigner: cast.engine.account.address,
     fees: feesFor(paymentTokens[0]?.decimals ?? 0),
   })
   const deployed = paymentTokens.map(({ symbol, decimals }) => {

@@ -66,6 +66,8 @@ export type DeployOptions = {
   readonly paymentTokens: readonly TokenSpec[]
   readonly oracles: readonly Address[]
   readonly oracleAdmin: Address
+  /** Whose quotes the protocol takes; nobody's unless given. */
+  readonly pricingEngineSigner?: Address
   /** `creationFee` in token units; the rates 1e6. */
   readonly fees: {
     readonly creationFee: bigint
@@ -103,7 +105,7 @@ const REQUIRED_SIGNERS = 2n
 const TOLERANCE_BPS = 700n
 
 /**
- * Deploys test tokens and the protocol in one of its profiles and sets it up: fees, oracles, tolerance. The same account and nonce give the
+ * Deploys test tokens and the protocol in one of its profiles and sets it up: fees, oracles, tolerance, the engine's signer. The same account and nonce give the
  * same addresses. Throws when a transaction reverts.
  */
 export const deployProtocol = async (options: DeployOptions): Promise<Deployed> => {
@@ -161,6 +163,15 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
       ? []
       : [encodeFunctionData({ abi: protocolAbi, functionName: 'setRequiredSigners', args: [REQUIRED_SIGNERS] })]),
     encodeFunctionData({ abi: protocolAbi, functionName: 'setToleranceBps', args: [TOLERANCE_BPS] }),
+    ...(options.pricingEngineSigner === undefined
+      ? []
+      : [
+          encodeFunctionData({
+            abi: protocolAbi,
+            functionName: 'setPricingEngineSigner',
+            args: [options.pricingEngineSigner],
+          }),
+        ]),
   ]
   const sent = await Promise.all(settings.map((data) => send(data, diamond)))
   await Promise.all(sent.map(mined))

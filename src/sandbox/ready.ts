@@ -5,16 +5,16 @@ import type { Service } from './service.ts'
 const READY_TIMEOUT_MS = 90_000
 const GIVE_UP_AFTER_DEATHS = 3
 
-/** Resolves when the API says it is ready. Throws, with the last lines, when a service keeps dying or time runs out. */
-export const untilReady = async (apiUrl: string, services: readonly Service[], signal: AbortSignal): Promise<void> => {
+/** Resolves when `url` answers 200. Throws, with the last lines, when a service keeps dying or time runs out. */
+export const untilReady = async (url: string, services: readonly Service[], signal: AbortSignal): Promise<void> => {
   let last = 'no answer'
   for (const deadline = Date.now() + READY_TIMEOUT_MS; ; await sleep(200, signal)) {
     signal.throwIfAborted()
     const dying = services.find((service) => service.deaths() >= GIVE_UP_AFTER_DEATHS)
     if (dying) throw new Error(`the ${dying.name} keeps ending; its last lines:\n${dying.output()}`)
-    if (Date.now() > deadline) throw new Error(`the API was not ready within ${READY_TIMEOUT_MS / 1000} s: ${last}`)
+    if (Date.now() > deadline) throw new Error(`${url} was not ready within ${READY_TIMEOUT_MS / 1000} s: ${last}`)
     try {
-      const response = await fetch(`${apiUrl}/readyz`, { signal: AbortSignal.timeout(5_000) })
+      const response = await fetch(url, { signal: AbortSignal.timeout(5_000) })
       last = `${response.status} ${await response.text()}`
       if (response.status === 200) return
     } catch (error) {

@@ -9,7 +9,7 @@ import { type Anvil, startAnvil } from './anvil.ts'
 import { chainVariables, deployOn, type SandboxChain } from './chain.ts'
 import { writeEnvFile } from './env-file.ts'
 import { type Keep, openKeep } from './keep.ts'
-import { claimPort } from './ports.ts'
+import { claimPort, freePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { untilReady } from './ready.ts'
 import { findRedis, type Redis } from './redis.ts'
@@ -26,7 +26,7 @@ export type SandboxOptions = {
   /** No live activity after the seeded story. */
   readonly quiet: boolean
   readonly redisUrl?: string | undefined
-  /** How the worker and the API are started: this, then `worker` or `api`, in `env` with our variables over it. */
+  /** How the worker, the API and the engine are started: this, then the name of one, in `env` with our variables over it. */
   readonly service: {
     readonly command: string
     readonly args: readonly string[]
@@ -77,6 +77,8 @@ const openSandbox = async (
 
   const host = options.service.env.HOST || '127.0.0.1'
   const apiPort = await claimPort(ports.api, 'PORT', host)
+  const enginePort = await freePort()
+  const engineUrl = `http://127.0.0.1:${enginePort}`
   let keep: Keep | undefined
   if (options.persistDir !== undefined) {
     keep = closers.add('the persisted directory', await openKeep(options.persistDir), ({ release }) => release())
@@ -135,15 +137,21 @@ const openSandbox = async (
     PORT: String(apiPort),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis?.url ?? '',
+    ENGINE_URL: engineUrl,
     ...Object.assign({}, ...chains.map(chainVariables)),
   }
-  const env = { ...options.service.env, ...variables }
   const envFile = closers.add('the environment file', await writeEnvFile(variables), ({ remove }) => remove())
   const services: Service[] = []
   closers.add('the services', services, (list) => Promise.all(list.map(({ close }) => close())))
-  for (const name of ['worker', 'api']) {
-    const { command, args } = options.service
-    services.push(await startService({ name, command, args: [...args, name], env, print }))
+  // Only the engine has its key; made-up rates make the story's own market priceable.
+  const engine = {
+    ENGINE_PORT: String(enginePort),
+    ENGINE_PRIVATE_KEY: cast.engine.privateKey,
+    ENGINE_SYNTHETIC: 'true',
+  }
+  for (const [name, own] of Object.entries({ worker: variables, api: variables, engine })) {
+    const { command, args, env } = options.service
+    services.push(await startService({ name, command, args: [...args, name], env: { ...env, ...own }, print }))
   }
 
   const apiUrl = `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${apiPort}`
@@ -165,7 +173,9 @@ const openSandbox = async (
     }, SAVE_INTERVAL_MS)
     closers.add('the saving', saving, clearInterval)
   }
-  await timed('worker and API ready', () => untilReady(apiUrl, services, signal))
+  await timed('worker, API and engine ready', () =>
+    Promise.all([`${apiUrl}/readyz`, `${engineUrl}/livez`].map((url) => untilReady(url, services, signal))),
+  )
 
   const activitySeed = Math.floor(Math.random() * 2 ** 31)
   print(
@@ -198,7 +208,7 @@ const openSandbox = async (
 
 /**
  * Starts the whole system on embedded parts and resolves when the API is ready: two nodes with the protocol and a seeded story, a
- * PostgreSQL, a Redis where there is one, the worker and the API as processes of their own, and live activity.
+ * PostgreSQL, a Redis where there is one, the worker, the API and the pricing engine as processes of their own, and live activity.
  * When it throws (a taken port, a failed start, an aborted signal), everything that had been started is gone again.
  *
  * @example const sandbox = await startSandbox(options); await fetch(`${sandbox.apiUrl}/v1/chains`); await sandbox.close()

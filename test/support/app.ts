@@ -7,6 +7,7 @@ import { createQueries } from '../../src/db/query.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
+import { createPricingClient } from '../../src/pricing/client.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
 import type { Sources } from '../../src/reads/read.ts'
 import { createClient } from './client.ts'
@@ -29,6 +30,7 @@ type Options = {
     readonly timeoutMs?: number
     readonly now?: () => number
   }
+  readonly engineUrl?: string
   readonly log?: Logger
 }
 
@@ -71,7 +73,9 @@ export const openApp = async (options: Options) => {
   } = options.identity ?? {}
   const identity = createIdentity({ userinfoUrl, claims, timeoutMs, now })
   closers.add('identity', identity, (it) => it.close())
-  const app = await buildApp({ sources, identity, defaultChainId: 8453, log })
+  const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 3_000 })
+  closers.add('pricing', pricing, (it) => it.close())
+  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, database, close: closers.close }
 }
