@@ -1,0 +1,20 @@
+import { type Jumps, jumpOptionPrice } from './jumps.ts'
+import type { Option } from './option.ts'
+
+/** A range of protection: it pays the move of the rate from `strike` towards `payoutCap`, and no more than that. */
+export type Spread = Omit<Option, 'type'> & { readonly payoutCap: number }
+
+/**
+ * The value today of the move from strike to cap, in QUOTE per 1 BASE: with the cap above the strike the call at the strike less the
+ * call at the cap, below it the puts. It lies between 0 and the discounted width. Throws as `jumpOptionPrice`, and a RangeError when strike
+ * and cap are the same.
+ */
+export const spreadPrice = ({ payoutCap, ...range }: Spread, jumps: Jumps): number => {
+  if (payoutCap === range.strike) throw new RangeError('a range needs a cap apart from its strike')
+  const type = payoutCap > range.strike ? 'call' : 'put'
+  const near = jumpOptionPrice({ ...range, type }, jumps)
+  const far = jumpOptionPrice({ ...range, type, strike: payoutCap }, jumps)
+  const most = Math.exp(-range.r * range.years) * Math.abs(payoutCap - range.strike)
+  // What holds exactly is not left to the rounding of a difference.
+  return Math.min(Math.max(near - far, 0), most)
+}
