@@ -1,0 +1,36 @@
+import { unzipSync } from 'fflate'
+import { fetch } from 'undici'
+
+const TIMEOUT_MS = 20_000
+
+/** The longest history of all publishers is a tenth of this. */
+const MOST_BYTES = 32 * 2 ** 20
+
+const isZip = (bytes: Uint8Array): boolean => bytes[0] === 0x50 && bytes[1] === 0x4b
+
+/** The text behind a URL; of a zip archive its first CSV file. Throws an Error that tells the host and never the rest of the URL. */
+export const download = async (url: string, timeoutMs = TIMEOUT_MS): Promise<string> => {
+  const { host } = new URL(url)
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) })
+    if (!response.ok || response.body === null) throw new Error(`status ${response.status}`)
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of response.body) {
+      size += chunk.byteLength
+      if (size > MOST_BYTES) throw new Error('too long an answer')
+      chunks.push(chunk)
+    }
+    const bytes = Buffer.concat(chunks)
+    if (!isZip(bytes)) return bytes.toString('utf8')
+    const files = unzipSync(bytes, {
+      filter: ({ name, originalSize }) => name.endsWith('.csv') && originalSize <= MOST_BYTES,
+    })
+    const [first] = Object.values(files)
+    if (first === undefined) throw new Error('no CSV file in the archive')
+    return Buffer.from(first).toString('utf8')
+  } catch (cause) {
+    const reason = cause instanceof Error && cause.message !== 'fetch failed' ? cause.message : 'no connection'
+    throw new Error(`${host}: ${reason}`, { cause })
+  }
+}

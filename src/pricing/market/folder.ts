@@ -1,0 +1,48 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorText } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import { parseSeries } from './formats.ts'
+import type { Feed } from './market.ts'
+import type { Source } from './series.ts'
+
+type Kept = { readonly stamp: string; readonly source: Source | undefined }
+
+/**
+ * The CSV files an operator drops into a folder, each a source of its own: `date,close` in a file named after its pair, `pair,date,close`,
+ * ECB reference rates or FRED. A file is read again when it changes; one that cannot be read is left out with a warning.
+ */
+export const folderFeed = ({ folder, log }: { readonly folder: string; readonly log: Logger }): Feed => {
+  let kept = new Map<string, Kept>()
+  let sources: readonly Source[] = []
+
+  const readOne = async (file: string): Promise<Kept> => {
+    const path = join(folder, file)
+    const { mtimeMs, size } = await stat(path)
+    const stamp = `${mtimeMs} ${size}`
+    const before = kept.get(file)
+    if (before?.stamp === stamp) return before
+    try {
+      return {
+        stamp,
+        source: { name: file, synthetic: false, series: parseSeries(await readFile(path, 'utf8'), file) },
+      }
+    } catch (fault) {
+      log.warn({ file, fault: errorText(fault) }, 'a file of rates is left out')
+      return { stamp, source: undefined }
+    }
+  }
+
+  return {
+    name: 'drop-in folder',
+    async read() {
+      const files = (await readdir(folder)).filter((file) => file.endsWith('.csv')).sort()
+      const read = new Map<string, Kept>()
+      for (const file of files) read.set(file, await readOne(file))
+      const same = read.size === kept.size && [...read].every(([file, entry]) => kept.get(file) === entry)
+      kept = read
+      if (!same) sources = [...read.values()].flatMap(({ source }) => (source === undefined ? [] : [source]))
+      return sources
+    },
+  }
+}

@@ -1,0 +1,137 @@
+import { parsePair } from '../pair.ts'
+import type { Close, Series } from './series.ts'
+
+/** The daily rates of the Federal Reserve's H.10 release by their FRED series; some are quoted in dollars. */
+export const fredSeries: Readonly<Record<string, string>> = {
+  DEXUSEU: 'EUR/USD',
+  DEXUSUK: 'GBP/USD',
+  DEXUSAL: 'AUD/USD',
+  DEXUSNZ: 'NZD/USD',
+  DEXJPUS: 'USD/JPY',
+  DEXCAUS: 'USD/CAD',
+  DEXSZUS: 'USD/CHF',
+  DEXSDUS: 'USD/SEK',
+  DEXNOUS: 'USD/NOK',
+  DEXDNUS: 'USD/DKK',
+  DEXSIUS: 'USD/SGD',
+  DEXBZUS: 'USD/BRL',
+  DEXMXUS: 'USD/MXN',
+  DEXSFUS: 'USD/ZAR',
+  DEXINUS: 'USD/INR',
+  DEXCHUS: 'USD/CNY',
+  DEXKOUS: 'USD/KRW',
+  DEXTAUS: 'USD/TWD',
+  DEXTHUS: 'USD/THB',
+  DEXMAUS: 'USD/MYR',
+  DEXSLUS: 'USD/LKR',
+  DEXHKUS: 'USD/HKD',
+}
+
+type Sheet = {
+  readonly header: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  readonly name: string
+}
+
+const sheetOf = (text: string, name: string): Sheet => {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  const [header = [], ...rows] = lines
+    .filter((line) => line.trim() !== '')
+    .map((line) => line.split(',').map((cell) => cell.trim()))
+  return { header, rows, name }
+}
+
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+const NUMBER = /^-?\d+(\.\d+)?$/
+/** What publishers write where there is no rate. */
+const missing = new Set(['', '.', 'N/A', 'ND'])
+
+const dateIn = (cell: string | undefined, { name }: Sheet): string => {
+  if (cell === undefined || !DATE.test(cell))
+    throw new Error(`${name}: ${JSON.stringify(cell)} is not a date YYYY-MM-DD`)
+  return cell
+}
+
+/** The number of a cell, undefined where there is none. */
+const numberIn = (cell: string | undefined, { name }: Sheet): number | undefined => {
+  if (cell === undefined || missing.has(cell)) return undefined
+  if (!NUMBER.test(cell)) throw new Error(`${name}: ${JSON.stringify(cell)} is not a number`)
+  return Number(cell)
+}
+
+const seriesOf = (pairText: string, closes: readonly Close[], name: string): Series => {
+  const pair = parsePair(pairText)
+  if (pair === undefined) throw new Error(`${name}: ${JSON.stringify(pairText)} is not a pair BASE/QUOTE`)
+  return { pair, closes }
+}
+
+const column = (sheet: Sheet, index: number): Close[] =>
+  sheet.rows.flatMap((row) => {
+    const close = numberIn(row[index], sheet)
+    return close === undefined ? [] : [{ date: dateIn(row[0], sheet), close }]
+  })
+
+/** FRED: `observation_date,DEXUSEU,…`, one column or several. */
+const fred = (sheet: Sheet): Series[] =>
+  sheet.header.flatMap((id, index) => {
+    const pair = fredSeries[id]
+    return pair === undefined ? [] : [seriesOf(pair, column(sheet, index), sheet.name)]
+  })
+
+/** ECB reference rates: `Date,USD,JPY,…`, units per euro. All but the euro's own come out in dollars, by the same day's fixing. */
+const ecb = (sheet: Sheet): Series[] => {
+  const euros = column(sheet, sheet.header.indexOf('USD'))
+  const perEuro = new Map(euros.map(({ date, close }) => [date, close]))
+  const others = sheet.header.flatMap((code, index) => {
+    if (!/^[A-Z]{3}$/.test(code) || code === 'USD') return []
+    const closes = column(sheet, index).flatMap(({ date, close }) => {
+      const dollars = perEuro.get(date)
+      return dollars === undefined ? [] : [{ date, close: close / dollars }]
+    })
+    return [seriesOf(`USD/${code}`, closes, sheet.name)]
+  })
+  return [seriesOf('EUR/USD', euros, sheet.name), ...others]
+}
+
+/** `date,close` of the pair that the file is named after: `USD-GHS.csv`. */
+const plain = (sheet: Sheet): Series[] => {
+  const [, base, quote] = /^([A-Z]{3})[-_]?([A-Z]{3})(?![A-Za-z])/.exec(sheet.name) ?? []
+  return [seriesOf(`${base}/${quote}`, column(sheet, 1), sheet.name)]
+}
+
+/** `pair,date,close`, any number of pairs. */
+const mixed = (sheet: Sheet): Series[] =>
+  [...new Set(sheet.rows.map(([pair = '']) => pair))].map((pair) => {
+    const rows = sheet.rows.filter(([ofPair]) => ofPair === pair).map((row) => row.slice(1))
+    return seriesOf(pair, column({ ...sheet, rows }, 1), sheet.name)
+  })
+
+const formats: readonly { readonly header: RegExp; readonly parse: (sheet: Sheet) => Series[] }[] = [
+  { header: /^(observation_date|DATE),DEX/, parse: fred },
+  { header: /^Date,(.*,)?USD,/, parse: ecb },
+  { header: /^date,close$/, parse: plain },
+  { header: /^pair,date,close$/, parse: mixed },
+]
+
+/**
+ * The series in a CSV file of any known format, told by its first line. Throws an Error that names the file and what is wrong with it; a
+ * file is taken whole or not at all.
+ */
+export const parseSeries = (text: string, name: string): Series[] => {
+  const sheet = sheetOf(text, name)
+  const format = formats.find(({ header }) => header.test(sheet.header.join(',')))
+  if (format === undefined)
+    throw new Error(`${name}: no known format begins with ${JSON.stringify(sheet.header.join(','))}`)
+  return format.parse(sheet)
+}
+
+/** The newest observation of a FRED file with one series. Throws an Error as `parseSeries`, and when there is none. */
+export const parseLastObservation = (text: string, name: string): { readonly date: string; readonly value: number } => {
+  const sheet = sheetOf(text, name)
+  const newest = column(sheet, 1).reduce<Close | undefined>(
+    (a, b) => (a === undefined || b.date > a.date ? b : a),
+    undefined,
+  )
+  if (newest === undefined || sheet.header.length !== 2) throw new Error(`${name}: no observation of one series`)
+  return { date: newest.date, value: newest.close }
+}

@@ -1,0 +1,79 @@
+import { inverse, type Pair, pairName } from '../pair.ts'
+
+/** A day's rate; `date` is YYYY-MM-DD. */
+export type Close = { readonly date: string; readonly close: number }
+
+/** Daily closes of a pair as somebody publishes them, in any order. */
+export type Series = { readonly pair: Pair; readonly closes: readonly Close[] }
+
+/** Series of one publisher. A pair's history is of one source: fixings of two differ by more than a calm day moves. */
+export type Source = {
+  readonly name: string
+  /** True for made-up rates. */
+  readonly synthetic: boolean
+  readonly series: readonly Series[]
+}
+
+/** Trading days that estimates look back on, three years: what was before is another regime. */
+export const WINDOW = 756
+
+const FEWEST_CLOSES = 30
+const RECENT_DAYS = 90
+const DAY_MS = 86_400_000
+
+/** Days from one date to another, both YYYY-MM-DD. */
+export const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / DAY_MS
+
+const isWeekday = (date: string): boolean => {
+  const day = new Date(date).getUTCDay()
+  return day >= 1 && day <= 5
+}
+
+/** A move no floating rate makes in a day: a slip, or another currency under the same code. */
+const isBroken = (close: number, before: number): boolean => Math.abs(Math.log(close / before)) >= 1
+
+/**
+ * What of a series can be estimated on, oldest first and the last three years of it: weekdays up to `today`, positive, one close a
+ * day, none that leaps by a factor of e from the one before.
+ */
+export const usableCloses = (closes: readonly Close[], today: string): readonly Close[] => {
+  const usable: Close[] = []
+  for (const close of closes.toSorted((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0))) {
+    const last = usable.at(-1)
+    const sane = close.close > 0 && Number.isFinite(close.close) && isWeekday(close.date) && close.date <= today
+    if (!sane || last?.date === close.date) continue
+    if (last === undefined || !isBroken(close.close, last.close)) usable.push(close)
+  }
+  return usable.slice(-WINDOW)
+}
+
+/** True with at least 30 closes in the 90 days to the newest: fewer make no meaningful volatility. */
+export const isThick = (closes: readonly Close[]): boolean => {
+  const newest = closes.at(-1)
+  return (
+    newest !== undefined &&
+    closes.filter(({ date }) => daysBetween(date, newest.date) < RECENT_DAYS).length >= FEWEST_CLOSES
+  )
+}
+
+/** Usable closes of one source by `BASE/QUOTE`. */
+export type Table = ReadonlyMap<string, readonly Close[]>
+
+const direct = (table: Table, pair: Pair): readonly Close[] | undefined => {
+  const closes = table.get(pairName(pair))
+  if (closes !== undefined) return closes
+  return table.get(pairName(inverse(pair)))?.map(({ date, close }) => ({ date, close: 1 / close }))
+}
+
+/** Closes of a pair from one source: as published, the other way round, or through the dollar on the days that both legs have. */
+export const closesOf = (table: Table, pair: Pair): readonly Close[] | undefined => {
+  const published = direct(table, pair)
+  if (published !== undefined) return published
+  const [bases, quotes] = [pair.base, pair.quote].map((quote) => direct(table, { base: 'USD', quote }))
+  if (bases === undefined || quotes === undefined) return undefined
+  const perDollar = new Map(bases.map(({ date, close }) => [date, close]))
+  return quotes.flatMap(({ date, close }) => {
+    const base = perDollar.get(date)
+    return base === undefined ? [] : [{ date, close: close / base }]
+  })
+}

@@ -1,0 +1,63 @@
+import { errorText } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import { createSingleFlight } from '../../lib/single-flight.ts'
+import { download } from './download.ts'
+import { parseLastObservation } from './formats.ts'
+
+/** The dollar's 3-month bill rate: an annual fraction, used as continuously compounded. */
+export type UsdRate = {
+  readonly rate: number
+  /** The day it was recorded, YYYY-MM-DD. */
+  readonly recordDate: string
+  /** When this process got it, Unix milliseconds. */
+  readonly fetchedAt: number
+  /** True when it is the configured one and not the publisher's. */
+  readonly fallback: boolean
+}
+
+/** How long a rate is used before it is fetched again. */
+const CACHE_MS = 6 * 3_600_000
+
+/** How long a failure stands before the next attempt. */
+const RETRY_MS = 60_000
+
+/** A quote may wait for it, so it has to be short. */
+const TIMEOUT_MS = 3_000
+
+/**
+ * The dollar's rate from a FRED file in percent (`fredgraph.csv?id=DTB3`), cached for 6 hours. While the publisher cannot be had it is
+ * the last one fetched, else the dated fallback; without a URL always that.
+ *
+ * @example const { read } = createUsdRate({ url: undefined, fallback: { rate: 0.044, recordDate: '2024-11-29' }, now: Date.now, log })
+ */
+export const createUsdRate = (options: {
+  readonly url: string | undefined
+  readonly fallback: Pick<UsdRate, 'rate' | 'recordDate'>
+  readonly now: () => number
+  readonly log: Logger
+}): { read(): Promise<UsdRate> } => {
+  const { url, now, log } = options
+  const once = createSingleFlight<void>()
+  let held: UsdRate = { ...options.fallback, fetchedAt: now(), fallback: true }
+  let next = 0
+
+  const refresh = async (from: string): Promise<void> => {
+    try {
+      const { date, value } = parseLastObservation(await download(from, TIMEOUT_MS), 'USD rate')
+      const rate = value / 100
+      if (Math.abs(rate) > 0.5) throw new Error(`USD rate: ${value} % cannot be`)
+      held = { rate, recordDate: date, fetchedAt: now(), fallback: false }
+      next = now() + CACHE_MS
+    } catch (fault) {
+      next = now() + RETRY_MS
+      log.warn({ fault: errorText(fault), recordDate: held.recordDate }, 'the USD rate stays as it was')
+    }
+  }
+
+  return {
+    async read() {
+      if (url !== undefined && now() >= next) await once('refresh', () => refresh(url))
+      return held
+    },
+  }
+}

