@@ -2,15 +2,7 @@ import fastJsonStringify from 'fast-json-stringify'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { FastifySerializerCompiler } from 'fastify/types/schema.js'
 import { z } from 'zod'
-import { type ErrorDetail, invalid } from '../lib/errors.ts'
-
-/** One detail a fault; each unknown key is a fault of its own. What concerns a part as a whole is named after it (`body`). */
-const details = (issues: readonly z.core.$ZodIssue[], part: string): ErrorDetail[] =>
-  issues.flatMap((issue) => {
-    const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
-    const message = issue.code === 'unrecognized_keys' ? 'unknown field' : issue.message
-    return paths.map((path) => ({ path: path.length === 0 ? part : path.join('.'), message }))
-  })
+import { refusal } from '../lib/parse.ts'
 
 /** Parses path, query and body by their zod schemas; the handler gets what they decode to. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = 'request' }) => {
@@ -18,8 +10,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
   return (value: unknown) => {
     const parsed = schema.safeParse(value)
     if (parsed.success) return { value: parsed.data }
-    const faults = details(parsed.error.issues, part)
-    return { error: invalid(faults.map(({ path, message }) => `${path}: ${message}`).join('; '), faults) }
+    return { error: refusal(parsed.error.issues, part) }
   }
 }
 

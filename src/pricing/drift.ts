@@ -1,0 +1,42 @@
+import type { LocalRates } from './market/local-rates.ts'
+import type { History } from './market/market.ts'
+import { daysBetween } from './market/series.ts'
+import type { Pair } from './pair.ts'
+
+/** What the rate is expected to do, and the rates that follow for the kernel; annual, continuously compounded. */
+export type Drift = {
+  /** Log drift of the rate. */
+  readonly mu: number
+  /** The risk-free rate of the currency that is not the dollar (of BASE in a cross); null where drift is empirical. */
+  readonly q: number | null
+  /** r - mu: what the kernel takes for the rate of BASE. */
+  readonly qEffective: number
+  readonly note: string
+}
+
+const MOST_EMPIRICAL = 0.5
+
+/** The annualised log change over the history, at most 50 % a year either way. */
+export const empiricalDrift = ({ closes, last }: History, r: number): Drift => {
+  const first = closes[0] ?? last
+  const years = daysBetween(first.date, last.date) / 365
+  const change = Math.log(last.close / first.close) / years
+  const mu = Math.min(Math.max(change, -MOST_EMPIRICAL), MOST_EMPIRICAL)
+  const capped = mu === change ? '' : ', capped at 50 % a year'
+  return { mu, q: null, qEffective: r - mu, note: `drift of the closes from ${first.date} to ${last.date}${capped}` }
+}
+
+/**
+ * Interest parity: mu = r_QUOTE - r_BASE. For USD/XXX the rate of XXX is therefore not what the kernel takes for BASE; taking it would turn the
+ * forward the wrong way. Without the rates of both legs the drift is 0.
+ */
+export const parityDrift = ({ base, quote }: Pair, r: number, { rates, asOf, source }: LocalRates): Drift => {
+  const rateOf = (currency: string): number | undefined => (currency === 'USD' ? r : rates[currency])
+  const [ofBase, ofQuote] = [rateOf(base), rateOf(quote)]
+  if (ofBase === undefined || ofQuote === undefined) {
+    const missing = ofBase === undefined ? base : quote
+    return { mu: 0, q: r, qEffective: r, note: `no interest rate of ${missing} is configured, so drift is 0` }
+  }
+  const mu = ofQuote - ofBase
+  return { mu, q: base === 'USD' ? ofQuote : ofBase, qEffective: r - mu, note: `interest rates of ${asOf} (${source})` }
+}

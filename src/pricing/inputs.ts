@@ -1,0 +1,61 @@
+import type { Parameters } from './calibrations.ts'
+import type { Drift } from './drift.ts'
+import type { History } from './market/market.ts'
+import type { Tier } from './tiers.ts'
+import { averageVariance, ewmaVolatility, kernelSigma, logReturns } from './variance.ts'
+
+/** Closes that the spot volatility looks at: 60 returns. */
+const SPOT_CLOSES = 61
+
+/** What the kernel is fed and where it comes from; rates and volatilities annual fractions. */
+export type Inputs = Omit<Drift, 'note'> & {
+  /** The dollar's rate, which discounts. */
+  readonly r: number
+  /** The kernel's volatility: `volMarkup` times `garch.sigmaIntegrated`, at least `volFloor`. */
+  readonly sigma: number
+  /** The spot volatility before markup, floor and forecast. */
+  readonly sigmaRealizedRaw: number
+  readonly volMarkup: number
+  readonly volFloor: number
+  readonly garch: {
+    readonly sigma0: number
+    readonly sigmaLongRun: number
+    readonly persistence: number
+    readonly sigmaIntegrated: number
+    readonly alpha: number
+    readonly beta: number
+    readonly from: Parameters['garchFrom']
+  }
+  readonly jump: Parameters['jumps'] & { readonly from: Parameters['jumpsFrom'] }
+}
+
+/** The kernel's inputs for a horizon in trading days. */
+export const deriveInputs = (from: {
+  readonly history: History
+  readonly parameters: Parameters
+  readonly tier: Tier
+  readonly drift: Drift
+  readonly r: number
+  readonly volMarkup: number
+  readonly tradingDays: number
+}): Inputs => {
+  const { history, parameters, tier, r, volMarkup, tradingDays } = from
+  const { mu, q, qEffective } = from.drift
+  const { alpha, beta, sigmaLongRun } = parameters.garch
+  const closes = history.closes.slice(-SPOT_CLOSES).map(({ close }) => close)
+  const sigmaRealizedRaw = ewmaVolatility(logReturns(closes))
+  const forecast = { sigma0: sigmaRealizedRaw, sigmaLongRun, persistence: alpha + beta }
+  const sigmaIntegrated = Math.sqrt(averageVariance(forecast, tradingDays))
+  return {
+    r,
+    q,
+    mu,
+    qEffective,
+    sigma: kernelSigma(sigmaIntegrated, { floor: tier.floor, volMarkup }),
+    sigmaRealizedRaw,
+    volMarkup,
+    volFloor: tier.floor,
+    garch: { ...forecast, sigmaIntegrated, alpha, beta, from: parameters.garchFrom },
+    jump: { ...parameters.jumps, from: parameters.jumpsFrom },
+  }
+}

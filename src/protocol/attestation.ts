@@ -1,0 +1,51 @@
+import { type Address, encodeAbiParameters, type Hex, hashMessage, keccak256, parseAbiParameters } from 'viem'
+import type { ChainId } from './chains.ts'
+
+/** What the pricing engine vouches for, and the protocol checks when an event is created with a signature. Rates 1e6. */
+export type AttestedQuote = {
+  readonly chainId: ChainId
+  readonly diamond: Address
+  /** Who will send `createEvent`. */
+  readonly creator: Address
+  readonly underlying: string
+  readonly strike: bigint
+  readonly payoutCap: bigint
+  readonly premiumRate: bigint
+  /** Unix seconds. */
+  readonly expiry: bigint
+  /** It scales every payout, so it is vouched for too. */
+  readonly initialRate: bigint
+  readonly strikeAbove: boolean
+  /** Unix seconds. */
+  readonly quoteTimestamp: bigint
+  readonly quoteNonce: Hex
+}
+
+/** Seconds from `quoteTimestamp` on in which the protocol takes the quote, the last one included. */
+export const QUOTE_VALIDITY_SECONDS = 120
+
+const parameters = parseAbiParameters(
+  'uint256, address, address, string, uint256, uint256, uint256, uint256, uint256, bool, uint256, bytes32',
+)
+
+/** The 32 bytes that are signed as a personal message (EIP-191): the hash of the twelve values, ABI-encoded. */
+export const attestationMessage = (quote: AttestedQuote): Hex =>
+  keccak256(
+    encodeAbiParameters(parameters, [
+      BigInt(quote.chainId),
+      quote.diamond,
+      quote.creator,
+      quote.underlying,
+      quote.strike,
+      quote.payoutCap,
+      quote.premiumRate,
+      quote.expiry,
+      quote.initialRate,
+      quote.strikeAbove,
+      quote.quoteTimestamp,
+      quote.quoteNonce,
+    ]),
+  )
+
+/** What the signature recovers from. */
+export const attestationDigest = (quote: AttestedQuote): Hex => hashMessage({ raw: attestationMessage(quote) })
