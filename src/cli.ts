@@ -1,6 +1,6 @@
 #!/usr/bin/env -S npx tsx
 import { parseArgs } from 'node:util'
-import { runApi, runAudit, runMigrate, runOpenapi, runSandbox, runWorker } from './compose.ts'
+import { runApi, runAudit, runEngine, runMigrate, runOpenapi, runSandbox, runWorker } from './compose.ts'
 import { ConfigError } from './config.ts'
 import { OperatorError, ServiceError } from './lib/errors.ts'
 
@@ -11,6 +11,7 @@ const commands: Readonly<Record<string, Command>> = {
   sandbox: { summary: 'the whole system on embedded parts [--quiet] [--persist DIR]', run: runSandbox },
   api: { summary: 'the HTTP API', run: runApi },
   worker: { summary: 'the indexer and its jobs', run: runWorker },
+  engine: { summary: 'the pricing engine; the only process with a key', run: runEngine },
   migrate: { summary: 'bring the database to the schema of this version', run: runMigrate },
   audit: { summary: 'compare the index with the chains and print the counts; exit 1 on a difference', run: runAudit },
   openapi: { summary: "write the API's description to docs/openapi.json [--check]", run: runOpenapi },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Claims, defaultClaims } from './identity/me.ts'
 import { OperatorError } from './lib/errors.ts'
+import { tierNames } from './pricing/tiers.ts'
 import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
 import { profileNames } from './protocol/profiles.ts'
 import { Address20 } from './protocol/wire.ts'
@@ -85,6 +86,29 @@ const worker = {
   WORKER_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(6),
 }
 
+/** `TIER=FACTOR,…`: what a tier's volatility is multiplied by. */
+const Markups = z
+  .string()
+  .regex(/^\w+=[\d.]+(,\w+=[\d.]+)*$/, 'expected TIER=FACTOR, separated by commas')
+  .transform((list) => Object.fromEntries(list.split(',').map((item) => item.split('='))))
+  .pipe(z.partialRecord(z.enum(tierNames), z.coerce.number().min(0.1).max(10)))
+
+const engine = {
+  ENGINE_HOST: z.string().min(1).default('127.0.0.1'),
+  ENGINE_PORT: Port.default(3100),
+  ENGINE_PRIVATE_KEY: z.string().optional(),
+  ENGINE_PRIVATE_KEY_FILE: z.string().optional(),
+  ENGINE_RATES_FOLDER: z.string().optional(),
+  ENGINE_ECB_URL: NodeUrl.optional(),
+  ENGINE_FRED_URL: NodeUrl.optional(),
+  ENGINE_USD_RATE_URL: NodeUrl.optional(),
+  ENGINE_LOCAL_RATES_FILE: z.string().optional(),
+  ENGINE_SYNTHETIC: z.stringbool({ error: 'expected true or false' }).default(false),
+  ENGINE_VOL_MARKUPS: Markups.default({}),
+  ENGINE_MAX_STALENESS_DAYS: z.coerce.number().int().min(0).default(7),
+  ENGINE_REFRESH_MS: Milliseconds.default(60_000),
+}
+
 const sandbox = {
   PORT: Port.default(3000),
   SANDBOX_RPC_PORT_8453: Port.default(8545),
@@ -98,6 +122,7 @@ const sandbox = {
 export const environments = {
   api: z.object({ ...logging, ...database, ...chains, ...api, ...identity }),
   worker: z.object({ ...logging, ...database, ...chains, ...worker }),
+  engine: z.object({ ...logging, ...engine }),
   audit: z.object({ ...logging, ...database, ...chains }),
   migrate: z.object({ ...logging, ...database }),
   sandbox: z.object(sandbox),

@@ -68,7 +68,7 @@ test('the defaults of .env.example are the defaults of the code', () => {
         return name === undefined || name === 'DATABASE_URL' ? [] : [[name, value]]
       }),
   )
-  for (const environment of [environments.api, environments.worker]) {
+  for (const environment of [environments.api, environments.worker, environments.engine]) {
     const { ...defaults } = load(environment, complete)
     const shown = load(environment, { ...complete, ...example })
     expect(shown).toEqual(defaults)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { errorCodes } from '../lib/errors.ts'
+import { ErrorBody } from '../lib/problem.ts'
 
 const PageMeta = z
   .object({ limit: z.int().positive(), hasMore: z.boolean(), nextCursor: z.string().nullable() })
@@ -10,19 +10,6 @@ export const envelope = <D extends z.ZodType>(data: D) => z.object({ data })
 
 /** The body of a list: `meta` is there when it came in pages. */
 export const pagedEnvelope = <D extends z.ZodType>(data: D) => z.object({ data, meta: PageMeta.optional() })
-
-/** The body of every error. */
-export const ErrorBody = z
-  .object({
-    error: z.object({
-      code: z.enum(errorCodes),
-      message: z.string(),
-      details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-    }),
-  })
-  .meta({ id: 'Error' })
-
-export type ErrorBody = z.output<typeof ErrorBody>
 
 /** The errors every route may answer with, for its response schemas. */
 export const errorResponses = { '4xx': ErrorBody, '5xx': ErrorBody } as const

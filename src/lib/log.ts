@@ -12,6 +12,7 @@ const secrets = [
   'redisUrl',
   'rpcUrls',
   'privateKey',
+  'ENGINE_PRIVATE_KEY',
 ]
 
 /**

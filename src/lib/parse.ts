@@ -14,3 +14,10 @@ export const refusal = (issues: readonly z.core.$ZodIssue[], part: string): Serv
   const faults = details(issues, part)
   return invalid(faults.map(({ path, message }) => `${path}: ${message}`).join('; '), faults)
 }
+
+/** What a part of a request decodes to. Throws the refusal (`validation_error`) when it does not fit its schema. */
+export const parseInput = <S extends z.ZodType>(schema: S, value: unknown, part: string): z.output<S> => {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw refusal(parsed.error.issues, part)
+}

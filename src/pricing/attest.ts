@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { type Address, bytesToHex, type Hex, isHex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { errorText, OperatorError } from '../lib/errors.ts'
 import { type AttestedQuote, attestationMessage, QUOTE_VALIDITY_SECONDS } from '../protocol/attestation.ts'
 import type { Attestation } from './contract.ts'
 
@@ -15,10 +16,19 @@ const KEY = /^0x[0-9a-fA-F]{64}$/
 
 const isKey = (text: string): text is Hex => KEY.test(text) && isHex(text)
 
-/** The attester of a private key; it holds the key and nothing gives it out. Throws an Error that does not repeat what it was given. */
+/** Throws an OperatorError that does not repeat what it was given: the library's own does. */
+const accountOf = (key: string): PrivateKeyAccount => {
+  try {
+    if (isKey(key)) return privateKeyToAccount(key)
+  } catch {
+    // A number that is no key of the curve: said below.
+  }
+  throw new OperatorError('the signing key is none: expected 0x and 64 hex digits, a number of the curve')
+}
+
+/** It holds the key, and nothing gives it out. */
 const createAttester = (key: string): Attester => {
-  if (!isKey(key)) throw new Error('the signing key has to be 32 bytes of 0x hex')
-  const account = privateKeyToAccount(key)
+  const account = accountOf(key)
   return {
     address: account.address,
     async sign(values) {
@@ -34,14 +44,22 @@ const createAttester = (key: string): Attester => {
   }
 }
 
-/** The attester of the configured key: given itself, or in a file. Null without either. Throws for both, an unreadable file or no key. */
+const readKey = async (file: string): Promise<string> => {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    throw new OperatorError(`the signing key cannot be read: ${errorText(cause)}`, { cause })
+  }
+}
+
+/** The attester of the configured key: given itself, or in a file. Null without either. Throws an OperatorError for both, or for no key. */
 export const openAttester = async (options: {
   readonly key: string | undefined
   readonly keyFile: string | undefined
 }): Promise<Attester | null> => {
   const { key, keyFile } = options
   if (key !== undefined && keyFile !== undefined)
-    throw new Error('the signing key is given twice, itself and in a file')
-  if (keyFile !== undefined) return createAttester((await readFile(keyFile, 'utf8')).trim())
+    throw new OperatorError('the signing key is given twice: itself and in a file')
+  if (keyFile !== undefined) return createAttester((await readKey(keyFile)).trim())
   return key === undefined ? null : createAttester(key)
 }

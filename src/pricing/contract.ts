@@ -7,15 +7,14 @@ import { parsePair } from './pair.ts'
  * What the engine is asked and answers, for both ends of the wire. Answers may carry more than is listed here.
  */
 
-/** Above it an amount in millionths is no exact number any more. */
-const MOST_RATE = 1e9
-const MOST_NOTIONAL = 9e9
+/** A number of more than 15 digits, six of them after the point, is not exact any more. */
+const MOST = 1e9
 
-const positive = (most: number, description: string) =>
+const positive = (description: string) =>
   z
     .number({ error: 'expected a number' })
-    .positive({ error: 'expected a number above 0' })
-    .max(most, { error: `expected a number of at most ${most}` })
+    .min(1e-6, { error: 'expected a number above 0, of at most six decimals' })
+    .max(MOST, { error: `expected a number of at most ${MOST}` })
     .meta({ description })
 
 const attested = ['chainId', 'diamondAddress', 'creator'] as const
@@ -24,15 +23,15 @@ export const QuoteRequest = z
   .strictObject({
     pair: z
       .string({ error: 'expected a pair BASE/QUOTE' })
-      .min(3, { error: 'expected a pair BASE/QUOTE' })
+      .min(3, { error: 'expected a pair BASE/QUOTE', abort: true })
       .refine((text) => parsePair(text) !== undefined, {
         error: 'expected a pair BASE/QUOTE of two currency codes, as in USD/GHS',
       })
       .meta({ description: 'BASE/QUOTE; rates are QUOTE per 1 BASE', example: 'USD/GHS' }),
-    strike: positive(MOST_RATE, 'Entry edge of the payout zone').meta({ example: 12 }),
-    payoutCap: positive(MOST_RATE, 'Far edge of the payout zone').meta({ example: 13.5 }),
+    strike: positive('Entry edge of the payout zone').meta({ example: 12 }),
+    payoutCap: positive('Far edge of the payout zone').meta({ example: 13.5 }),
     expiryUnixSeconds: z.int({ error: 'expected Unix seconds' }).positive().meta({ example: 1_800_000_000 }),
-    notional: positive(MOST_NOTIONAL, 'Whole payment-token units').min(1e-6).meta({ example: 10_000 }),
+    notional: positive('Whole payment-token units').meta({ example: 10_000 }),
     strikeAbove: Bool.meta({ description: 'true: protection against a rise of the rate; false: against a fall' }),
     chainId: BodyChainId.optional(),
     diamondAddress: Address20.optional(),

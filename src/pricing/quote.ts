@@ -27,6 +27,9 @@ import { TRADING_DAYS } from './variance.ts'
 const YEAR_SECONDS = 365 * 86_400
 const METHOD = 'Garman-Kohlhagen spread with a 50-term Merton jump overlay over GARCH(1,1) expected-average variance'
 
+/** Millionths: more than 15 digits are not exact in a number. */
+const MOST_PAYOUT = 10n ** 15n - 1n
+
 export type QuoterOptions = {
   readonly market: Market
   readonly calibrations: Calibrations
@@ -148,7 +151,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
       throw refuse('payoutCap', 'leverage above 100: the payout is more than 100 times the premium')
     }
     const { premium, maxPayout } = amountsDown(range, premiumRate, sixRound(request.notional))
-    if (maxPayout > BigInt(Number.MAX_SAFE_INTEGER)) {
+    if (maxPayout > MOST_PAYOUT) {
       throw refuse('notional', 'the payout is too large to be stated to the last unit')
     }
 

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../lib/errors.ts'
 import type { ErrorBody } from '../envelope.ts'
-import { statuses } from '../plugins/errors.ts'
+import { statuses } from '../../lib/problem.ts'
 
 /** An error response as it is documented. */
 export type Failure = { readonly status: number; readonly description: string; readonly example: ErrorBody }

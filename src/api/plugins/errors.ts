@@ -2,55 +2,10 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { type ErrorCode, errorText, notFound, ServiceError } from '../../lib/errors.ts'
-import type { ErrorBody } from '../envelope.ts'
+import { errorText, notFound } from '../../lib/errors.ts'
+import { problem } from '../../lib/problem.ts'
 import { corsHeaders } from './cors.ts'
 import { requestId } from './request-id.ts'
-
-/** The one place where an error has an HTTP status. */
-export const statuses: Record<ErrorCode, number> = {
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  validation_error: 400,
-  conflict: 409,
-  rate_limited: 429,
-  internal_error: 500,
-  upstream_error: 502,
-  service_unavailable: 503,
-}
-
-type Problem = { readonly status: number; readonly body: ErrorBody; readonly retryAfter?: number | undefined }
-
-/** Seconds until a retry makes sense when nobody said. */
-const RETRY_AFTER = 1
-
-const isClientError = (error: unknown): error is FastifyError & { statusCode: number } =>
-  error instanceof Error &&
-  'statusCode' in error &&
-  typeof error.statusCode === 'number' &&
-  error.statusCode >= 400 &&
-  error.statusCode < 500
-
-/** What a client is told of anything thrown; what it must not know is in the log under the request's id. */
-const problem = (error: unknown, id: string): Problem => {
-  if (error instanceof ServiceError) {
-    const { code, message, details } = error
-    const retryAfter = code === 'service_unavailable' ? (error.retryAfter ?? RETRY_AFTER) : undefined
-    const body = { error: { code, message, ...(details && { details: [...details] }) } }
-    return { status: statuses[code], body, retryAfter }
-  }
-  if (isClientError(error)) {
-    // The framework's own: the body or URL could not be taken as a request at all.
-    const path = error.code.startsWith('FST_ERR_CTP') ? 'body' : 'url'
-    const { message } = error
-    return {
-      status: error.statusCode,
-      body: { error: { code: 'validation_error', message, details: [{ path, message }] } },
-    }
-  }
-  return { status: 500, body: { error: { code: 'internal_error', message: `internal error, request ${id}` } } }
-}
 
 const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const { status, body, retryAfter } = problem(error, request.id)

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 
+const Rate = z.number().min(-0.1).max(3)
+
 const Rates = z.strictObject({
   asOf: z.iso.date(),
   source: z.string().min(1),
-  rates: z.record(z.string().regex(/^[A-Z]{3}$/), z.number().min(-0.1).max(3)),
+  rates: z.object({ USD: Rate }).catchall(Rate),
 })
 
 /** Risk-free rates by currency as annual fractions, on one date. The dollar's is what is used while its bill rate cannot be had. */

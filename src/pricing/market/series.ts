@@ -15,7 +15,7 @@ export type Source = {
 }
 
 /** Trading days that estimates look back on, three years: what was before is another regime. */
-export const WINDOW = 756
+const WINDOW = 756
 
 const FEWEST_CLOSES = 30
 const RECENT_DAYS = 90

@@ -297,9 +297,11 @@ describe('local rates', () => {
   test('of an operator are checked', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rates-'))
     const file = join(folder, 'rates.json')
-    writeFileSync(file, JSON.stringify({ asOf: '2026-11-20', source: 'desk', rates: { EUR: 2.5, usd: 0.04 } }))
+    writeFileSync(file, JSON.stringify({ asOf: '2026-11-20', source: 'desk', rates: { USD: 0.04, EUR: 3.25 } }))
     await expect(readLocalRates(file)).rejects.toThrow()
     writeFileSync(file, JSON.stringify({ asOf: '2026-11-20', source: 'desk', rates: { EUR: 0.025 } }))
+    await expect(readLocalRates(file)).rejects.toThrow('USD')
+    writeFileSync(file, JSON.stringify({ asOf: '2026-11-20', source: 'desk', rates: { USD: 0.04, EUR: 0.025 } }))
     expect((await readLocalRates(file)).rates.EUR).toBe(0.025)
     rmSync(folder, { recursive: true })
   })

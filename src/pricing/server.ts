@@ -1,0 +1,44 @@
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { errorText, notFound } from '../lib/errors.ts'
+import { parseInput } from '../lib/parse.ts'
+import { problem } from '../lib/problem.ts'
+import { QuoteRequest } from './contract.ts'
+import type { Engine } from './engine.ts'
+
+/** Bytes; a request has nine short fields. */
+const BODY_LIMIT = 16_384
+
+/**
+ * The engine's own small HTTP app: `POST /quote`, `GET /health`, `GET /signer` and `GET /livez`, in the API's envelopes. It is for the API
+ * and has no business on a public network.
+ */
+export const buildEngineApp = ({
+  engine,
+  log,
+}: {
+  readonly engine: Engine
+  readonly log: FastifyBaseLogger
+}): FastifyInstance => {
+  const app = Fastify({
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    bodyLimit: BODY_LIMIT,
+    return503OnClosing: false,
+  })
+  app.removeContentTypeParser('text/plain')
+  app.setErrorHandler((error, request, reply) => {
+    const { status, body } = problem(error, request.id)
+    if (status === 500) request.log.error({ err: error }, 'request failed')
+    else request.log.info({ status, fault: errorText(error) }, 'request refused')
+    return reply.code(status).send(body)
+  })
+  app.setNotFoundHandler((request) => {
+    throw notFound(`no route ${request.method} ${request.url.split('?', 1)[0]}`)
+  })
+
+  app.post('/quote', async ({ body }) => ({ data: await engine.quote(parseInput(QuoteRequest, body, 'body')) }))
+  app.get('/health', async () => ({ data: await engine.health() }))
+  app.get('/signer', async () => ({ data: { signerAddress: engine.signerAddress } }))
+  app.get('/livez', async () => ({ data: { status: 'ok' } }))
+  return app
+}

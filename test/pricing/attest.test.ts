@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { getAddress, isHex, recoverMessageAddress } from 'viem'
+import { afterAll, describe, expect, test } from 'vitest'
+import { openAttester } from '../../src/pricing/attest.ts'
+import { attestationMessage } from '../../src/protocol/attestation.ts'
+import { cedi, openQuoter, quotingTime } from '../support/quoter.ts'
+
+const key = `0x${'01'.repeat(32)}`
+const signer = '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1'
+const diamond = getAddress(`0x${'1'.repeat(40)}`)
+const creator = getAddress(`0x${'2'.repeat(40)}`)
+const signing = { chainId: 8453, diamondAddress: diamond, creator }
+const folder = mkdtempSync(join(tmpdir(), 'key-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+describe('a signed quote', () => {
+  test('vouches for the rates that it tells, for 120 seconds', async () => {
+    const { quote } = await openQuoter({ key })
+    const { attestation, premiumRateFixed6, breakdown } = await quote(signing)
+    if (attestation === null || !isHex(attestation.signature) || !isHex(attestation.quoteNonce))
+      throw new Error('unsigned')
+    const message = attestationMessage({
+      chainId: 8453,
+      diamond,
+      creator,
+      underlying: 'USD/GHS',
+      strike: 12_000_000n,
+      payoutCap: 13_500_000n,
+      premiumRate: BigInt(premiumRateFixed6),
+      expiry: BigInt(cedi.expiryUnixSeconds),
+      initialRate: BigInt(String(breakdown.initialRateFixed6)),
+      strikeAbove: true,
+      quoteTimestamp: BigInt(attestation.quoteTimestamp),
+      quoteNonce: attestation.quoteNonce,
+    })
+    expect(await recoverMessageAddress({ message: { raw: message }, signature: attestation.signature })).toBe(signer)
+    expect(attestation).toMatchObject({
+      signerAddress: signer,
+      quoteTimestamp: String(quotingTime / 1000),
+      expiresAt: String(quotingTime / 1000 + 120),
+    })
+  })
+
+  test('has a nonce of its own', async () => {
+    const { quote } = await openQuoter({ key })
+    const nonces = await Promise.all(
+      Array.from({ length: 50 }, async () => (await quote(signing)).attestation?.quoteNonce),
+    )
+    expect(new Set(nonces).size).toBe(50)
+  })
+})
+
+describe('a quote is not signed', () => {
+  test('without being asked to, without a key, or on a stale history', async () => {
+    const { quote } = await openQuoter({ key })
+    const advisory = await openQuoter()
+    const stale = { pair: 'GBP/USD', strike: 1.25, payoutCap: 1.15, strikeAbove: false }
+    expect((await quote({})).attestation).toBeNull()
+    expect((await advisory.quote(signing)).attestation).toBeNull()
+    expect((await quote({ ...signing, ...stale })).attestation).toBeNull()
+    expect((await quote(signing)).attestation).not.toBeNull()
+  })
+})
+
+describe('the key', () => {
+  test('comes from the environment or from a file, and not from both', async () => {
+    const file = join(folder, 'key')
+    writeFileSync(file, `${key}\n`)
+    expect((await openAttester({ key, keyFile: undefined }))?.address).toBe(signer)
+    expect((await openAttester({ key: undefined, keyFile: file }))?.address).toBe(signer)
+    expect(await openAttester({ key: undefined, keyFile: undefined })).toBeNull()
+    await expect(openAttester({ key, keyFile: file })).rejects.toThrow('twice')
+    await expect(openAttester({ key: undefined, keyFile: join(folder, 'none') })).rejects.toThrow('ENOENT')
+  })
+
+  test.each([
+    '01'.repeat(32),
+    `0x${'01'.repeat(31)}`,
+    `0x${'01'.repeat(31)}zz`,
+    `0x${'00'.repeat(32)}`,
+    `0x${'ff'.repeat(32)}`,
+  ])('that is none is refused and not repeated: %s', async (bad) => {
+    const error = await openAttester({ key: bad, keyFile: undefined }).then(String, (thrown: unknown) =>
+      inspect(thrown),
+    )
+    expect(error).toContain('signing key')
+    expect(error).not.toContain(bad.slice(2, 20))
+  })
+
+  test('does not come out of its attester', async () => {
+    const attester = await openAttester({ key, keyFile: undefined })
+    expect(inspect(attester, { depth: 9, showHidden: true })).not.toContain('0101')
+    expect(JSON.stringify(attester)).not.toContain('0101')
+  })
+})

@@ -1,0 +1,49 @@
+import { recoverMessageAddress } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { expect, test } from 'vitest'
+import { type AttestedQuote, attestationDigest, attestationMessage } from '../../src/protocol/attestation.ts'
+
+const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
+
+const quote: AttestedQuote = {
+  chainId: 8453,
+  diamond: '0x1111111111111111111111111111111111111111',
+  creator: '0x2222222222222222222222222222222222222222',
+  underlying: 'USD/GHS',
+  strike: 11_000_000n,
+  payoutCap: 12_000_000n,
+  premiumRate: 25_000n,
+  expiry: 1_800_000_000n,
+  initialRate: 10_000_000n,
+  strikeAbove: true,
+  quoteTimestamp: 1_790_000_000n,
+  quoteNonce: `0x${'33'.repeat(32)}`,
+}
+
+test('message, digest and signature are the published ones', async () => {
+  const message = attestationMessage(quote)
+  expect(message).toBe('0x04c73d7e86c30f256c7100b8c6d4ae54f3939328ce806fb7394e9d106e22a387')
+  expect(attestationDigest(quote)).toBe('0xb965637ba7a65906b2776aae2bc29c98a17041c7f8b7c283747de3439dd11158')
+  const signature = await account.signMessage({ message: { raw: message } })
+  expect(signature).toBe(
+    '0xfc635abaada948a41714476f8a20050615a5e75c049e4298ea073cb2c7f2b4530ba7db538bc1183abe03c1a87cf1211f39fc4f7457e367c83f289366496d3ec71c',
+  )
+  expect(await recoverMessageAddress({ message: { raw: message }, signature })).toBe(account.address)
+})
+
+test.each([
+  { chainId: 56 },
+  { diamond: quote.creator },
+  { creator: quote.diamond },
+  { underlying: 'GHS/USD' },
+  { strike: 11_000_001n },
+  { payoutCap: 12_000_001n },
+  { premiumRate: 24_999n },
+  { expiry: 1_800_000_001n },
+  { initialRate: 10_000_001n },
+  { strikeAbove: false },
+  { quoteTimestamp: 1_790_000_001n },
+  { quoteNonce: `0x${'34'.repeat(32)}` },
+] satisfies Partial<AttestedQuote>[])('another %o is another digest', (change) => {
+  expect(attestationDigest({ ...quote, ...change })).not.toBe(attestationDigest(quote))
+})
