@@ -32,7 +32,7 @@ export default {
     {
       name: 'only-compose-takes-config',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(compose|cli|config)\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/(compose|compose-engine|cli|config)\\.ts$' },
       to: { path: '^src/config\\.ts$' },
     },
     {

@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import closeWithGrace from 'close-with-grace'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
 import { chainsOf, environments, inherited, load } from './config.ts'
@@ -16,35 +15,15 @@ import { createJobs, type Jobs } from './jobs/run.ts'
 import { errorText } from './lib/errors.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
-import { type Engine, openEngine } from './pricing/engine.ts'
-import { buildEngineApp } from './pricing/server.ts'
+import { serve } from './lib/serve.ts'
 import type { ChainId } from './protocol/chains.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
-
-/** Longest an orderly stop may take before the process is ended, in milliseconds. */
-const STOP_WITHIN_MS = 10_000
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200
-
-/** Runs a long-lived part until SIGTERM or SIGINT, then closes what it opened, last first; a second signal forces. */
-const serve = async (log: Logger, start: (closers: Closers) => Promise<void>): Promise<void> => {
-  const closers = createClosers()
-  closeWithGrace({ delay: STOP_WITHIN_MS, logger: log }, async ({ err, signal }) => {
-    if (err) log.fatal({ err }, 'stopping after a fault')
-    else log.info({ signal }, 'stopping')
-    await closers.close()
-  })
-  try {
-    await start(closers)
-  } catch (fault) {
-    await closers.close()
-    throw fault
-  }
-}
 
 const openChains = (
   config: Parameters<typeof chainsOf>[0],
@@ -160,41 +139,6 @@ const schedule = async (jobs: Jobs, chains: readonly ChainId[], log: Logger, sig
     log.warn({ fault: errorText(fault) }, 'sweeps not scheduled yet')
     await sleep(5_000, signal)
     if (!signal.aborted) await schedule(jobs, chains, log, signal)
-  }
-}
-
-/** The pricing engine until a signal: it reads rates again all the while. */
-export const runEngine = async (): Promise<void> => {
-  const config = load(environments.engine)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'engine' })
-  await serve(log, async (closers) => {
-    const engine = await openEngine({
-      key: config.ENGINE_PRIVATE_KEY,
-      keyFile: config.ENGINE_PRIVATE_KEY_FILE,
-      ratesFolder: config.ENGINE_RATES_FOLDER,
-      ecbUrl: config.ENGINE_ECB_URL,
-      fredUrl: config.ENGINE_FRED_URL,
-      usdRateUrl: config.ENGINE_USD_RATE_URL,
-      localRatesFile: config.ENGINE_LOCAL_RATES_FILE,
-      synthetic: config.ENGINE_SYNTHETIC,
-      volMarkups: config.ENGINE_VOL_MARKUPS,
-      maxStalenessDays: config.ENGINE_MAX_STALENESS_DAYS,
-      now: Date.now,
-      log,
-    })
-    const app = closers.add('http server', buildEngineApp({ engine, log }), (it) => it.close())
-    await app.listen({ host: config.ENGINE_HOST, port: config.ENGINE_PORT })
-    log.info({ signer: engine.signerAddress }, 'engine started')
-    const stop = closers.add('refresh', new AbortController(), (it) => it.abort())
-    void keepFresh(engine, config.ENGINE_REFRESH_MS, log, stop.signal)
-  })
-}
-
-const keepFresh = async (engine: Engine, everyMs: number, log: Logger, signal: AbortSignal): Promise<void> => {
-  for (;;) {
-    await sleep(everyMs, signal)
-    if (signal.aborted) return
-    await engine.refresh().catch((fault: unknown) => log.error({ err: fault }, 'refresh failed'))
   }
 }
 

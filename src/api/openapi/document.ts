@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { ErrorBody } from '../envelope.ts'
+import { ErrorBody } from '../../lib/problem.ts'
 import type { Operation } from '../operation.ts'
 import { type Failure, type FailureName, failures, missing } from './failures.ts'
 import { createSchemas, isSchema, type JsonSchema, type Schemas } from './schemas.ts'

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../lib/errors.ts'
-import type { ErrorBody } from '../envelope.ts'
+import type { ErrorBody } from '../../lib/problem.ts'
 import { statuses } from '../../lib/problem.ts'
 
 /** An error response as it is documented. */

