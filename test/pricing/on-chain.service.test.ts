@@ -1,0 +1,128 @@
+import fc from 'fast-check'
+import { isHex } from 'viem'
+import { expect, test } from 'vitest'
+import { ServiceError } from '../../src/lib/errors.ts'
+import type { Quote } from '../../src/pricing/contract.ts'
+import { sixRound } from '../../src/pricing/premium.ts'
+import { cedi, openQuoter } from '../support/quoter.ts'
+import { DAY, type NewEvent, USDC, useProtocol } from '../support/use-protocol.ts'
+
+const { send, read, refuses, mineAt, now, newEvent, owner, creator, lp, diamond } = await useProtocol()
+
+let time = await now()
+const key = `0x${'01'.repeat(32)}`
+const { quote } = await openQuoter({ key, now: () => Number(time) * 1_000, maxStalenessDays: 100_000 })
+
+/** The event of a quote, as an integrator builds it from request and answer. */
+const eventOf = (request: typeof cedi, { premiumRateFixed6, attestation, breakdown }: Quote): NewEvent => {
+  if (attestation === null || !isHex(attestation.signature) || !isHex(attestation.quoteNonce))
+    throw new Error('unsigned')
+  return newEvent({
+    underlying: request.pair,
+    strike: BigInt(String(breakdown.strikeFixed6)),
+    payoutCap: BigInt(String(breakdown.payoutCapFixed6)),
+    premiumRate: BigInt(premiumRateFixed6),
+    expiryDate: BigInt(request.expiryUnixSeconds),
+    initialRate: BigInt(String(breakdown.initialRateFixed6)),
+    strikeAbove: request.strikeAbove,
+    signature: attestation.signature,
+    quoteTimestamp: BigInt(attestation.quoteTimestamp),
+    quoteNonce: attestation.quoteNonce,
+    initialLiquidity: 1n,
+  })
+}
+
+/** A request of 30 days and its quote for a creator, at the chain's time. */
+const quoted = async (request: Partial<typeof cedi> = {}) => {
+  time = await now()
+  const whole = { ...cedi, expiryUnixSeconds: Number(time + 30n * DAY), ...request }
+  const answer = await quote({ ...whole, chainId: 8453, diamondAddress: diamond, creator })
+  return { request: whole, answer, event: eventOf(whole, answer) }
+}
+
+const register = async () => {
+  const { answer } = await quoted()
+  await send(owner, 'setPricingEngineSigner', [`0x${answer.attestation?.signerAddress.slice(2) ?? ''}`])
+}
+
+test('a signed quote creates its event, once, and for nobody else', async () => {
+  await register()
+  const { event } = await quoted()
+  await refuses('Bad quote signature', lp, 'createEvent', [event])
+  await refuses('Bad quote signature', creator, 'createEvent', [{ ...event, premiumRate: event.premiumRate - 1n }])
+  await send(creator, 'createEvent', [event])
+  expect(await read('getEventQuoteSigner', [1n])).toBe(await read('getPricingEngineSigner'))
+  await refuses('Quote nonce used', creator, 'createEvent', [event])
+})
+
+test('a signed quote is worth nothing after what its answer says', async () => {
+  await register()
+  const { answer, event } = await quoted()
+  const expiresAt = BigInt(answer.attestation?.expiresAt ?? 0)
+  await mineAt(expiresAt + 1n)
+  await refuses('Quote expired', creator, 'createEvent', [event])
+})
+
+const RUNS = 1_000
+
+const spots = {
+  'USD/GHS': 11.4,
+  'GHS/USD': 1 / 11.4,
+  'EUR/USD': 1.1,
+  'USD/JPY': 150,
+  'EUR/BRL': 5.94,
+  'USD/NGN': 1_450,
+}
+const range = fc.record({
+  pair: fc.constantFrom(...(Object.keys(spots) as (keyof typeof spots)[])),
+  // Distances in logs; a negative one is in the money.
+  strike: fc.double({ min: -0.15, max: 0.1, noNaN: true }),
+  width: fc.double({ min: 0.005, max: 0.4, noNaN: true }),
+  days: fc.bigInt({ min: 2n, max: 360n }),
+  notional: fc.double({ min: 0.01, max: 1e8, noNaN: true }),
+  strikeAbove: fc.boolean(),
+  inside: fc.double({ min: 0, max: 1, noNaN: true }),
+})
+
+test('1,000 random quotes pay on the chain what they say, to the unit', { timeout: 150_000 }, async () => {
+  await register()
+  let priced = 0
+  for (const { strike, width, days, inside, ...one } of fc.sample(range, { numRuns: 2 * RUNS, seed: 20_261_121 })) {
+    if (priced === RUNS) break
+    const sign = one.strikeAbove ? 1 : -1
+    const edge = spots[one.pair] * Math.exp(sign * strike)
+    const expiryUnixSeconds = Number(time + days * DAY)
+    const found = await quoted({
+      ...one,
+      strike: edge,
+      payoutCap: edge * Math.exp(sign * width),
+      expiryUnixSeconds,
+    }).catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || !error.message.includes('leverage')) throw error
+    })
+    if (found === undefined || found.event.premiumRate > 1_000_000n) continue
+    priced += 1
+    const { event, answer } = found
+    await send(creator, 'createEvent', [event])
+
+    const id = BigInt(priced)
+    const whole = event.strikeAbove ? event.payoutCap - event.strike : event.strike - event.payoutCap
+    const part = BigInt(Math.floor(inside * Number(whole)))
+    const steps = [-whole / 4n, 0n, part, whole, whole + 1n]
+    const millionths = sixRound(one.notional)
+    // Every other event is in a token of 18 decimals.
+    const scale = priced % 2 === 0 ? 10n ** 12n : 1n
+    const paid = await Promise.all(
+      steps.map((step) => {
+        const rate = event.strikeAbove ? event.strike + step : event.strike - step
+        return read('quoteRangePayout', [id, rate, millionths * scale])
+      }),
+    )
+    const moves = [0n, 0n, part, whole, whole]
+    expect(paid).toEqual(moves.map((move) => (millionths * scale * move) / event.initialRate))
+    const most = sixRound(answer.maxPayoutUsd)
+    expect(paid.slice(3).map((amount) => amount / scale)).toEqual([most, most])
+    expect((millionths * event.premiumRate) / USDC).toBe(sixRound(answer.premiumUsd))
+  }
+  expect(priced).toBe(RUNS)
+})
