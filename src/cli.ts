@@ -7,31 +7,25 @@ type Flags = { readonly quiet: boolean; readonly check: boolean; readonly persis
 type Command = { readonly summary: string; readonly run: (flags: Flags) => Promise<void> }
 
 /** Loaded when it is wanted: a process holds what it runs and no more. */
-const compose = () => import('./compose.ts')
+const composed =
+  (name: keyof typeof import('./compose.ts')) =>
+  async (flags: Flags): Promise<void> =>
+    (await import('./compose.ts'))[name](flags)
 
 const commands: Readonly<Record<string, Command>> = {
-  sandbox: {
-    summary: 'the whole system on embedded parts [--quiet] [--persist DIR]',
-    run: async (flags) => (await compose()).runSandbox(flags),
-  },
-  api: { summary: 'the HTTP API', run: async () => (await compose()).runApi() },
-  worker: { summary: 'the indexer and its jobs', run: async () => (await compose()).runWorker() },
+  sandbox: { summary: 'the whole system on embedded parts [--quiet] [--persist DIR]', run: composed('runSandbox') },
+  api: { summary: 'the HTTP API', run: composed('runApi') },
+  worker: { summary: 'the indexer and its jobs', run: composed('runWorker') },
   engine: {
     summary: 'the pricing engine; the only process with a key',
     run: async () => (await import('./compose-engine.ts')).runEngine(),
   },
-  migrate: {
-    summary: 'bring the database to the schema of this version',
-    run: async () => (await compose()).runMigrate(),
-  },
+  migrate: { summary: 'bring the database to the schema of this version', run: composed('runMigrate') },
   audit: {
     summary: 'compare the index with the chains and print the counts; exit 1 on a difference',
-    run: async () => (await compose()).runAudit(),
+    run: composed('runAudit'),
   },
-  openapi: {
-    summary: "write the API's description to docs/openapi.json [--check]",
-    run: async (flags) => (await compose()).runOpenapi(flags),
-  },
+  openapi: { summary: "write the API's description to docs/openapi.json [--check]", run: composed('runOpenapi') },
   help: { summary: 'this text', run: async () => console.log(usage()) },
 }
 

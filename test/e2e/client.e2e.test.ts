@@ -33,6 +33,16 @@ const signedTx = async (): Promise<string> => {
   return account.signTransaction({ chainId, nonce, to: addr, gas: 21_000n, ...(await node.estimateFeesPerGas()) })
 }
 
+/** Of a quote: the specification's own market, which the sandbox has made-up rates of. */
+const terms = {
+  pair: 'USD/GHS',
+  strike: 12,
+  payoutCap: 13.5,
+  expiryUnixSeconds: Math.floor(Date.now() / 1000) + 30 * 86_400,
+  notional: 10_000,
+  strikeAbove: true,
+}
+
 /** A call of every operation. One that is missing here does not compile. */
 const calls = {
   '/livez': () => api.GET('/livez'),
@@ -154,6 +164,10 @@ const calls = {
     api.POST('/v1/tx/governance/execute-cut', { body: { chainId, proposalId: zero32 } }),
   '/v1/tx/governance/cancel-cut': () =>
     api.POST('/v1/tx/governance/cancel-cut', { body: { chainId, proposalId: zero32 } }),
+  '/v1/pricing/health': () => api.GET('/v1/pricing/health'),
+  '/v1/pricing/signer': () => api.GET('/v1/pricing/signer'),
+  '/v1/pricing/quote': () =>
+    api.POST('/v1/pricing/quote', { body: { ...terms, chainId, diamondAddress: addr, creator: addr } }),
   '/v1/tx/broadcast': async () => api.POST('/v1/tx/broadcast', { body: { chainId, signedTx: await signedTx() } }),
 } satisfies { readonly [Path in keyof paths]: () => Promise<{ data?: object; error?: object; response: Response }> }
 

@@ -564,6 +564,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/pricing/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the pricing engine prices with
+         * @description The dollar's rate, the engine's signer and the pairs it has rates of.
+         */
+        get: operations["getPricingHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pricing/signer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The pricing engine's signer
+         * @description Null in advisory mode: an engine without a key signs nothing.
+         */
+        get: operations["getPricingSigner"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/pricing/quote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A fair-value quote
+         * @description Signed for the protocol when `chainId`, `diamondAddress` and `creator` are there and the engine has a key and fresh rates.
+         */
+        post: operations["postPricingQuote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tx/erc20/approve": {
         parameters: {
             query?: never;
@@ -1672,11 +1732,124 @@ export interface components {
              */
             initCalldata: string;
         };
+        PricingHealth: {
+            usdRate: {
+                /** @example 0.044 */
+                rate: number;
+                /** @example 2026-11-20 */
+                recordDate: string;
+                /**
+                 * @description Unix milliseconds
+                 * @example 1795261974193
+                 */
+                fetchedAt: number;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
+            pricingEngineSigner: string | null;
+            pairs: ({
+                /** @example USD/GHS */
+                pair: string;
+                /** @example frontierEM */
+                tier: string;
+                useEmpiricalDrift: boolean;
+                /** @example 756 */
+                historicalCloses: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+        };
+        PricingSigner: {
+            /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
+            signerAddress: string | null;
+        };
+        QuoteRequest: {
+            /**
+             * @description BASE/QUOTE; rates are QUOTE per 1 BASE
+             * @example USD/GHS
+             */
+            pair: string;
+            /**
+             * @description Entry edge of the payout zone
+             * @example 12
+             */
+            strike: number;
+            /**
+             * @description Far edge of the payout zone
+             * @example 13.5
+             */
+            payoutCap: number;
+            /** @example 1800000000 */
+            expiryUnixSeconds: number;
+            /**
+             * @description Whole payment-token units
+             * @example 10000
+             */
+            notional: number;
+            /** @description true: protection against a rise of the rate; false: against a fall */
+            strikeAbove: boolean;
+            chainId?: components["schemas"]["BodyChainId"];
+            diamondAddress?: components["schemas"]["Address"];
+            creator?: components["schemas"]["Address"];
+        };
         /**
          * @example 8453
          * @enum {integer}
          */
         BodyChainId: 8453 | 56;
+        PricingQuote: {
+            /**
+             * @description Fraction of notional
+             * @example 0.027322
+             */
+            premiumRate: number;
+            /**
+             * @description Whole payment-token units
+             * @example 273.22
+             */
+            premiumUsd: number;
+            /**
+             * @description Whole payment-token units
+             * @example 1315.789473
+             */
+            maxPayoutUsd: number;
+            /**
+             * @description What createEvent takes as premiumRate
+             * @example 27322
+             */
+            premiumRateFixed6: string;
+            attestation: components["schemas"]["QuoteAttestation"] | null;
+            /**
+             * @description Everything the premium follows from
+             * @example {
+             *       "pair": "USD/GHS",
+             *       "spot": 11.4,
+             *       "initialRateFixed6": "11400000"
+             *     }
+             */
+            breakdown: {
+                [key: string]: unknown;
+            };
+        };
+        QuoteAttestation: {
+            /** @example 0xfc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc631c */
+            signature: string;
+            /**
+             * @description Unix seconds
+             * @example 1790000000
+             */
+            quoteTimestamp: string;
+            /** @example 0x3333333333333333333333333333333333333333333333333333333333333333 */
+            quoteNonce: string;
+            /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
+            signerAddress: string;
+            /**
+             * @description Unix seconds; the last second at which the protocol takes the signature
+             * @example 1790000120
+             */
+            expiresAt: string;
+        };
         /** @example 1000000 */
         Uint256: string;
         BuiltTx: {
@@ -3421,6 +3594,153 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getPricingHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "usdRate": {
+                     *           "rate": 0.044,
+                     *           "recordDate": "2026-11-20",
+                     *           "fetchedAt": 1795261974193
+                     *         },
+                     *         "pricingEngineSigner": "0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1",
+                     *         "pairs": [
+                     *           {
+                     *             "pair": "USD/GHS",
+                     *             "tier": "frontierEM",
+                     *             "useEmpiricalDrift": true,
+                     *             "historicalCloses": 756
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["PricingHealth"];
+                    };
+                };
+            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getPricingSigner: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "signerAddress": "0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["PricingSigner"];
+                    };
+                };
+            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    postPricingQuote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "pair": "USD/GHS",
+                 *       "strike": 12,
+                 *       "payoutCap": 13.5,
+                 *       "expiryUnixSeconds": 1800000000,
+                 *       "notional": 10000,
+                 *       "strikeAbove": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["QuoteRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "premiumRate": 0.027322,
+                     *         "premiumUsd": 273.22,
+                     *         "maxPayoutUsd": 1315.789473,
+                     *         "premiumRateFixed6": "27322",
+                     *         "attestation": {
+                     *           "signature": "0xfc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc631c",
+                     *           "quoteTimestamp": "1790000000",
+                     *           "quoteNonce": "0x3333333333333333333333333333333333333333333333333333333333333333",
+                     *           "signerAddress": "0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1",
+                     *           "expiresAt": "1790000120"
+                     *         },
+                     *         "breakdown": {
+                     *           "pair": "USD/GHS",
+                     *           "spot": 11.4,
+                     *           "initialRateFixed6": "11400000"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["PricingQuote"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];

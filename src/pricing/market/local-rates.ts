@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { errorText, OperatorError } from '../../lib/errors.ts'
 
 const Rate = z.number().min(-0.1).max(3)
 
@@ -14,6 +15,15 @@ export type LocalRates = z.output<typeof Rates>
 
 const shipped = new URL('local-rates.json', import.meta.url)
 
-/** The rates of a JSON file `{asOf, source, rates: {EUR: 0.0325, …}}`; without one, those that come with the service. Throws when it is none. */
-export const readLocalRates = async (file: string | URL = shipped): Promise<LocalRates> =>
-  Rates.parse(JSON.parse(await readFile(file, 'utf8')))
+/**
+ * The rates of a JSON file `{asOf, source, rates: {USD: 0.044, EUR: 0.0325, …}}`; without one, those that come with the service. Throws an
+ * OperatorError when it cannot be read or is none.
+ */
+export const readLocalRates = async (file: string | URL = shipped): Promise<LocalRates> => {
+  try {
+    return Rates.parse(JSON.parse(await readFile(file, 'utf8')))
+  } catch (cause) {
+    const reason = cause instanceof z.ZodError ? z.prettifyError(cause) : errorText(cause)
+    throw new OperatorError(`the local rates cannot be used: ${reason}`, { cause })
+  }
+}

@@ -93,5 +93,5 @@ test('has a policy of its own, and the API keeps its', async () => {
   for (const path of ['/v1/docs', '/v1/docs/start.js', '/v1/docs/reference.js']) {
     expect(await policy(path)).toMatch(/^default-src 'none'; script-src 'self';.*connect-src 'self'/)
   }
-  expect(await policy('/v1/chains')).toBe("default-src 'none'; frame-ancestors 'none'")
+  expect(await policy('/v1/chains')).toBe("default-src 'none';frame-ancestors 'none'")
 })

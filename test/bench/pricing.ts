@@ -1,0 +1,71 @@
+import { pino } from 'pino'
+import { calibrate } from '../../src/pricing/calibrate/calibrate.ts'
+import { QuoteRequest } from '../../src/pricing/contract.ts'
+import { openEngine } from '../../src/pricing/engine.ts'
+import { bundledFeed } from '../../src/pricing/market/bundled.ts'
+import { createMarket } from '../../src/pricing/market/market.ts'
+import { tiers } from '../../src/pricing/tiers.ts'
+import { logReturns } from '../../src/pricing/variance.ts'
+
+/*
+ * Quotes per second of processor time, signed and not, on the history that comes with the service; the time a pair's calibration takes;
+ * and the memory of a process with all of it.
+ */
+
+const QUOTES = 5_000
+const log = pino({ level: 'silent' })
+const engine = await openEngine({
+  key: `0x${'01'.repeat(32)}`,
+  keyFile: undefined,
+  ratesFolder: undefined,
+  ecbUrl: undefined,
+  fredUrl: undefined,
+  usdRateUrl: undefined,
+  localRatesFile: undefined,
+  synthetic: true,
+  volMarkups: {},
+  maxStalenessDays: 7,
+  now: Date.now,
+  log,
+})
+
+/** Milliseconds of processor time. */
+const processorTime = async (work: () => Promise<void>): Promise<number> => {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
+}
+
+const address = `0x${'1'.repeat(40)}`
+const advisory = {
+  pair: 'USD/GHS',
+  strike: 12,
+  payoutCap: 13.5,
+  expiryUnixSeconds: Math.floor(Date.now() / 1_000) + 90 * 86_400,
+  notional: 10_000,
+  strikeAbove: true,
+}
+const requests = {
+  'a pair': advisory,
+  'a cross': { ...advisory, pair: 'EUR/JPY', strike: 162, payoutCap: 175 },
+  'a signed pair': { ...advisory, chainId: 8453, diamondAddress: address, creator: address },
+}
+for (const [name, request] of Object.entries(requests)) {
+  const parsed = QuoteRequest.parse(request)
+  const quote = async (): Promise<void> => {
+    for (let i = 0; i < QUOTES; i += 1) await engine.quote(parsed)
+  }
+  await quote()
+  const spent = await processorTime(quote)
+  console.log(`${name.padEnd(14)} ${Math.round((1_000 * QUOTES) / spent)} quotes per second and core`)
+}
+
+const market = createMarket({ feeds: [bundledFeed()], now: Date.now, log })
+await market.refresh()
+const histories = market.pairs().flatMap((pair) => market.history(pair) ?? [])
+const spent = await processorTime(async () => {
+  for (const { closes } of histories) calibrate(logReturns(closes.map(({ close }) => close)), tiers.mainstreamEM)
+})
+console.log(`calibration    ${(spent / histories.length).toFixed(1)} ms a pair, ${histories.length} pairs`)
+console.log(`memory         ${Math.round(process.memoryUsage().rss / 2 ** 20)} MB resident`)
