@@ -39,6 +39,14 @@ const unknown = (name: string, request: Request): Case => [name, request, 404, '
 const deposit = { chainId: 8453, eventId: '1', amount: '1' }
 const approval = { chainId: 8453, token: wallet, spender: wallet, amount: '1' }
 const cut = { facetAddress: wallet, action: 3, functionSelectors: ['0x010203', '0x01020304'] }
+const terms = {
+  pair: 'USD/GHS',
+  strike: 12,
+  payoutCap: 13.5,
+  expiryUnixSeconds: 4_000_000_000,
+  notional: 10_000,
+  strikeAbove: true,
+}
 const upgrade = { chainId: 56, cuts: [cut], init: wallet, initData: '0x123' }
 const large = { ...deposit, amount: '1'.repeat(1_100_000) }
 const broadcast = (signedTx: unknown) => post('/tx/broadcast', { chainId: 8453, signedTx })
@@ -94,6 +102,11 @@ const cases: readonly Case[] = [
   bad('a quote of a fraction', quote('hypoSettlement=1.5&notional=1'), 'hypoSettlement'),
   bad('a quote of a negative notional', quote('hypoSettlement=1&notional=-1'), 'notional'),
   bad('a quote of 2^128', quote(`hypoSettlement=1&notional=${2n ** 128n}`), 'notional'),
+
+  bad('a quote on no terms', post('/pricing/quote', {}), ...Object.keys(terms)),
+  bad('a quote of a pair that is none', post('/pricing/quote', { ...terms, pair: 'USDGHS' }), 'pair'),
+  bad('a strike as text', post('/pricing/quote', { ...terms, strike: '12' }), 'strike'),
+  bad('a quote to sign for nobody', post('/pricing/quote', { ...terms, chainId: 56 }), 'diamondAddress', 'creator'),
 
   bad('no body', { method: 'POST', url: '/v1/tx/hedge/deposit' }, 'body'),
   bad('an empty body', post('/tx/hedge/deposit', ''), 'body'),
@@ -194,6 +207,12 @@ describe('with nothing in reach', () => {
 
   test('a broadcast is 503', async () => {
     expect((await api.post('/tx/broadcast', { chainId: 8453, signedTx: '0x02' })).status).toBe(503)
+  })
+
+  test('pricing is 503 without its engine', async () => {
+    for (const path of ['/pricing/health', '/pricing/signer']) expect((await api.get(path)).status).toBe(503)
+    const { status, error } = await api.post('/pricing/quote', terms)
+    expect([status, error?.code]).toEqual([503, 'service_unavailable'])
   })
 
   test('the chains and the builders answer all the same', async () => {

@@ -4,28 +4,15 @@ import { createPricingClient, type PricingClient } from '../../src/pricing/clien
 import { QuoteRequest } from '../../src/pricing/contract.ts'
 import { type Engine, openEngine } from '../../src/pricing/engine.ts'
 import { buildEngineApp } from '../../src/pricing/server.ts'
+import { engineOptions, ENGINE_KEY as key } from '../support/engine.ts'
 import { startPublisher } from '../support/publisher.ts'
 
-const key = `0x${'01'.repeat(32)}`
 const signer = '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1'
 const lines: string[] = []
 const log = pino({ level: 'debug' }, { write: (line) => void lines.push(line) })
 const address = `0x${'1'.repeat(40)}`
 
-const options = {
-  key,
-  keyFile: undefined,
-  ratesFolder: undefined,
-  ecbUrl: undefined,
-  fredUrl: undefined,
-  usdRateUrl: undefined,
-  localRatesFile: undefined,
-  synthetic: true,
-  volMarkups: {},
-  maxStalenessDays: 7,
-  now: Date.now,
-  log,
-}
+const options = { ...engineOptions, log }
 const cedi = QuoteRequest.parse({
   pair: 'USD/GHS',
   strike: 12,

@@ -172,6 +172,47 @@ const relays: fc.Arbitrary<Generated> = fc
     }
   })
 
+const positive = (max: number): Arb =>
+  mostly(
+    good(fc.double({ min: 0.01, max, noNaN: true })),
+    bad(fc.constantFrom<unknown>(0, -1, '12', null, 1e10, 1e-7, [], {})),
+  )
+
+const terms = object([{ name: 'strikeAbove', type: 'bool' }], {
+  pair: mostly(
+    good(fc.constantFrom('USD/GHS', 'GHS/USD', 'EUR/USD', 'EUR/GBP', 'USD/XXX')),
+    bad(fc.constantFrom<unknown>('', 'US', 'USDGHS', 'USD/GHS/EUR', 7, null)),
+  ),
+  strike: positive(30),
+  payoutCap: positive(30),
+  expiryUnixSeconds: mostly(
+    good(fc.integer({ min: 1, max: 4_000_000_000 })),
+    bad(fc.constantFrom<unknown>(0, -1, 1.5, '1', null, 2 ** 53)),
+  ),
+  notional: positive(1_000_000),
+})
+
+/** A quote, with none, all or some of what it takes to sign it; what fits its schema may still be refused by the engine. */
+const quotes: fc.Arbitrary<Generated> = fc
+  .tuple(
+    terms,
+    fc.record({ chainId: chains.map(Number), diamondAddress: hex(20), creator: hex(20) }),
+    fc.nat({ max: 9 }),
+  )
+  .map(([{ value, faults }, signing, kind]) => {
+    const names = Object.keys(signing)
+    // Whether the three are complete is judged when each field is right.
+    const left = kind < 2 && faults.length === 0 ? names.slice(kind + 1) : []
+    const added = kind < 5 ? Object.entries(signing).filter(([name]) => !left.includes(name)) : []
+    const named = [...faults.map((fault) => fault.slice(1)), ...left]
+    return {
+      operation: '/pricing/quote',
+      request: post('/pricing/quote', JSON.stringify({ ...Object(value), ...Object.fromEntries(added) })),
+      statuses: named.length > 0 ? [400] : [200, 400],
+      faults: named,
+    }
+  })
+
 const asks = (tokens: readonly string[]): fc.Arbitrary<Generated> =>
   fc
     .oneof(
@@ -209,11 +250,12 @@ export const requests = (known: {
   readonly tokens: readonly string[]
 }): fc.Arbitrary<Generated> => {
   const pools = parameters(known.wallets)
-  const served = Object.entries(gets).filter(([path]) => path !== '/me' && !path.startsWith('/pricing/'))
+  const served = Object.entries(gets).filter(([path]) => path !== '/me')
   return fc.oneof(
     ...served.map(([path, { query = [] }]) => reads(path, query, pools)),
     ...Object.entries(builders).map(([path, signature]) => builds(path, signature)),
     relays,
+    quotes,
     asks(known.tokens),
     strays,
   )
