@@ -58,26 +58,70 @@ const Account = z
   .meta({ example: '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1' })
 const Digits = z.string().regex(/^\d+$/)
 
-export const Attestation = z
-  .object({
-    signature: z
-      .string()
-      .regex(/^0x[0-9a-f]{130}$/)
-      .meta({ example: `0x${'fc63'.repeat(32)}1c` }),
-    quoteTimestamp: Digits.meta({ description: 'Unix seconds', example: '1790000000' }),
-    quoteNonce: z
-      .string()
-      .regex(/^0x[0-9a-f]{64}$/)
-      .meta({ example: `0x${'33'.repeat(32)}` }),
-    signerAddress: Account,
-    expiresAt: Digits.meta({
-      description: 'Unix seconds; the last second at which the protocol takes the signature',
-      example: '1790000120',
-    }),
-  })
-  .meta({ id: 'QuoteAttestation' })
+export const Attestation = z.object({
+  signature: z
+    .string()
+    .regex(/^0x[0-9a-f]{130}$/)
+    .meta({ example: `0x${'fc63'.repeat(32)}1c` }),
+  quoteTimestamp: Digits.meta({ description: 'Unix seconds', example: '1790000000' }),
+  quoteNonce: z
+    .string()
+    .regex(/^0x[0-9a-f]{64}$/)
+    .meta({ example: `0x${'33'.repeat(32)}` }),
+  signerAddress: Account,
+  expiresAt: Digits.meta({
+    description: 'Unix seconds; the last second at which the protocol takes the signature',
+    example: '1790000120',
+  }),
+})
 
 export type Attestation = z.output<typeof Attestation>
+
+const Rate = z.number()
+
+/** Free-form: an engine may say more. From what ours says the premium can be computed again by hand. */
+export const Breakdown = z
+  .looseObject({
+    pair: z.string().meta({ example: 'USD/GHS' }),
+    spot: Rate.meta({ example: 11.4 }),
+    strike: Rate.meta({ example: 12 }),
+    payoutCap: Rate.meta({ example: 13.5 }),
+    rangeWidth: Rate.meta({ example: 1.5 }),
+    T_years: z.number().meta({ description: 'Years of 365 days', example: 0.246575 }),
+    T_days: z.number().meta({ example: 90 }),
+    notional: z.number().meta({ description: 'Whole payment-token units', example: 10_000 }),
+    direction: z.enum(['upward', 'downward']),
+    coveragePercent: z
+      .number()
+      .meta({ description: 'The greatest payout in percent of the notional', example: 13.157895 }),
+    method: z.string().meta({ example: 'Garman-Kohlhagen spread with jumps' }),
+    pairClassification: z.looseObject({
+      tier: z.string().meta({ example: 'frontierEM' }),
+      useEmpiricalDrift: z.boolean(),
+      notes: z.string().meta({ example: 'empirical drift of 756 closes' }),
+    }),
+    inputs: z.looseObject({
+      r: z.number().meta({ example: 0.0425 }),
+      q: z.number().nullable().meta({ description: 'null when the drift is empirical', example: null }),
+      mu: z.number().meta({ example: 0.18 }),
+      qEffective: z.number().meta({ example: -0.1375 }),
+      sigma: z.number().meta({ example: 0.154 }),
+      sigmaRealizedRaw: z.number().meta({ example: 0.13 }),
+      volMarkup: z.number().meta({ example: 1 }),
+      garch: z.looseObject({
+        sigma0: z.number().meta({ example: 0.13 }),
+        sigmaLongRun: z.number().meta({ example: 0.16 }),
+        persistence: z.number().meta({ example: 0.97 }),
+        sigmaIntegrated: z.number().meta({ example: 0.15 }),
+      }),
+      jump: z.looseObject({
+        lambda: z.number().meta({ description: 'Jumps a year', example: 3 }),
+        jumpMean: z.number().meta({ example: 0.02 }),
+        jumpStd: z.number().meta({ example: 0.04 }),
+      }),
+    }),
+  })
+  .meta({ id: 'PricingBreakdown', description: 'Everything the premium follows from' })
 
 export const Quote = z
   .object({
@@ -86,10 +130,7 @@ export const Quote = z
     maxPayoutUsd: z.number().meta({ description: 'Whole payment-token units', example: 1315.789473 }),
     premiumRateFixed6: Digits.meta({ description: 'What createEvent takes as premiumRate', example: '27322' }),
     attestation: Attestation.nullable(),
-    breakdown: z.looseObject({}).meta({
-      description: 'Everything the premium follows from',
-      example: { pair: 'USD/GHS', spot: 11.4, initialRateFixed6: '11400000' },
-    }),
+    breakdown: Breakdown,
   })
   .meta({ id: 'PricingQuote' })
 

@@ -1819,36 +1819,116 @@ export interface components {
              * @example 27322
              */
             premiumRateFixed6: string;
-            attestation: components["schemas"]["QuoteAttestation"] | null;
+            attestation: {
+                /** @example 0xfc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc631c */
+                signature: string;
+                /**
+                 * @description Unix seconds
+                 * @example 1790000000
+                 */
+                quoteTimestamp: string;
+                /** @example 0x3333333333333333333333333333333333333333333333333333333333333333 */
+                quoteNonce: string;
+                /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
+                signerAddress: string;
+                /**
+                 * @description Unix seconds; the last second at which the protocol takes the signature
+                 * @example 1790000120
+                 */
+                expiresAt: string;
+            } | null;
+            breakdown: components["schemas"]["PricingBreakdown"];
+        };
+        /** @description Everything the premium follows from */
+        PricingBreakdown: {
+            /** @example USD/GHS */
+            pair: string;
+            /** @example 11.4 */
+            spot: number;
+            /** @example 12 */
+            strike: number;
+            /** @example 13.5 */
+            payoutCap: number;
+            /** @example 1.5 */
+            rangeWidth: number;
             /**
-             * @description Everything the premium follows from
-             * @example {
-             *       "pair": "USD/GHS",
-             *       "spot": 11.4,
-             *       "initialRateFixed6": "11400000"
-             *     }
+             * @description Years of 365 days
+             * @example 0.246575
              */
-            breakdown: {
+            T_years: number;
+            /** @example 90 */
+            T_days: number;
+            /**
+             * @description Whole payment-token units
+             * @example 10000
+             */
+            notional: number;
+            /** @enum {string} */
+            direction: "upward" | "downward";
+            /**
+             * @description The greatest payout in percent of the notional
+             * @example 13.157895
+             */
+            coveragePercent: number;
+            /** @example Garman-Kohlhagen spread with jumps */
+            method: string;
+            pairClassification: {
+                /** @example frontierEM */
+                tier: string;
+                useEmpiricalDrift: boolean;
+                /** @example empirical drift of 756 closes */
+                notes: string;
+            } & {
                 [key: string]: unknown;
             };
-        };
-        QuoteAttestation: {
-            /** @example 0xfc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc631c */
-            signature: string;
-            /**
-             * @description Unix seconds
-             * @example 1790000000
-             */
-            quoteTimestamp: string;
-            /** @example 0x3333333333333333333333333333333333333333333333333333333333333333 */
-            quoteNonce: string;
-            /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
-            signerAddress: string;
-            /**
-             * @description Unix seconds; the last second at which the protocol takes the signature
-             * @example 1790000120
-             */
-            expiresAt: string;
+            inputs: {
+                /** @example 0.0425 */
+                r: number;
+                /**
+                 * @description null when the drift is empirical
+                 * @example null
+                 */
+                q: number | null;
+                /** @example 0.18 */
+                mu: number;
+                /** @example -0.1375 */
+                qEffective: number;
+                /** @example 0.154 */
+                sigma: number;
+                /** @example 0.13 */
+                sigmaRealizedRaw: number;
+                /** @example 1 */
+                volMarkup: number;
+                garch: {
+                    /** @example 0.13 */
+                    sigma0: number;
+                    /** @example 0.16 */
+                    sigmaLongRun: number;
+                    /** @example 0.97 */
+                    persistence: number;
+                    /** @example 0.15 */
+                    sigmaIntegrated: number;
+                } & {
+                    [key: string]: unknown;
+                };
+                jump: {
+                    /**
+                     * @description Jumps a year
+                     * @example 3
+                     */
+                    lambda: number;
+                    /** @example 0.02 */
+                    jumpMean: number;
+                    /** @example 0.04 */
+                    jumpStd: number;
+                } & {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
         };
         /** @example 1000000 */
         Uint256: string;
@@ -3728,7 +3808,40 @@ export interface operations {
                      *         "breakdown": {
                      *           "pair": "USD/GHS",
                      *           "spot": 11.4,
-                     *           "initialRateFixed6": "11400000"
+                     *           "strike": 12,
+                     *           "payoutCap": 13.5,
+                     *           "rangeWidth": 1.5,
+                     *           "T_years": 0.246575,
+                     *           "T_days": 90,
+                     *           "notional": 10000,
+                     *           "direction": "upward",
+                     *           "coveragePercent": 13.157895,
+                     *           "method": "Garman-Kohlhagen spread with jumps",
+                     *           "pairClassification": {
+                     *             "tier": "frontierEM",
+                     *             "useEmpiricalDrift": true,
+                     *             "notes": "empirical drift of 756 closes"
+                     *           },
+                     *           "inputs": {
+                     *             "r": 0.0425,
+                     *             "q": null,
+                     *             "mu": 0.18,
+                     *             "qEffective": -0.1375,
+                     *             "sigma": 0.154,
+                     *             "sigmaRealizedRaw": 0.13,
+                     *             "volMarkup": 1,
+                     *             "garch": {
+                     *               "sigma0": 0.13,
+                     *               "sigmaLongRun": 0.16,
+                     *               "persistence": 0.97,
+                     *               "sigmaIntegrated": 0.15
+                     *             },
+                     *             "jump": {
+                     *               "lambda": 3,
+                     *               "jumpMean": 0.02,
+                     *               "jumpStd": 0.04
+                     *             }
+                     *           }
                      *         }
                      *       }
                      *     }

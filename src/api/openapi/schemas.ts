@@ -18,6 +18,10 @@ export const createSchemas = () => {
         override({ jsonSchema }) {
           // Responses may gain fields; bodies are closed, and zod says so.
           if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+          // Readers of OpenAPI know `true` better than the schema that allows everything.
+          if (isSchema(jsonSchema.additionalProperties) && Object.keys(jsonSchema.additionalProperties).length === 0) {
+            jsonSchema.additionalProperties = true
+          }
           // A list of values says all there is to say of the type that each has.
           if (jsonSchema.enum !== undefined) delete jsonSchema.anyOf
           const [some, none] = jsonSchema.anyOf ?? []
@@ -57,7 +61,7 @@ export const createSchemas = () => {
       if (schema.enum !== undefined) return schema.enum[0]
       if (schema.type === 'boolean') return true
       if (schema.type === 'array' && isSchema(schema.items)) return [this.example(schema.items)]
-      if (schema.type === 'object' && schema.properties !== undefined) {
+      if (schema.properties !== undefined) {
         const required = Object.entries(schema.properties).filter(([name]) => schema.required?.includes(name))
         return Object.fromEntries(required.map(([name, part]) => [name, isSchema(part) ? this.example(part) : part]))
       }
