@@ -6,6 +6,7 @@ import { bundledFeed } from '../../src/pricing/market/bundled.ts'
 import { createMarket } from '../../src/pricing/market/market.ts'
 import { tiers } from '../../src/pricing/tiers.ts'
 import { logReturns } from '../../src/pricing/variance.ts'
+import { engineOptions } from '../support/engine.ts'
 
 /*
  * Quotes per second of processor time, signed and not, on the history that comes with the service; the time a pair's calibration takes;
@@ -14,20 +15,7 @@ import { logReturns } from '../../src/pricing/variance.ts'
 
 const QUOTES = 5_000
 const log = pino({ level: 'silent' })
-const engine = await openEngine({
-  key: `0x${'01'.repeat(32)}`,
-  keyFile: undefined,
-  ratesFolder: undefined,
-  ecbUrl: undefined,
-  fredUrl: undefined,
-  usdRateUrl: undefined,
-  localRatesFile: undefined,
-  synthetic: true,
-  volMarkups: {},
-  maxStalenessDays: 7,
-  now: Date.now,
-  log,
-})
+const engine = await openEngine({ ...engineOptions, log })
 
 /** Milliseconds of processor time. */
 const processorTime = async (work: () => Promise<void>): Promise<number> => {
