@@ -30,14 +30,14 @@ export const drawChart = (quote: Quote): string => {
   const { pair, direction, spot, strike, payoutCap, notional, asOf, T_days, T_years, premium, maxPayout } = figures
   const until = date(asOf + Math.round(T_years * 365 * 86_400))
   const title = `${pair}: protection against a ${direction === 'upward' ? 'rise' : 'fall'}`
-  const terms = `strike ${rateText(strike)}, cap ${rateText(payoutCap)}, notional ${amountText(notional)}, from ${date(asOf)} to ${until} (${rateText(Math.round(T_days * 10) / 10)} days)`
+  const terms = `strike ${rateText(strike)}, cap ${rateText(payoutCap)}, notional ${rateText(notional)}, from ${date(asOf)} to ${until} (${rateText(Math.round(T_days * 10) / 10)} days)`
   const price = `premium ${amountText(premium)} (${rateText(100 * quote.premiumRate)} % of the notional), largest payout ${amountText(maxPayout)}, volatility ${rateText(Math.round(1000 * figures.inputs.sigma) / 10)} %`
   const source = `Rates: ${figures.history.source}, spot ${rateText(spot)} of ${figures.spotSource.date}. Before platform and payout fees.`
   const warnings = warningsOf(figures)
 
   const below = 92 + warnings.length * 34
   const [payoffEnd, premiumEnd] = [below + 340, below + 600]
-  const height = premiumEnd + 30
+  const height = premiumEnd + 40
   return `${element(
     'svg',
     {

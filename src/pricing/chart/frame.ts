@@ -17,6 +17,8 @@ export const ink = {
 
 const LETTER = 7
 const ROW = 16
+/** About so much height to a tick. */
+const TICK_EVERY = 30
 
 type Axes = {
   readonly xs: Scale
@@ -34,7 +36,7 @@ export const frame = ({ xs, ys, title, across }: Axes, titleAt: number): string 
     const line = element('line', { x1: x, x2: x, y1: bottom, y2: top, stroke: ink.grid })
     return [line, label(tickText(tick), x, bottom + 18, { 'text-anchor': 'middle', fill: ink.faint })]
   })
-  const level = ys.ticks(5).flatMap((tick) => {
+  const level = ys.ticks((bottom - top) / TICK_EVERY).flatMap((tick) => {
     const y = ys.at(tick)
     const line = element('line', { x1: left, x2: right, y1: y, y2: y, stroke: tick === 0 ? ink.faint : ink.grid })
     return [line, label(tickText(tick), left - 8, y + 4, { 'text-anchor': 'end', fill: ink.faint })]

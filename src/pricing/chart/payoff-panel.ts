@@ -21,7 +21,7 @@ const legend = (y: number): string => {
       'stroke-width': 2.5,
       'stroke-dasharray': dashes,
     }) + label(text, x + 32, y)
-  return entry(ACROSS[1] - 200, 'at expiry', ink.line, 'none') + entry(ACROSS[1] - 100, 'today', ink.today, '6 4')
+  return entry(ACROSS[1] - 216, 'at expiry', ink.line, 'none') + entry(ACROSS[1] - 112, 'worth today', ink.today, '6 4')
 }
 
 /** The hedger's result over the rate, at expiry and today, between two heights of the picture. */
@@ -73,7 +73,7 @@ export const payoffPanel = (figures: Figures, from: number, to: number): string 
       {
         xs,
         ys,
-        title: 'The hedger, after the premium (USD)',
+        title: 'What the hedger has, after the premium (USD)',
         across: `rate, ${quote} per 1 ${base}; the payout zone is shaded`,
       },
       from + 16,
