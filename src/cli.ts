@@ -66,7 +66,7 @@ const usage = (): string =>
 
 const main = async (): Promise<void> => {
   const { values, positionals } = parse()
-  const words = positionals.slice(0, 2).join(' ') in commands ? 2 : 1
+  const words = Object.hasOwn(commands, positionals.slice(0, 2).join(' ')) ? 2 : 1
   const command = commands[positionals.slice(0, words).join(' ') || 'help']
   const most = words + (command?.operand === undefined ? 0 : 1)
   if (command === undefined || positionals.length > most) throw new ConfigError(usage())
