@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { payoff } from '../../protocol/payoff.ts'
-import type { Quote } from '../contract.ts'
+import { Breakdown, type Quote } from '../contract.ts'
 import { horizonSigma } from '../inputs.ts'
 import { spreadPrice } from '../kernel/spread.ts'
 import { amountsDown, fromSix, premiumRateRound, sixRound } from '../premium.ts'
@@ -8,29 +8,13 @@ import { TRADING_DAYS } from '../variance.ts'
 
 const Six = z.string().regex(/^\d+$/).transform(BigInt)
 
-/** What of a breakdown is drawn. */
-const Basis = z.object({
-  pair: z.string(),
-  spot: z.number(),
-  strike: z.number(),
-  payoutCap: z.number(),
-  T_years: z.number(),
-  T_days: z.number(),
-  notional: z.number(),
-  direction: z.enum(['upward', 'downward']),
+/** What a picture needs of our engine's breakdown beyond what every engine says. */
+const Basis = Breakdown.extend({
   asOf: z.int(),
   initialRateFixed6: Six,
   strikeFixed6: Six,
   payoutCapFixed6: Six,
-  inputs: z.object({
-    r: z.number(),
-    qEffective: z.number(),
-    sigma: z.number(),
-    volMarkup: z.number(),
-    volFloor: z.number(),
-    garch: z.object({ sigma0: z.number(), sigmaLongRun: z.number(), persistence: z.number() }),
-    jump: z.object({ lambda: z.number(), jumpMean: z.number(), jumpStd: z.number() }),
-  }),
+  inputs: Breakdown.shape.inputs.extend({ volFloor: z.number() }),
   spotSource: z.object({ source: z.string(), date: z.string(), synthetic: z.boolean() }),
   history: z.object({ source: z.string(), lastClose: z.string(), synthetic: z.boolean(), stale: z.boolean() }),
 })
