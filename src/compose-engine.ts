@@ -1,28 +1,43 @@
-import { environments, load } from './config.ts'
-import { sleep } from './lib/lifecycle.ts'
+import { environments, load, ratesOf } from './config.ts'
+import { type Closers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { serve } from './lib/serve.ts'
+import type { FindSet } from './pricing/calibration-sets.ts'
 import { type Engine, openEngine } from './pricing/engine.ts'
 import { buildEngineApp } from './pricing/server.ts'
 
 /*
- * The engine's composition, apart from the rest: its process loads no database, no queue and no chain, and no other loads its key.
+ * The engine's composition, apart from the rest: its process loads no queue and no chain, a database only where it is given one, and no
+ * other process loads its key.
  */
+
+/** Longest a look for stored calibrations may take, in milliseconds: the engine can calibrate for itself. */
+const FIND_WITHIN_MS = 2_000
+
+/** Finds sets in a database; its driver takes memory, so it is loaded where there is one. */
+const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindSet> => {
+  const [{ createDatabase }, { newestSet }] = await Promise.all([
+    import('./db/pool.ts'),
+    import('./db/calibrations.ts'),
+  ])
+  const options = { url, maxConnections: 1, statementTimeoutMs: FIND_WITHIN_MS, log }
+  const database = closers.add('database', createDatabase(options), (it) => it.close())
+  return (model) => newestSet(database, model)
+}
 
 /** The pricing engine until a signal: it reads rates again all the while. */
 export const runEngine = async (): Promise<void> => {
   const config = load(environments.engine)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'engine' })
   await serve(log, async (closers) => {
+    const { DATABASE_URL: url } = config
     const engine = await openEngine({
       key: config.ENGINE_PRIVATE_KEY,
       keyFile: config.ENGINE_PRIVATE_KEY_FILE,
-      ratesFolder: config.ENGINE_RATES_FOLDER,
-      ecbUrl: config.ENGINE_ECB_URL,
-      fredUrl: config.ENGINE_FRED_URL,
+      ...ratesOf(config),
+      findSet: url === undefined ? undefined : await findIn(url, log, closers),
       usdRateUrl: config.ENGINE_USD_RATE_URL,
       localRatesFile: config.ENGINE_LOCAL_RATES_FILE,
-      synthetic: config.ENGINE_SYNTHETIC,
       volMarkups: config.ENGINE_VOL_MARKUPS,
       maxStalenessDays: config.ENGINE_MAX_STALENESS_DAYS,
       now: Date.now,

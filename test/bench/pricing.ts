@@ -17,6 +17,7 @@ const log = pino({ level: 'silent' })
 const engine = await openEngine({
   key: `0x${'01'.repeat(32)}`,
   keyFile: undefined,
+  findSet: undefined,
   ratesFolder: undefined,
   ecbUrl: undefined,
   fredUrl: undefined,
