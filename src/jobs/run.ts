@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import type { Logger } from '../lib/log.ts'
 import { createBullDriver } from './bull.ts'
 import type { Driver } from './driver.ts'
@@ -24,8 +23,9 @@ export type Jobs = {
   close(): Promise<void>
 }
 
-const schemas: { readonly [N in JobName]: z.ZodType<Payload<N>> } = {
-  sweep: queues.sweep.payload,
+const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
+  sweep: (payload) => queues.sweep.payload.parse(payload),
+  calibrate: (payload) => queues.calibrate.payload.parse(payload),
 }
 
 /**
@@ -45,21 +45,23 @@ export const createJobs = (options: {
   const driver: Driver =
     redisUrl === undefined ? createLocalDriver({ log }) : createBullDriver({ redisUrl, prefix, log })
 
-  const parse = <N extends JobName>(name: N, payload: unknown): Payload<N> => schemas[name].parse(payload)
-
   // BullMQ keeps colons for itself.
   const keyOf = (payload: unknown): string => JSON.stringify(payload).replaceAll(':', '=')
 
   return {
     async add(name, payload) {
-      const checked = parse(name, payload)
+      const checked = parsers[name](payload)
       await driver.add(name, keyOf(checked), checked)
     },
     async repeat(name, payload, everyMs) {
-      const checked = parse(name, payload)
+      const checked = parsers[name](payload)
       await driver.repeat(name, keyOf(checked), checked, everyMs)
     },
-    work: (handlers) => driver.work((name, payload, signal) => handlers[name](parse(name, payload), signal)),
+    work(handlers) {
+      const run = <N extends JobName>(name: N, payload: unknown, signal: AbortSignal): Promise<void> =>
+        handlers[name](parsers[name](payload), signal)
+      return driver.work(run)
+    },
     close: () => driver.close(),
   }
 }

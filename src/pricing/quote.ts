@@ -198,7 +198,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
           closes: history.closes.length,
           stale,
         },
-        calibration: { lastClose: parameters.lastClose },
+        calibration: { version: parameters.version, lastClose: parameters.lastClose },
       },
     }
   }

@@ -132,10 +132,12 @@ const openSandbox = async (
   const chains = opened.map(({ chain }) => chain)
   const actions = chains.map(createActions)
 
+  // What the worker calibrates the engine prices; made-up rates make the story's own market priceable.
+  const pricing = { DATABASE_URL: databaseUrl, ENGINE_SYNTHETIC: 'true' }
   const variables: Record<string, string> = {
     HOST: host,
     PORT: String(apiPort),
-    DATABASE_URL: databaseUrl,
+    ...pricing,
     REDIS_URL: redis?.url ?? '',
     ENGINE_URL: engineUrl,
     ...Object.assign({}, ...chains.map(chainVariables)),
@@ -143,12 +145,8 @@ const openSandbox = async (
   const envFile = closers.add('the environment file', await writeEnvFile(variables), ({ remove }) => remove())
   const services: Service[] = []
   closers.add('the services', services, (list) => Promise.all(list.map(({ close }) => close())))
-  // Only the engine has its key; made-up rates make the story's own market priceable.
-  const engine = {
-    ENGINE_PORT: String(enginePort),
-    ENGINE_PRIVATE_KEY: cast.engine.privateKey,
-    ENGINE_SYNTHETIC: 'true',
-  }
+  // Only the engine has its key.
+  const engine = { ...pricing, ENGINE_PORT: String(enginePort), ENGINE_PRIVATE_KEY: cast.engine.privateKey }
   for (const [name, own] of Object.entries({ worker: variables, api: variables, engine })) {
     const { command, args, env } = options.service
     services.push(await startService({ name, command, args: [...args, name], env: { ...env, ...own }, print }))
