@@ -86,7 +86,7 @@ const counts = async () => {
 const expectObserved = async (): Promise<void> => {
   const facts = await readFacts(database, 8453)
   if (facts === null) throw new Error('nothing is indexed')
-  const block = { ...facts.cursor, parentHash: '0x' } as const
+  const block = facts.cursor
   const seen = await observe({ chain: truth, log }, block, [
     { subject: 'chain', id: 0n },
     ...facts.events.map(({ id }) => ({ subject: 'event', id }) as const),
