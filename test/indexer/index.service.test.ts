@@ -171,6 +171,29 @@ test('a row that a node leaves out for a while is waited for; no other row goes 
   expect(await counts()).toMatchObject({ positions: 5 })
 })
 
+test('a chain that grows between two answers is no reason to warn; a row that stays missing is', async () => {
+  await converge()
+  const warnings: string[] = []
+  const step = createStep({
+    chain,
+    database,
+    leaseTtlMs: TTL_MS,
+    log: pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).fault) }),
+  })
+  const lease = await lead()
+  proxy.alter((method, result) => (method === 'eth_getLogs' && Array.isArray(result) ? result.slice(0, -1) : result))
+  for (let busy = 0; busy < 4; busy += 1) {
+    await world.actions.buy(world.hedger, 1n, 50n * USDC)
+    expect((await step(lease)).did).toBe('idle')
+  }
+  expect(warnings).toEqual([])
+  await step(lease)
+  expect(warnings).toEqual([expect.stringMatching(/^position 8 is missing: it exists at \d+$/)])
+  proxy.honest()
+  await converge(step)
+  expect(await counts()).toMatchObject({ positions: 8 })
+})
+
 test('a row lost in an older range is fetched from there, and rows before it stay', async () => {
   const { node } = world.actions
   await node.mine({ blocks: 60 })
