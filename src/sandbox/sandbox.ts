@@ -142,6 +142,7 @@ const openSandbox = async (
     PORT: String(apiPort),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis?.url ?? '',
+    JOBS_PREFIX: redis?.prefix ?? '',
     ENGINE_URL: engineUrl,
     ...Object.assign({}, ...chains.map(chainVariables)),
   }
