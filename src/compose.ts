@@ -125,7 +125,11 @@ export const runWorker = async (): Promise<void> => {
     const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const database = openDatabase({ url, maxConnections, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
-    const jobs = closers.add('jobs', createJobs({ redisUrl: config.REDIS_URL, log }), (it) => it.close())
+    const jobs = closers.add(
+      'jobs',
+      createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
+      (it) => it.close(),
+    )
     const calibrate = createCalibrator({
       market: openMarket({ ...ratesOf(config), now: Date.now, log }),
       append: (model, pairs) => appendSet(database, model, pairs),

@@ -93,6 +93,10 @@ const rates = {
 
 const worker = {
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'expected a redis:// URL' }).optional(),
+  JOBS_PREFIX: z
+    .string()
+    .regex(/^[\w-]+$/, 'expected letters, digits, - and _')
+    .default('fx-protection'),
   POLL_MS: Milliseconds.default(500),
   WORKER_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(6),
   CALIBRATION_INTERVAL_MS: Milliseconds.default(3_600_000),

@@ -2,13 +2,11 @@ import type { Address, Hex } from 'viem'
 import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
-import { logTopics, type RawLog } from '../protocol/logs.ts'
 import { broadcast } from './broadcast.ts'
-import type { Outcome } from './endpoint.ts'
 import { createNode, type Node } from './failover.ts'
 import { createHead, type Head } from './head.ts'
 import { createReader, type Reader } from './read.ts'
-import { type Block, getLogs } from './requests.ts'
+import type { Block } from './requests.ts'
 import { estimateGas } from './simulate.ts'
 
 /** One chain as the service sees it: its nodes and the protocol on it. */
@@ -23,8 +21,6 @@ export type Chain = Pick<Node, 'send' | 'close'> &
      * at a new head; what `read` throws otherwise passes through.
      */
     pinned<T>(read: (block: Block) => Promise<T>): Promise<T>
-    /** The protocol's logs in a range of blocks, inclusive; a node's refusal is an outcome, since its reason may name a range. */
-    logs(range: { readonly fromBlock: bigint; readonly toBlock: bigint }): Promise<Outcome<RawLog[]>>
     /** Gas units, or null when the call reverts or nobody answers in two seconds. */
     estimateGas(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<bigint | null>
     /** Relays signed bytes; see `broadcast`. */
@@ -75,10 +71,6 @@ export const createChain = (options: ChainOptions): Chain => {
         if (next.hash === block.hash) throw error
         return read(next)
       }
-    },
-    async logs(range) {
-      const [outcome] = await node.send([getLogs({ address: deployment.diamond, topics: logTopics, ...range })])
-      return outcome
     },
     estimateGas: (tx) => estimateGas(node, tx),
     broadcast: (signedTx) => broadcast(node, signedTx),

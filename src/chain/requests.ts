@@ -16,7 +16,6 @@ export type Request<T> = {
 export type Block = {
   readonly number: bigint
   readonly hash: Hex
-  readonly parentHash: Hex
   readonly timestamp: bigint
 }
 
@@ -25,7 +24,7 @@ export type BlockTag = 'latest' | 'safe' | 'finalized' | bigint
 const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
 const Quantity = HexText.transform((hex) => hexToBigInt(hex))
 
-const BlockShape = z.object({ number: Quantity, hash: HexText, parentHash: HexText, timestamp: Quantity })
+const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
 
 const LogShape = z.object({
   address: HexText,

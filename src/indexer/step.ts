@@ -64,7 +64,7 @@ export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n,
   let asked = first
   let unanswered = 0
   let changed = 0
-  let missing = 0
+  let gap: { readonly row: string; readonly times: number } | undefined
 
   const commit = (lease: Lease, write: Parameters<Database['transaction']>[0]): Promise<void> =>
     database.transaction(async (handle) => {
@@ -115,13 +115,16 @@ export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n,
       throw fault.cause
     }
     if (!(fault instanceof RowMissing)) throw fault
-    missing += 1
-    // Once is seen when a block arrives between two answers; twice is a node that leaves rows out, and is said ever more rarely.
-    const fields = { chainId, fault: fault.message, times: missing }
-    if (missing === 1) log.info(fields, 'a row is missing')
-    else if (Number.isInteger(Math.log2(missing))) log.warn(fields, 'a row is missing')
-    if (missing < MISSING_TIMES || cursor === null || !(await lostBefore(cursor, fault))) return 'idle'
-    missing = 0
+    // A busy chain grows between two answers, so some row may seem to be missing, each time another. One that stays missing is
+    // left out by a node, which is said ever more rarely.
+    const row = `${fault.kind} ${fault.id}`
+    const times = gap?.row === row ? gap.times + 1 : 1
+    gap = { row, times }
+    const fields = { chainId, fault: fault.message, times }
+    if (times === 1) log.info(fields, 'a row is missing')
+    else if (Number.isInteger(Math.log2(times))) log.warn(fields, 'a row is missing')
+    if (times < MISSING_TIMES || cursor === null || !(await lostBefore(cursor, fault))) return 'idle'
+    gap = undefined
     await backTo(lease, await findBefore({ chain, database }, cursor, fault.kind, fault.id), fault.message)
     return 'rolled back'
   }
@@ -165,7 +168,7 @@ export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n,
     // Before the tip, later logs would show a gap; nodes that keep no old state cannot be asked there.
     if (to === head.number) await checkComplete(chain, range.block, next)
     await write(lease, range, cursor === null)
-    missing = 0
+    gap = undefined
     width = width + width / 2n + 1n < WIDEST ? width + width / 2n + 1n : WIDEST
     if (to === head.number) await observeNext(lease, range.block)
     else log.info({ chainId, block: to.toString(), head: head.number.toString() }, 'catching up')

@@ -32,16 +32,17 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
  * Opens the job queue: on a Redis where `redisUrl` is given, else in this process.
  *
  * @example
- * const jobs = createJobs({ redisUrl: undefined, log })
+ * const jobs = createJobs({ redisUrl: undefined, prefix: 'fx-protection', log })
  * await jobs.work(handlers)
  * await jobs.repeat('sweep', { chainId: 8453 }, 5_000)
  */
 export const createJobs = (options: {
   readonly redisUrl: string | undefined
-  readonly prefix?: string
+  /** What the keys on the Redis begin with: systems that share one must not share this. */
+  readonly prefix: string
   readonly log: Logger
 }): Jobs => {
-  const { redisUrl, prefix = 'fx-protection', log } = options
+  const { redisUrl, prefix, log } = options
   const driver: Driver =
     redisUrl === undefined ? createLocalDriver({ log }) : createBullDriver({ redisUrl, prefix, log })
 

@@ -103,7 +103,7 @@ test('a node that keeps hanging rests: later calls do not wait for it', async ()
 })
 
 test('the answers of a batch follow its requests though the node reorders them', async () => {
-  const block = { number: '0x5', hash: '0x01', parentHash: '0x02', timestamp: '0x10' }
+  const block = { number: '0x5', hash: '0x01', timestamp: '0x10' }
   const reordered: Reply = (calls) => ({
     body: JSON.stringify(
       calls.map(({ id, method }) => ({ id, result: method === 'eth_chainId' ? '0x38' : block })).reverse(),

@@ -86,7 +86,7 @@ const counts = async () => {
 const expectObserved = async (): Promise<void> => {
   const facts = await readFacts(database, 8453)
   if (facts === null) throw new Error('nothing is indexed')
-  const block = { ...facts.cursor, parentHash: '0x' } as const
+  const block = facts.cursor
   const seen = await observe({ chain: truth, log }, block, [
     { subject: 'chain', id: 0n },
     ...facts.events.map(({ id }) => ({ subject: 'event', id }) as const),
@@ -169,6 +169,29 @@ test('a row that a node leaves out for a while is waited for; no other row goes 
   proxy.honest()
   await converge()
   expect(await counts()).toMatchObject({ positions: 5 })
+})
+
+test('a chain that grows between two answers is no reason to warn; a row that stays missing is', async () => {
+  await converge()
+  const warnings: string[] = []
+  const step = createStep({
+    chain,
+    database,
+    leaseTtlMs: TTL_MS,
+    log: pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).fault) }),
+  })
+  const lease = await lead()
+  proxy.alter((method, result) => (method === 'eth_getLogs' && Array.isArray(result) ? result.slice(0, -1) : result))
+  for (let busy = 0; busy < 4; busy += 1) {
+    await world.actions.buy(world.hedger, 1n, 50n * USDC)
+    expect((await step(lease)).did).toBe('idle')
+  }
+  expect(warnings).toEqual([])
+  await step(lease)
+  expect(warnings).toEqual([expect.stringMatching(/^position 8 is missing: it exists at \d+$/)])
+  proxy.honest()
+  await converge(step)
+  expect(await counts()).toMatchObject({ positions: 8 })
 })
 
 test('a row lost in an older range is fetched from there, and rows before it stay', async () => {

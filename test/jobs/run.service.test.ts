@@ -172,7 +172,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
 })
 
 it('says within seconds that its Redis is out of reach', async () => {
-  const jobs = createJobs({ redisUrl: 'redis://127.0.0.1:1', log })
+  const jobs = createJobs({ redisUrl: 'redis://127.0.0.1:1', prefix: 'test', log })
   try {
     await expect(jobs.add('sweep', base)).rejects.toMatchObject({ code: 'service_unavailable' })
   } finally {
