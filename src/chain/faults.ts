@@ -48,7 +48,7 @@ const text = (pattern: string): RegExp => new RegExp(pattern.replaceAll('{n}', N
 
 /*
  * Texts of public providers, the first that fits decides. Limits on how often come first, since they must never narrow a range, and a
- * stated range before the size that it is wrapped in. A code alone decides only where no provider uses it for something else.
+ * result's size before the widths that such a text mentions. A code alone decides only where no provider uses it for something else.
  */
 const rows: readonly Row[] = [
   { kind: 'batch', is: text('batch (?:size|limit)[^\\d]*{n}?') },
@@ -74,12 +74,11 @@ const rows: readonly Row[] = [
   { kind: 'filters', is: text('contains \\d+ filters.*current limit is {n}') },
   { kind: 'filters', is: /exceed max addresses or topics/i },
 
-  { kind: 'range', is: text('up to an? {n} block range') },
-
   { kind: 'size', is: /response size (?:exceeded|should not)|(?:response|result) (?:is )?too (?:big|large)/i },
   { kind: 'size', is: /query returned more than|more than \d+ logs returned|exceeds max results/i },
   { kind: 'size', is: /query must be smaller than size|logs matched by query exceeds/i },
 
+  { kind: 'range', is: text('up to an? {n} block range') },
   { kind: 'range', is: text('limited to (?:an? )?(?:0 - )?{n}') },
   { kind: 'range', is: text('ranges over {n} blocks are not supported') },
   { kind: 'range', is: text('too many blocks from \\S+ to \\S+ maximum is set to {n}') },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import { createEndpoint, type Outcome, type Outcomes } from './endpoint.ts'
 import { type EndpointState, isFit, isLagging, lacks, learn, type Need, type Seen, unseen } from './endpoint-state.ts'
@@ -40,6 +41,9 @@ export type Keeper = {
 
 /** Every endpoint is looked at so often while there is traffic, used or not: its height tells whether another one lags. */
 const LOOK_EVERY_MS = 1_500
+
+/** Where one endpoint is found to be up, the others have so long to be found too. */
+const GRACE_MS = 250
 
 const Sighted = z.object({ number: z.bigint(), timestamp: z.bigint() })
 
@@ -186,36 +190,42 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
 
   const isOpen = (member: Kept): boolean => isFit(member.state(), Date.now())
 
-  /** Looks at the endpoints that may be up; over as soon as one is fit, or when none is. */
-  const find = (due: readonly Kept[]): Promise<unknown> =>
-    Promise.any(
-      due.map(async (member) => {
-        await look(member)
-        if (!isOpen(member)) throw new Error('not fit')
-      }),
-    ).catch(() => undefined)
+  /** Looks at endpoints; over when all have answered, or some have and the others are slow. */
+  const find = async (due: readonly Kept[]): Promise<void> => {
+    const all = Promise.all(due.map(look))
+    const one = Promise.any(due.map((member) => look(member).then(() => isOpen(member) || Promise.reject())))
+    await Promise.race([
+      all,
+      one.then(
+        () => sleep(GRACE_MS, stop.signal),
+        () => all,
+      ),
+    ])
+  }
 
   return {
     async fit(needed) {
       const now = Date.now()
+      const able = (): Kept[] => members.filter((member) => isOpen(member) && !needed.some(member.lacks))
       const rested = members.filter((member) => !isOpen(member) && member.state().restsUntil <= now)
-      if (members.some(isOpen)) {
-        const seenLongAgo = members.filter(
+      const isNew = ({ lookedAt }: Kept): boolean => lookedAt === 0
+      if (able().length === 0 || rested.some(isNew)) {
+        // One caller waits for a node that was down; for one that was never seen everybody does.
+        await find(rested.filter(({ looking, state }) => looking === undefined || state().failures === 0))
+      } else {
+        const unwatched = members.filter(
           (member) =>
             isOpen(member) && now - Math.max(member.lookedAt, member.state().head?.seenAt ?? 0) > LOOK_EVERY_MS,
         )
-        for (const member of [...rested, ...(members.length > 1 ? seenLongAgo : [])]) void look(member)
-      } else {
-        // One caller waits for a node that was down; for one that was never seen everybody does.
-        await find(rested.filter((member) => member.looking === undefined || member.state().failures === 0))
+        for (const member of [...rested, ...(members.length > 1 ? unwatched : [])]) void look(member)
       }
-      const able = members.filter((member) => isOpen(member) && !needed.some(member.lacks))
+      const found = able()
       const lagging = (member: Kept): boolean =>
         isLagging(
           member.state(),
-          able.map(({ state }) => state()),
+          found.map(({ state }) => state()),
         )
-      return [...able.filter((member) => !lagging(member)), ...able.filter(lagging)]
+      return [...found.filter((member) => !lagging(member)), ...found.filter(lagging)]
     },
     status: () =>
       statusOf(
