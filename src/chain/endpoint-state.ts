@@ -23,11 +23,14 @@ export type EndpointState = {
 }
 
 /** Capabilities that a request may need; `topics` is a filter with as many topics as the protocol has logs. */
-export type Need = Capability | 'topics'
+export const needs = ['logs', 'tags', 'pinned', 'topics'] as const satisfies readonly (Capability | 'topics')[]
+
+export type Need = (typeof needs)[number]
 
 /** What an endpoint was seen to do. */
 export type Seen =
-  | { readonly is: 'answer' }
+  /** A batch was answered, and what was asked of these needs was served. */
+  | { readonly is: 'answer'; readonly needed: readonly Need[] }
   | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
   | { readonly is: 'chain'; readonly right: boolean }
   | { readonly is: 'batch'; readonly most: number }
@@ -82,20 +85,34 @@ const lacking = (state: EndpointState, need: Need, now: number): EndpointState =
   }
 }
 
+const without = (lacks: EndpointState['lacks'], served: readonly Need[]): EndpointState['lacks'] =>
+  served.some((need) => need in lacks)
+    ? Object.fromEntries(needs.flatMap((need) => (served.includes(need) ? [] : [[need, lacks[need]]])))
+    : lacks
+
 const failed = (state: EndpointState, now: number): EndpointState => {
+  // Requests that were under way together fail together, and count once.
+  if (state.restsUntil > now) return state
   const failures = state.failures + 1
   if (failures < FAILURES) return { ...state, failures }
   // Whatever comes back at this address may be another node.
   return { ...state, chain: 'unknown', failures, restsUntil: now + backoffMs(failures - FAILURES, REST.from, REST.to) }
 }
 
+/** Asked too often: it rests for as long as it says, or ever longer. */
+const limited = (state: EndpointState, retryAfterMs: number | null, now: number): EndpointState => {
+  const isResting = state.restsUntil > now
+  if (isResting && retryAfterMs === null) return state
+  const waitMs = Math.min(retryAfterMs ?? backoffMs(state.failures, REST.from, REST.to), LONGEST_WAIT_MS)
+  const failures = isResting ? state.failures : state.failures + 1
+  return { ...state, failures, restsUntil: Math.max(state.restsUntil, now + waitMs) }
+}
+
 const faulty = (state: EndpointState, { fault, text, needed }: Extract<Seen, { is: 'fault' }>, now: number) => {
   const told = { ...state, fault: text }
   switch (fault.kind) {
-    case 'rate': {
-      const waitMs = Math.min(fault.retryAfterMs ?? backoffMs(state.failures, REST.from, REST.to), LONGEST_WAIT_MS)
-      return { ...told, failures: state.failures + 1, restsUntil: now + waitMs }
-    }
+    case 'rate':
+      return limited(told, fault.retryAfterMs, now)
     case 'capability': {
       const need = needed.find((each) => fault.lacks === null || each === fault.lacks)
       return need === undefined ? told : lacking(told, need, now)
@@ -126,7 +143,7 @@ const ranged = (state: EndpointState, asked: bigint, fault: Fault | null, now: n
 export const learn = (state: EndpointState, seen: Seen, now: number): EndpointState => {
   switch (seen.is) {
     case 'answer':
-      return { ...state, failures: 0, batch: larger(state.batch) }
+      return { ...state, failures: 0, batch: larger(state.batch), lacks: without(state.lacks, seen.needed) }
     case 'head':
       return { ...state, head: { number: seen.number, timestamp: seen.timestamp, seenAt: now } }
     case 'chain':

@@ -1,9 +1,11 @@
+import { once } from 'node:events'
 import { unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Outcome, Outcomes } from './endpoint.ts'
 import { NodeUnreachable } from './errors.ts'
 import { isOfTheNode } from './faults.ts'
-import { type Keeper, type Member, needsOf } from './keeper.ts'
+import type { Keeper } from './keeper.ts'
+import { type Member, needsOf } from './member.ts'
 import type { Request } from './requests.ts'
 
 type SendOptions = { readonly signal?: AbortSignal }
@@ -65,13 +67,20 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
     throw unavailable(`no node of chain ${chainId} answers`)
   }
 
+  /** Rejects when the caller gives up: a look at a node that hangs may take longer than the caller has. */
+  const givenUp = async (signal: AbortSignal): Promise<never> => {
+    if (!signal.aborted) await once(signal, 'abort')
+    throw signal.reason
+  }
+
   const send = async (
     requests: readonly Request<unknown>[],
     signal?: AbortSignal,
   ): Promise<readonly Outcome<unknown>[]> => {
     const over = new AbortController()
     try {
-      return await race(requests, over, signal)
+      const answer = race(requests, over, signal)
+      return await (signal === undefined ? answer : Promise.race([answer, givenUp(signal)]))
     } finally {
       over.abort()
     }

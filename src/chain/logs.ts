@@ -3,7 +3,8 @@ import type { Deployment } from '../protocol/chains.ts'
 import { logTopics, type RawLog } from '../protocol/logs.ts'
 import { NodeError, NodeUnreachable, toServiceError } from './errors.ts'
 import type { Fault } from './faults.ts'
-import type { Keeper, Member } from './keeper.ts'
+import type { Keeper } from './keeper.ts'
+import type { Member } from './member.ts'
 import { type Block, getBlock, getLogs } from './requests.ts'
 
 /** A range of logs with the block that closes it and the one before it, from one node. */

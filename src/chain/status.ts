@@ -1,4 +1,4 @@
-import { type EndpointState, isFit, isLagging, lacks, type Need } from './endpoint-state.ts'
+import { type EndpointState, isFit, isLagging, lacks, type Need, needs } from './endpoint-state.ts'
 
 /** One endpoint for operators: its place in the configuration and never its URL. */
 export type EndpointStatus = {
@@ -22,8 +22,6 @@ export type ChainStatus = {
   /** Some endpoint in use serves logs, or may. */
   readonly hasLogs: boolean
 }
-
-const needs: readonly Need[] = ['logs', 'tags', 'pinned', 'topics']
 
 /** A head that is older, by the clock, is a chain's that stands still; both chains make several blocks a second. */
 const OLD_SECONDS = 60
