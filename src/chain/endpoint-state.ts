@@ -85,10 +85,12 @@ const lacking = (state: EndpointState, need: Need, now: number): EndpointState =
   }
 }
 
-const without = (lacks: EndpointState['lacks'], served: readonly Need[]): EndpointState['lacks'] =>
-  served.some((need) => need in lacks)
-    ? Object.fromEntries(needs.flatMap((need) => (served.includes(need) ? [] : [[need, lacks[need]]])))
-    : lacks
+const without = (lacks: EndpointState['lacks'], served: readonly Need[]): EndpointState['lacks'] => {
+  if (!served.some((need) => need in lacks)) return lacks
+  const left = { ...lacks }
+  for (const need of served) delete left[need]
+  return left
+}
 
 const failed = (state: EndpointState, now: number): EndpointState => {
   // Requests that were under way together fail together, and count once.

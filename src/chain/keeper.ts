@@ -37,7 +37,7 @@ const GRACE_MS = 250
  * again after it was down, and now and then beside the traffic, so that no reader waits for one that is not back yet.
  */
 export const createKeeper = (options: KeeperOptions): Keeper => {
-  const stop = new AbortController()
+  const looks = new Set<AbortController>()
   const members = options.urls.map((url, index) => ({
     ...createMember({ ...options, url, index, logWidth: options.logWidth ?? FIRST_LOG_WIDTH }),
     lookedAt: 0,
@@ -46,14 +46,18 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
   type Kept = (typeof members)[number]
 
   const lookAt = async (member: Kept): Promise<void> => {
+    const look = new AbortController()
+    looks.add(look)
     try {
-      const [chain] = await member.send([getChainId(), getBlock('latest')], stop.signal)
+      const [chain] = await member.send([getChainId(), getBlock('latest')], look.signal)
       if (chain.ok) member.learn({ is: 'chain', right: chain.value === options.chainId })
       else if (chain.error.fault.kind !== 'rate' && chain.error.fault.kind !== 'unanswered') {
         member.learn({ is: 'fault', fault: { kind: 'garbage' }, text: 'does not tell its chain', needed: [] })
       }
     } catch (failure) {
       if (!(failure instanceof NodeUnreachable)) throw failure
+    } finally {
+      looks.delete(look)
     }
   }
 
@@ -74,7 +78,7 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     await Promise.race([
       all,
       one.then(
-        () => sleep(GRACE_MS, stop.signal),
+        () => sleep(GRACE_MS),
         () => all,
       ),
     ])
@@ -106,7 +110,7 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
       return statusOf(states, Date.now())
     },
     async close() {
-      stop.abort()
+      for (const each of looks) each.abort()
       await Promise.all(members.map(({ looking }) => looking))
       await Promise.all(members.map(({ close }) => close()))
     },

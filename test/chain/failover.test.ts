@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createNode } from '../../src/chain/failover.ts'
@@ -177,6 +178,26 @@ describe('a first node that', () => {
       return states(node)[0] === 'ok' && first.requests().length > 0
     })
   })
+})
+
+test('where every node hangs, callers are told at once, but for the few that try again', async () => {
+  const nodes = [await startNode(), await startNode()]
+  const node = nodeOf(...nodes.map(({ url }) => url))
+  await node.send([getChainId()])
+  for (const each of nodes) each.say(() => 'hang')
+  await eventually('both are out of rotation', async () => {
+    await node.send([getChainId()]).catch(() => {})
+    return states(node).join() === 'resting,resting'
+  })
+  const took = await Promise.all(
+    Array.from({ length: 400 }, async (_, at) => {
+      await sleep(at * 5)
+      const start = performance.now()
+      await expect(node.send([getChainId()])).rejects.toMatchObject({ code: 'service_unavailable' })
+      return performance.now() - start
+    }),
+  )
+  expect(took.filter((ms) => ms > 50).length).toBeLessThan(10)
 })
 
 test('a node of another chain is never used, and set aside', async () => {
