@@ -95,9 +95,18 @@ test('nobody answers: service_unavailable, and the message holds no node address
   expect(failure.message).not.toMatch(/127\.0\.0\.1|secret/)
 })
 
+test("the state of a node tells its last fault, without the node's address", async () => {
+  const node = await startNode()
+  const chain = nodeOf(node.url)
+  await chain.send([getChainId()])
+  node.refuse(() => ({ code: -32_000, message: `header not found at ${node.url}` }))
+  await chain.send([getChainId()])
+  expect(chain.status().endpoints).toMatchObject([{ index: 0, state: 'ok', fault: 'header not found at <node>' }])
+})
+
 test('the answers of a batch follow its requests though the node reorders them', async () => {
   const node = await startNode()
-  const block = { number: '0x5', hash: '0x01', parentHash: '0x02', timestamp: '0x10' }
+  const block = { number: '0x5', hash: '0x01', timestamp: '0x10' }
   const result = ({ method }: ScriptedCall) => (method === 'eth_chainId' ? '0x2105' : block)
   node.say((calls) => ({
     body: JSON.stringify(calls.map((each) => ({ id: each.id, result: result(each) })).reverse()),

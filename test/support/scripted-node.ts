@@ -42,8 +42,7 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
     const number = typeof tag === 'string' && tag.startsWith('0x') ? Number(tag) : node.height
     if (number > node.height) return null
     const timestamp = numberToHex(node.time - (node.height - number))
-    const [hash, parentHash] = [number, number - 1].map((n) => pad(numberToHex(Math.max(n, 0))))
-    return { number: numberToHex(number), hash, parentHash, timestamp }
+    return { number: numberToHex(number), hash: pad(numberToHex(number)), timestamp }
   }
   const answer = ({ method, params: [first] }: ScriptedCall): unknown => {
     if (method === 'eth_chainId') return numberToHex(node.chainId)
