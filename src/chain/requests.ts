@@ -45,7 +45,7 @@ export const getBlock = (tag: BlockTag): Request<Block | null> => ({
   parse: (raw) => BlockShape.nullable().parse(raw),
 })
 
-/** The logs of one address by first topic, `fromBlock` to `toBlock` inclusive. */
+/** The logs of one address by first topic (any, when none is given), `fromBlock` to `toBlock` inclusive. */
 export const getLogs = (filter: {
   readonly address: Hex
   readonly topics: readonly Hex[]
@@ -56,7 +56,7 @@ export const getLogs = (filter: {
   params: [
     {
       address: filter.address,
-      topics: [filter.topics],
+      topics: filter.topics.length > 0 ? [filter.topics] : [],
       fromBlock: numberToHex(filter.fromBlock),
       toBlock: numberToHex(filter.toBlock),
     },

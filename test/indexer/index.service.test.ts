@@ -33,8 +33,8 @@ let snapshot: Hex
 let store: TestDatabase
 let database: Database
 
-const open = (url: string): Chain =>
-  createChain({ deployment: world.deployment, rpcUrls: [url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
+const open = (url: string, options: { readonly logWidth?: bigint } = {}): Chain =>
+  createChain({ deployment: world.deployment, rpcUrls: [url], timeoutMs: 5_000, headMaxAgeMs: 1, log, ...options })
 
 const connect = (): Database => createDatabase({ url: store.url, log, maxConnections: 4, statementTimeoutMs: 5_000 })
 
@@ -200,7 +200,9 @@ test('a row lost in an older range is fetched from there, and rows before it sta
   const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
   const { number } = await world.actions.client.getBlock()
   await node.mine({ blocks: 200 })
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, width: 5n, log })
+  await chain.close()
+  chain = open(proxy.url, { logWidth: 5n })
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
   // Left out while the range is passed that holds it, and found when the tip is compared.
   hide(({ blockNumber }) => BigInt(blockNumber) === number)
@@ -259,9 +261,18 @@ test('a node that limits how often it is asked is asked later, not for less', as
   })
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
-  for (let steps = 0; steps < 4; steps += 1) await expect(step(lease)).rejects.toThrow('takes requests now')
+  await eventually('it is asked four times', async () => {
+    await expect(step(lease)).rejects.toMatchObject({ code: 'service_unavailable' })
+    return widths.length >= 4
+  })
   expect(new Set(widths).size).toBe(1)
   proxy.honest()
+  await eventually('it rests no more', () =>
+    step(lease).then(
+      () => true,
+      () => false,
+    ),
+  )
   await converge(step)
 })
 
