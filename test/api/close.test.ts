@@ -52,7 +52,7 @@ test.each([
   const started = Date.now()
   await api.close()
   await ended
-  expect(Date.now() - started).toBeLessThan(1_000)
+  expect(Date.now() - started).toBeLessThan(5_000)
 })
 
 test('what was asked is answered before the stop, and its connection closed then', async () => {
@@ -67,7 +67,7 @@ test('what was asked is answered before the stop, and its connection closed then
   answer()
   expect(await whole.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"data":"late"\}$/)
   await closed
-  expect(Date.now() - started).toBeLessThan(1_000)
+  expect(Date.now() - started).toBeLessThan(5_000)
 })
 
 test('a request that is not all there in time is refused: 10 s for its head, 30 s for all of it', async () => {
@@ -83,5 +83,17 @@ test('a request that is not all there in time is refused: 10 s for its head, 30 
     expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/)
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'validation_error' } })
   }
+  await api.close()
+})
+
+test('a body that is too large is answered, the rest of it dropped, and its connection goes on', async () => {
+  const { api, open } = await listening()
+  const size = 8_000_000
+  const { socket, ended } = await open(POST.replace('100', String(size)))
+  // Its length says enough: the answer is there before the body is.
+  await once(socket, 'data')
+  socket.write('1'.repeat(size))
+  socket.write('GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  expect((await ended).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   await api.close()
 })
