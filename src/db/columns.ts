@@ -1,5 +1,5 @@
 import { customType } from 'drizzle-orm/pg-core'
-import { type Address, bytesToHex, getAddress, type Hex, hexToBytes } from 'viem'
+import { type Address, bytesToHex, getAddress, type Hex } from 'viem'
 
 /** A uint256; exact, unlike any JSON or float. */
 export const uint256 = customType<{ data: bigint; driverData: string }>({
@@ -11,7 +11,7 @@ export const uint256 = customType<{ data: bigint; driverData: string }>({
 /** 20 bytes, read back with their checksum. */
 export const address = customType<{ data: Address; driverData: Buffer }>({
   dataType: () => 'bytea',
-  toDriver: (value) => Buffer.from(hexToBytes(value)),
+  toDriver: (value) => Buffer.from(value.slice(2), 'hex'),
   fromDriver: (value) => getAddress(bytesToHex(value)),
 })
 
@@ -25,6 +25,6 @@ export const utf8 = customType<{ data: string; driverData: Buffer }>({
 /** 32 bytes of a block's or transaction's hash. */
 export const hash = customType<{ data: Hex; driverData: Buffer }>({
   dataType: () => 'bytea',
-  toDriver: (value) => Buffer.from(hexToBytes(value)),
+  toDriver: (value) => Buffer.from(value.slice(2), 'hex'),
   fromDriver: (value) => bytesToHex(value),
 })

@@ -1,5 +1,6 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import { asc, eq, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
+import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
 import * as t from './schema.ts'
 
@@ -15,21 +16,15 @@ export type Subject = { readonly subject: (typeof subjects)[number]; readonly id
 
 const facts = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
-/** Rows a statement: below the 65,535 parameters the wire protocol takes, for the widest table. */
-const ROWS = 1_000
-
-export const chunks = <T>(rows: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(rows.length / ROWS) }, (_, at) => rows.slice(at * ROWS, (at + 1) * ROWS))
-
 const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
 
 /** Notes the subjects. */
-export const markUnobserved = async (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> => {
-  for (const part of chunks(all)) {
-    const rows = part.map(({ subject, id }) => ({ chainId, subject, id }))
-    await handle.insert(t.unobserved).values(rows).onConflictDoNothing()
-  }
-}
+export const markUnobserved = (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> =>
+  insertMany(
+    handle,
+    t.unobserved,
+    all.map(({ subject, id }) => ({ chainId, subject, id })),
+  )
 
 /** Notes the deposits or positions of events. */
 export const markMembers = async (
@@ -98,16 +93,9 @@ export const nextUnobserved = async (database: Database, chainId: ChainId, limit
 
 /** Takes notes back. */
 export const clearUnobserved = async (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> => {
-  for (const subject of subjects) {
-    const ids = all.filter((each) => each.subject === subject).map(({ id }) => id)
-    for (const part of chunks(ids)) {
-      await handle
-        .delete(t.unobserved)
-        .where(
-          and(eq(t.unobserved.chainId, chainId), eq(t.unobserved.subject, subject), inArray(t.unobserved.id, part)),
-        )
-    }
-  }
+  const names = sql`${sql.param(all.map(({ subject }) => subject))}::text[]`
+  await handle.execute(sql`DELETE FROM ${t.unobserved} AS note USING unnest(${names}, ${bigints(all.map(({ id }) => id))}) AS seen (subject, id)
+    WHERE chain_id = ${chainId} AND note.subject = seen.subject AND note.id = seen.id`)
 }
 
 /** Takes back the notes of entities that do not exist any more: after a rollback an id may be nobody's, or somebody else's. */

@@ -2,10 +2,11 @@ import { and, eq, getTableColumns, gt, inArray, lt, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Fact } from '../protocol/logs.ts'
+import { insertMany } from './bulk.ts'
 import type { Handle } from './pool.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
-import { chunks, clearOrphans, markMembers, markUnobserved } from './unobserved.ts'
+import { clearOrphans, markMembers, markUnobserved } from './unobserved.ts'
 
 const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
@@ -17,11 +18,7 @@ export const insertFacts = async (handle: Handle, chainId: ChainId, facts: reado
   for (const kind of ['event', 'deposit', 'position'] as const) {
     const rows = facts.filter((fact) => fact.kind === kind).map((fact) => ({ chainId, ...fact }))
     // A fact's fields are its table's columns, kind by kind; the union of the three is more than the compiler follows.
-    for (const part of chunks(rows))
-      await handle
-        .insert(tableOf[kind])
-        .values(part as never)
-        .onConflictDoNothing()
+    await insertMany(handle, tableOf[kind], rows as never)
   }
 }
 
@@ -181,19 +178,15 @@ const upsert = async <T extends ObservationTable>(
   table: T,
   rows: readonly T['$inferInsert'][],
 ): Promise<void> => {
-  const columns: Record<string, PgColumn> = getTableColumns<PgTable>(table)
-  const replaced = Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]),
+  const replaced = Object.values<PgColumn>(getTableColumns<PgTable>(table)).map(
+    ({ name }) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`,
   )
-  const key = 'id' in table ? [table.chainId, table.id] : [table.chainId]
-  for (const part of chunks(rows)) {
-    await handle
-      .insert(table as PgTable)
-      .values(part as Record<string, unknown>[])
-      .onConflictDoUpdate({
-        target: key,
-        set: replaced,
-        setWhere: sql`excluded.block_number >= ${table.blockNumber}`,
-      })
-  }
+  const key = sql.raw('id' in table ? 'chain_id, id' : 'chain_id')
+  const newer = sql`excluded.block_number >= ${table.blockNumber}`
+  await insertMany(
+    handle,
+    table,
+    rows,
+    sql`ON CONFLICT (${key}) DO UPDATE SET ${sql.join(replaced, sql`, `)} WHERE ${newer}`,
+  )
 }

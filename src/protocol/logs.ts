@@ -1,4 +1,4 @@
-import { type AbiEvent, type Address, getAddress, type Hex, hexToString, toEventSelector } from 'viem'
+import { type AbiEvent, type Address, type Hex, hexToString, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
 
 /** A log as a node gives it, after its shape was checked. */
@@ -61,7 +61,8 @@ type Row = { readonly decode: Decoder; readonly to: (args: Record<string, Value>
 const word = (data: Hex, at: number): string => data.slice(2 + at * 64, 66 + at * 64)
 
 const readStatic = (type: string, hex: string): Value => {
-  if (type === 'address') return getAddress(`0x${hex.slice(24)}`)
+  // Without its checksum, which takes a hash and which no one sees: the database keeps bytes.
+  if (type === 'address') return `0x${hex.slice(24)}`
   if (type === 'bool') return BigInt(`0x${hex}`) !== 0n
   return BigInt(`0x${hex}`)
 }
