@@ -50,7 +50,7 @@ export const getLogs = (filter: {
   readonly address: Hex
   readonly topics: readonly Hex[]
   readonly fromBlock: bigint
-  readonly toBlock: bigint
+  readonly toBlock: bigint | 'latest'
 }): Request<RawLog[]> => ({
   method: 'eth_getLogs',
   params: [
@@ -58,7 +58,7 @@ export const getLogs = (filter: {
       address: filter.address,
       topics: filter.topics.length > 0 ? [filter.topics] : [],
       fromBlock: numberToHex(filter.fromBlock),
-      toBlock: numberToHex(filter.toBlock),
+      toBlock: blockParam(filter.toBlock),
     },
   ],
   parse: (raw) => z.array(LogShape).parse(raw),

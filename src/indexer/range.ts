@@ -1,8 +1,10 @@
 import type { Chain } from '../chain/chain.ts'
+import type { Outcome } from '../chain/endpoint.ts'
 import { toServiceError } from '../chain/errors.ts'
-import { type Block, getBlock } from '../chain/requests.ts'
+import { type Block, getBlock, getLogs } from '../chain/requests.ts'
+import type { StoredBlock } from '../db/query.ts'
 import type { DatedFact } from '../db/write.ts'
-import { decodeLog, type Fact, type Hint, type RawLog } from '../protocol/logs.ts'
+import { decodeLog, type Fact, type Hint, logTopics, type RawLog } from '../protocol/logs.ts'
 
 /** What a range of blocks holds, and the block that closes it. */
 export type Range = { readonly block: Block; readonly facts: readonly DatedFact[]; readonly hints: readonly Hint[] }
@@ -27,6 +29,37 @@ export const fetchRange = async (chain: Chain, span: Span): Promise<Range> => {
   return { block: last, facts: await date(chain, facts, last), hints }
 }
 
+/**
+ * Fetches the few blocks from the cursor to the head in one request, with the headers of the blocks in which logs are `expected`. Throws
+ * ChainMoved when they belong to more than one chain or are of other blocks, or what `Chain.send` throws.
+ */
+export const fetchTip = async (
+  chain: Chain,
+  {
+    cursor,
+    head,
+    expected,
+  }: { readonly cursor: StoredBlock; readonly head: Block; readonly expected: readonly RawLog[] },
+): Promise<Range> => {
+  const from = cursor.number + 1n
+  const filter = { address: chain.deployment.diamond, topics: logTopics, fromBlock: from, toBlock: head.number }
+  const numbers = [cursor.number, head.number, ...new Set(expected.map(({ blockNumber }) => blockNumber))]
+  const [logs, ...outcomes] = await chain.send([getLogs(filter), ...numbers.map((number) => getBlock(number))])
+  if (!logs.ok) throw toServiceError(logs.error)
+  const headers = new Map(outcomes.map((outcome) => blockOf(outcome)).map((block) => [block.number, block]))
+  for (const known of [cursor, head]) {
+    if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
+  }
+  const { facts, hints } = sort(logs.value, from, head)
+  return { block: head, facts: dated(facts, headers), hints }
+}
+
+const blockOf = (outcome: Outcome<Block | null>): Block => {
+  if (!outcome.ok) throw toServiceError(outcome.error)
+  if (outcome.value === null) throw new ChainMoved('a block of the range is gone')
+  return outcome.value
+}
+
 /** Headers asked for in one batch. */
 const BATCH = 99
 
@@ -39,19 +72,18 @@ const date = async (chain: Chain, facts: readonly Fact[], last: Block): Promise<
   const numbers = [...new Set(facts.map(({ blockNumber }) => blockNumber))].filter((number) => number !== last.number)
   for (let at = 0; at < numbers.length; at += BATCH) {
     const outcomes = await chain.send([last.number, ...numbers.slice(at, at + BATCH)].map((number) => getBlock(number)))
-    for (const outcome of outcomes) {
-      if (!outcome.ok) throw toServiceError(outcome.error)
-      if (outcome.value === null) throw new ChainMoved('a block of the range is gone')
-      headers.set(outcome.value.number, outcome.value)
-    }
+    for (const block of outcomes.map(blockOf)) headers.set(block.number, block)
     if (headers.get(last.number)?.hash !== last.hash) throw new ChainMoved(`block ${last.number} changed`)
   }
-  return facts.map((fact) => {
+  return dated(facts, headers)
+}
+
+const dated = (facts: readonly Fact[], headers: ReadonlyMap<bigint, Block>): DatedFact[] =>
+  facts.map((fact) => {
     const header = headers.get(fact.blockNumber)
     if (header?.hash !== fact.blockHash) throw new ChainMoved(`block ${fact.blockNumber} is not that of its logs`)
     return { ...fact, blockTimestamp: header.timestamp }
   })
-}
 
 const sort = (
   logs: readonly RawLog[],

@@ -1,6 +1,5 @@
 import type { Chain } from '../chain/chain.ts'
-import { toServiceError } from '../chain/errors.ts'
-import { type Block, getBlock } from '../chain/requests.ts'
+import type { Block } from '../chain/requests.ts'
 import { holdLease, type Lease } from '../db/lease.ts'
 import type { Database } from '../db/pool.ts'
 import { type Progress, readProgress } from '../db/progress.ts'
@@ -14,13 +13,15 @@ import {
   type Subject,
 } from '../db/unobserved.ts'
 import { insertFacts, moveCursor, rollBack, storeObservations, thinAnchors } from '../db/write.ts'
-import { isUnavailable, unavailable } from '../lib/errors.ts'
+import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import type { RawLog } from '../protocol/logs.ts'
 import { checkComplete, checkDense, RowMissing } from './close.ts'
 import { existAt, nextIds } from './existence.ts'
 import { observe } from './observe.ts'
-import { fetchRange, type Range } from './range.ts'
+import { fetchRange, fetchTip, type Range } from './range.ts'
 import { findAncestor, findBefore } from './reorg.ts'
+import { lookAt } from './tick.ts'
 
 export type StepDeps = {
   readonly chain: Chain
@@ -32,12 +33,18 @@ export type StepDeps = {
 /** What one step did; `idle` means that index and chain agree and nothing waits. */
 export type StepResult = {
   readonly did: 'idle' | 'advanced' | 'rolled back'
-  readonly head: Block
-  readonly indexed: bigint | null
+  /** The chain's newest block, where the step saw it. */
+  readonly head: Block | null
 }
 
 /** Subjects observed in one step, so that a step stays short whatever piled up. */
 const OBSERVED_AT_ONCE = 500
+
+/** Blocks from cursor to head that are read in one request. */
+const NEAR = 500n
+
+/** Where nothing happens, the cursor follows the head in steps of so many seconds of the chain. */
+const SETTLE_EVERY_SECONDS = 1n
 
 /** Steps in a row that have to see a changed hash before it counts: one answer may come from a node on another fork. */
 const CHANGED_TIMES = 2
@@ -53,6 +60,8 @@ const MISSING_TIMES = 3
 export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const { chainId, deployment } = chain
   let changed = 0
+  /** The head of the last look, when nothing had happened: complete if it still is at the next look. */
+  let mark: Block | null = null
   let gap: { readonly row: string; readonly times: number } | undefined
 
   const commit = (lease: Lease, write: Parameters<Database['transaction']>[0]): Promise<void> =>
@@ -60,14 +69,6 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
       await holdLease(handle, lease, leaseTtlMs)
       await write(handle)
     })
-
-  const look = async (cursor: { readonly number: bigint } | null): Promise<{ head: Block; anchor: Block | null }> => {
-    const [head, anchor] = await chain.send([getBlock('latest'), getBlock(cursor?.number ?? 0n)])
-    if (!head.ok) throw toServiceError(head.error)
-    if (!anchor.ok) throw toServiceError(anchor.error)
-    if (head.value === null) throw unavailable(`chain ${chainId} has no latest block`)
-    return { head: head.value, anchor: anchor.value }
-  }
 
   const backTo = async (lease: Lease, ancestor: StoredBlock | null, why: string): Promise<void> => {
     await commit(lease, (handle) => rollBack(handle, chainId, ancestor))
@@ -133,9 +134,13 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     return true
   }
 
-  const advance = async (lease: Lease, { cursor, last }: Progress, head: Block): Promise<void> => {
+  /** Reads on from the cursor: up to the head where that is near, else as far as a node gives at once. */
+  const advance = async (lease: Lease, { cursor, last }: Progress, head: Block, expected: readonly RawLog[] | null) => {
     const from = cursor === null ? deployment.startBlock : cursor.number + 1n
-    const range = await fetchRange(chain, { after: cursor, from, upTo: head.number })
+    const isNear = cursor !== null && expected !== null && head.number - cursor.number <= NEAR
+    const range = isNear
+      ? await fetchTip(chain, { cursor, head, expected })
+      : await fetchRange(chain, { after: cursor, from, upTo: head.number })
     const atTip = range.block.number === head.number
     const next = checkDense(await nextIds(chain, head, last), range.facts)
     // Before the tip, later logs would show a gap; nodes that keep no old state cannot be asked there.
@@ -146,33 +151,53 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     else log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
   }
 
+  /** Moves the cursor to a block that is known to be complete though no range was read: nothing happened up to it. */
+  const settleAt = (lease: Lease, block: StoredBlock): Promise<void> =>
+    commit(lease, async (handle) => {
+      await markAwaitingSettlement(handle, chainId, block.timestamp)
+      await moveCursor(handle, chainId, block)
+      await thinAnchors(handle, chainId, block.number)
+    })
+
   return async (lease: Lease): Promise<StepResult> => {
     const progress = await readProgress(database, chainId)
-    const { cursor } = progress
-    const { head, anchor } = await look(cursor)
-    const result = (did: StepResult['did'], indexed = cursor?.number ?? null): StepResult => ({ did, head, indexed })
-
-    // A head below the cursor is a node that lags, not a reorg: a reorg shows in the hash.
-    if (cursor !== null && (anchor === null || head.number < cursor.number)) return result('idle')
-    if (cursor !== null && anchor?.hash !== cursor.hash) {
-      changed += 1
-      if (changed < CHANGED_TIMES) return result('idle')
-      changed = 0
-      await backTo(lease, await findAncestor({ chain, database }, cursor), `block ${cursor.number} changed`)
-      return result('rolled back')
-    }
-    changed = 0
-    // Two answers, two forks: a hash that really changed shows in the anchor.
-    if (cursor?.number === head.number && cursor.hash !== head.hash) return result('idle')
-    if (cursor?.number === head.number || deployment.startBlock > head.number) {
-      return result((await observeNext(lease, head)) ? 'advanced' : 'idle')
-    }
+    const { cursor, last } = progress
+    let head: Block | null = null
+    const result = (did: StepResult['did']): StepResult => ({ did, head })
     try {
-      await advance(lease, progress, head)
+      if (cursor === null) {
+        head = await chain.head()
+        if (head.number < deployment.startBlock) return result('idle')
+        await advance(lease, progress, head, null)
+        return result('advanced')
+      }
+      const known = mark ?? cursor
+      mark = null
+      const tick = await lookAt(chain, cursor, known, last)
+      head = tick.head
+      // A head below what was seen is a node that lags, not a reorg: a reorg shows in the hash.
+      if (tick.known === null || head.number < known.number) return result('idle')
+      if (tick.known.hash !== known.hash) {
+        if (known !== cursor) return result('idle')
+        changed += 1
+        if (changed < CHANGED_TIMES) return result('idle')
+        changed = 0
+        await backTo(lease, await findAncestor({ chain, database }, cursor), `block ${cursor.number} changed`)
+        return result('rolled back')
+      }
+      changed = 0
+      if (!tick.complete || tick.logs === null || tick.logs.length > 0) {
+        if (head.number > cursor.number) await advance(lease, progress, head, tick.logs)
+        else await checkComplete(chain, cursor, await nextIds(chain, cursor, last))
+        return result(head.number > cursor.number ? 'advanced' : 'idle')
+      }
+      mark = head
+      const isOld = known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS || known.number === head.number
+      if (known.number > cursor.number && isOld) await settleAt(lease, known)
+      return result((await observeNext(lease, head)) ? 'advanced' : 'idle')
     } catch (fault) {
       return result(await recover(lease, cursor, fault))
     }
-    return result('advanced', null)
   }
 }
 

@@ -71,7 +71,7 @@ const converge = async (step = createStep({ chain, database, leaseTtlMs: TTL_MS,
   const lease = await lead()
   for (let steps = 0; steps < most; steps += 1) {
     const { did, head } = await step(lease)
-    if (did === 'idle' && (await createQueries(database).indexed(8453))?.hash === head.hash) return
+    if (did === 'idle' && head !== null && (await createQueries(database).indexed(8453))?.hash === head.hash) return
   }
   throw new Error(`not converged within ${most} steps`)
 }
