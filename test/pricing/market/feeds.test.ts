@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bundledFeed } from '../../../src/pricing/market/bundled.ts'
 import { folderFeed } from '../../../src/pricing/market/folder.ts'
+import { parseSeries } from '../../../src/pricing/market/formats.ts'
 import { ecbFeed, fredFeed } from '../../../src/pricing/market/live.ts'
 import { readLocalRates } from '../../../src/pricing/market/local-rates.ts'
 import { createMarket, type Feed } from '../../../src/pricing/market/market.ts'
@@ -152,6 +153,30 @@ describe('the drop-in folder', () => {
     expect(await market.refresh()).toBe(false)
     expect(market.history(pairOf('USD/GHS'))?.last.close).toBe(11.4)
     folder = mkdtempSync(join(tmpdir(), 'rates-'))
+  })
+})
+
+describe('a close dated tomorrow', () => {
+  test('counts from the day it is dated, though its feed has not changed', async () => {
+    let now = Date.UTC(2026, 10, 19, 23, 59)
+    const closes = parseSeries(
+      csv(40, (i) => 11.4 + i / 100),
+      'USD-GHS.csv',
+    )
+    const sources = [{ name: 'desk', synthetic: false, series: closes }]
+    const market = createMarket({ feeds: [{ name: 'desk', read: async () => sources }], now: () => now, log })
+    const newest = () => {
+      const found = market.history(pairOf('USD/GHS'))
+      return [found?.last, found?.spot.date, found?.closes.length]
+    }
+    expect(await market.refresh()).toBe(true)
+    expect(newest()).toEqual([{ date: '2026-11-19', close: 11.41 }, '2026-11-19', 39])
+    now += 59_999
+    expect(await market.refresh()).toBe(false)
+    now += 1
+    expect(newest()).toEqual([{ date: '2026-11-20', close: 11.4 }, '2026-11-20', 40])
+    // What was found meanwhile is still news to who calibrates on refreshes.
+    expect([await market.refresh(), await market.refresh()]).toEqual([true, false])
   })
 })
 
