@@ -380,7 +380,7 @@ describe('local rates', () => {
   test('that come with the service are dated, and cover the rated tiers of the bundled history', async () => {
     const { asOf, rates } = await readLocalRates()
     expect(asOf).toBe('2024-11-29')
-    for (const currency of ['USD', 'EUR', 'JPY', 'MXN', 'MYR']) expect(rates[currency]).toBeGreaterThan(0)
+    for (const currency of ['USD', 'EUR', 'JPY', 'SGD', 'MXN', 'MYR']) expect(rates[currency]).toBeGreaterThan(0)
   })
 
   test('of an operator are checked', async () => {
