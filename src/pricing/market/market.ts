@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { errorText } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type Pair, pairName } from '../pair.ts'
-import { type Close, closesOf, isThick, type Source, type Table, usableCloses } from './series.ts'
+import { type Close, closesOf, isOneLevel, isThick, type Source, type Table, usableCloses } from './series.ts'
 
 /** Where sources come from. `read` gives the same array as before when nothing changed, and throws when it cannot tell. */
 export type Feed = { readonly name: string; read(): Promise<readonly Source[]> }
@@ -38,9 +38,6 @@ type Candidate = {
 
 /** Beyond what the currencies of all sources make pairs. */
 const MOST_HISTORIES = 2_000
-
-/** A rate that far from the history is not of the same thing. */
-const agrees = (a: Close, b: Close): boolean => Math.abs(Math.log(a.close / b.close)) < 1
 
 /**
  * Daily rates of every configured feed up to today (UTC), whenever the feed gave them; the newest source of a pair counts, among
@@ -90,7 +87,7 @@ export const createMarket = (options: {
       .toSorted((a, b) => (a.last.date > b.last.date ? -1 : a.last.date < b.last.date ? 1 : 0))
     const thick = candidates.find(({ closes }) => isThick(closes))
     if (thick === undefined) return undefined
-    const newest = candidates.find(({ last }) => agrees(last, thick.last)) ?? thick
+    const newest = candidates.find(({ last }) => isOneLevel(last, thick.last)) ?? thick
     return { pair, ...thick, spot: { ...newest.last, source: newest.source, synthetic: newest.synthetic } }
   }
 

@@ -30,7 +30,7 @@ const isWeekday = (date: string): boolean => {
 }
 
 /** False for a move no floating rate makes in a day: a slip, or another currency under the same code. */
-const isOneLevel = (a: Close, b: Close): boolean => Math.abs(Math.log(a.close / b.close)) < 1
+export const isOneLevel = (a: Close, b: Close): boolean => Math.abs(Math.log(a.close / b.close)) < 1
 
 /**
  * What of a series can be estimated on, oldest first and the last three years of it: weekdays up to `today`, positive, one close a
