@@ -14,7 +14,9 @@ export class ConfigError extends OperatorError {
 
 const Port = z.coerce.number({ error: 'expected a port' }).int().min(0).max(65_535)
 const Milliseconds = z.coerce.number({ error: 'expected milliseconds' }).int().positive()
-const NodeUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+const NodeUrl = z
+  .url({ protocol: /^https?$/, error: 'expected an http(s) URL', abort: true })
+  .refine((url) => !/^https?:\/\/[^/]*@/.test(url), 'expected a URL without user and password: they would not be sent')
 const Level = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
 const BlockNumber = z
   .string()

@@ -1,4 +1,3 @@
-import helmet from '@fastify/helmet'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Identity } from '../identity/verify.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
@@ -10,6 +9,7 @@ import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
+import { security } from './plugins/security.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -66,12 +66,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
 
   await app.register(requestLog)
   await app.register(cors)
-  await app.register(helmet, {
-    // A page that loads anything says so with a policy of its own.
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    // The API is for pages of any origin, so its resources are too.
-    crossOriginResourcePolicy: { policy: 'cross-origin' },
-  })
+  await app.register(security)
   await app.register(errors)
   await app.register(deprecation)
   await app.register(openapi)

@@ -1,4 +1,4 @@
-import { desc, eq, lte, sql } from 'drizzle-orm'
+import { and, desc, eq, lte, sql } from 'drizzle-orm'
 import type { Database } from './pool.ts'
 import { calibrations } from './schema.ts'
 
@@ -22,7 +22,7 @@ export const newestSet = async (
   return row ?? null
 }
 
-/** Appends a set and returns its version, or null when the newest one of its model is equal. Older ones than the newest 30 go. */
+/** Appends a set and returns its version, or null when the newest one of its model is equal. Older ones of the model than its newest 30 go. */
 export const appendSet = (database: Database, model: number, pairs: unknown): Promise<number | null> =>
   database.transaction(async (handle) => {
     // Writers take turns, or two of them would both miss the other's set; readers do not wait.
@@ -41,9 +41,10 @@ export const appendSet = (database: Database, model: number, pairs: unknown): Pr
     const oldest = handle
       .select({ version: calibrations.version })
       .from(calibrations)
+      .where(eq(calibrations.model, model))
       .orderBy(desc(calibrations.version))
       .offset(KEPT)
       .limit(1)
-    await handle.delete(calibrations).where(lte(calibrations.version, oldest))
+    await handle.delete(calibrations).where(and(eq(calibrations.model, model), lte(calibrations.version, oldest)))
     return appended?.version ?? null
   })

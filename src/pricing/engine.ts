@@ -42,6 +42,7 @@ export type Engine = {
 export const openEngine = async (options: EngineOptions): Promise<Engine> => {
   const { findSet, volMarkups, maxStalenessDays, now, log } = options
   const attester = await openAttester(options)
+  const signerAddress = attester?.address ?? null
   const localRates = await readLocalRates(options.localRatesFile)
   const market = openMarket(options)
   const calibrations = createCalibrations()
@@ -73,7 +74,7 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
       attester,
       now,
     }),
-    signerAddress: attester?.address ?? null,
+    signerAddress,
     refresh,
     async health() {
       const pairs = market.pairs().flatMap((pair) => {
@@ -95,7 +96,7 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
           },
         ]
       })
-      return { usdRate: await usdRate.read(), pricingEngineSigner: attester?.address ?? null, pairs }
+      return { usdRate: await usdRate.read(), pricingEngineSigner: signerAddress, pairs }
     },
   }
 }

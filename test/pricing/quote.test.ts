@@ -298,7 +298,7 @@ describe('a quote is refused for', () => {
     [
       'edges finer than the chain',
       { pair: 'IDR/USD', strike: 0.00006, payoutCap: 0.00005, strikeAbove: false },
-      'spot: spot needs more',
+      'pair: the spot needs more',
     ],
     ['more than can be counted', { notional: 1e9, strike: 10, payoutCap: 100 }, 'notional: the payout is too large'],
   ])('%s', async (_, request, reason) => {

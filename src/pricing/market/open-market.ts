@@ -21,8 +21,8 @@ export const openMarket = (options: Rates & { readonly now: () => number; readon
   const { ratesFolder, ecbUrl, fredUrl, synthetic, now, log } = options
   const feeds = [
     ...(ratesFolder === undefined ? [] : [folderFeed({ folder: ratesFolder, log })]),
-    ...(ecbUrl === undefined ? [] : [ecbFeed({ url: ecbUrl, now })]),
-    ...(fredUrl === undefined ? [] : [fredFeed({ url: fredUrl, now })]),
+    ...(ecbUrl === undefined ? [] : [ecbFeed({ url: ecbUrl, now, log })]),
+    ...(fredUrl === undefined ? [] : [fredFeed({ url: fredUrl, now, log })]),
     bundledFeed(),
     ...(synthetic ? [syntheticFeed({ now })] : []),
   ]
