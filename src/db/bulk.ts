@@ -4,7 +4,7 @@ import type { Handle } from './pool.ts'
 
 /**
  * Inserts rows with one array parameter a column: the statement's text does not grow with the rows, and no limit on parameters is near.
- * `onConflict` is the clause after them.
+ * The columns are those that the first row names. `onConflict` is the clause after them.
  */
 export const insertMany = async <T extends PgTable>(
   handle: Handle,
@@ -12,11 +12,14 @@ export const insertMany = async <T extends PgTable>(
   rows: readonly T['$inferInsert'][],
   onConflict: SQL = sql`ON CONFLICT DO NOTHING`,
 ): Promise<void> => {
-  if (rows.length === 0) return
-  const columns = Object.entries(getTableColumns(table)).filter(([, column]) => column.generatedIdentity === undefined)
+  const [first] = rows
+  if (first === undefined) return
+  const columns = Object.entries(getTableColumns(table)).filter(([name]) => name in first)
   const names = columns.map(([, column]) => sql.identifier(column.name))
   const arrays = columns.map(([name, column]) => {
-    const values = rows.map((row: Readonly<Record<string, unknown>>) => column.mapToDriverValue(row[name]))
+    const values = rows
+      .map((row: Readonly<Record<string, unknown>>) => row[name])
+      .map((value) => (value === null ? null : column.mapToDriverValue(value)))
     return sql`${sql.param(values)}::${sql.raw(column.getSQLType())}[]`
   })
   await handle.execute(

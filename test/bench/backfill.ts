@@ -4,7 +4,6 @@ import {
   encodeDeployData,
   encodeFunctionData,
   http,
-  numberToHex,
   publicActions,
   walletActions,
 } from 'viem'
