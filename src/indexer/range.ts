@@ -1,13 +1,21 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
-import { toServiceError } from '../chain/errors.ts'
-import { type Block, getBlock, getLogs } from '../chain/requests.ts'
+import { isRevert, toServiceError } from '../chain/errors.ts'
+import { type Block, getBlock, viewCall } from '../chain/requests.ts'
+import type { LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import type { DatedFact } from '../db/write.ts'
-import { decodeLog, type Fact, type Hint, logTopics, type RawLog } from '../protocol/logs.ts'
+import { decodeLog, type Fact, type Hint, type RawLog } from '../protocol/logs.ts'
+import { absentWith } from './dense.ts'
+import { exists, recordCall } from './existence.ts'
 
-/** What a range of blocks holds, and the block that closes it. */
-export type Range = { readonly block: Block; readonly facts: readonly DatedFact[]; readonly hints: readonly Hint[] }
+/** What a range of blocks holds, the block that closes it, and the endpoint that told its logs. */
+export type Range = {
+  readonly block: Block
+  readonly facts: readonly DatedFact[]
+  readonly hints: readonly Hint[]
+  readonly endpoint: number
+}
 
 /** Blocks from..upTo, after a block whose hash is known (`null` at the start of the index). */
 export type Span = {
@@ -17,41 +25,60 @@ export type Span = {
 }
 
 /** The answer is not of one chain: it changed between two requests, or two nodes answered. Look again. */
-class ChainMoved extends Error {
+export class ChainMoved extends Error {
   override readonly name = 'ChainMoved'
 }
 
 /** Fetches as much of a span as a node takes at once. Throws ChainMoved, or what `Chain.logs` throws. */
 export const fetchRange = async (chain: Chain, span: Span): Promise<Range> => {
-  const { logs, last, before } = await chain.logs(span)
+  const { endpoint, logs, last, before } = await chain.logs(span)
   if (span.after !== null && before?.hash !== span.after.hash) throw new ChainMoved(`block ${span.from - 1n} changed`)
   const { facts, hints } = sort(logs, span.from, last)
-  return { block: last, facts: await date(chain, facts, last), hints }
+  return { block: last, facts: await date(chain, facts, last), hints, endpoint }
 }
 
+/** Gives a chain's ranges one after the other. */
+export const createRanges = ({ chain }: { readonly chain: Chain }) => ({
+  next: ({ after, upTo }: Omit<Span, 'from'>): Promise<Range> =>
+    fetchRange(chain, { after, from: after === null ? chain.deployment.startBlock : after.number + 1n, upTo }),
+  /** Forgets what was fetched ahead. */
+  drop(): void {},
+})
+
+/** A range up to the head, with what was seen of its end: see `fetchTip`. */
+export type Tip = Range & { readonly complete: boolean }
+
 /**
- * Fetches the few blocks from the cursor to the head in one request, with the headers of the blocks in which logs are `expected`. Throws
- * ChainMoved when they belong to more than one chain or are of other blocks, or what `Chain.send` throws.
+ * Makes a range of the few blocks from the cursor to the head, of which the logs are known already: one request shows that cursor, head and
+ * each log's block belong to one chain, and whether anything lies at the head beyond what the logs tell (`complete`). Throws ChainMoved
+ * when they are of more than one chain, or what `Chain.send` throws.
  */
 export const fetchTip = async (
   chain: Chain,
-  {
-    cursor,
-    head,
-    expected,
-  }: { readonly cursor: StoredBlock; readonly head: Block; readonly expected: readonly RawLog[] },
-): Promise<Range> => {
+  tip: Pick<Range, 'endpoint'> & {
+    readonly cursor: StoredBlock
+    readonly head: Block
+    readonly logs: readonly RawLog[]
+    readonly last: LastIds
+  },
+): Promise<Tip> => {
+  const { cursor, head, last } = tip
   const from = cursor.number + 1n
-  const filter = { address: chain.deployment.diamond, topics: logTopics, fromBlock: from, toBlock: head.number }
-  const numbers = [cursor.number, head.number, ...new Set(expected.map(({ blockNumber }) => blockNumber))]
-  const [logs, ...outcomes] = await chain.send([getLogs(filter), ...numbers.map((number) => getBlock(number))])
-  if (!logs.ok) throw toServiceError(logs.error)
-  const headers = new Map(outcomes.map((outcome) => blockOf(outcome)).map((block) => [block.number, block]))
+  // A block may have come between the head and the logs in one and the same answer.
+  const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
+  const { facts, hints } = sort(logs, from, head)
+  const numbers = [cursor.number, head.number, ...new Set(facts.map(({ blockNumber }) => blockNumber))]
+  const at = { blockHash: head.hash }
+  const probes = absentWith(last, facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
+  const outcomes = await chain.send([...probes, ...numbers.map((number) => getBlock(number))])
+  const beyond = outcomes.slice(0, probes.length) as Outcome<never>[]
+  const blocks = outcomes.slice(probes.length) as Outcome<Block | null>[]
+  const headers = new Map(blocks.map((outcome) => blockOf(outcome)).map((block) => [block.number, block]))
   for (const known of [cursor, head]) {
     if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
   }
-  const { facts, hints } = sort(logs.value, from, head)
-  return { block: head, facts: dated(facts, headers), hints }
+  const complete = beyond.every((outcome) => (outcome.ok ? !exists(outcome) : isRevert(outcome.error)))
+  return { block: head, facts: dated(facts, headers), hints, endpoint: tip.endpoint, complete }
 }
 
 const blockOf = (outcome: Outcome<Block | null>): Block => {
