@@ -17,7 +17,10 @@ class RowTwice extends Error {
 }
 
 const idsOf = (facts: readonly Fact[], kind: Kind): bigint[] =>
-  facts.filter((fact) => fact.kind === kind).map(({ id }) => id).sort((a, b) => (a < b ? -1 : 1))
+  facts
+    .filter((fact) => fact.kind === kind)
+    .map(({ id }) => id)
+    .sort((a, b) => (a < b ? -1 : 1))
 
 /** The last ids of an index that holds the facts besides. */
 export const lastAfter = (last: LastIds, facts: readonly Fact[]): LastIds => {
@@ -34,7 +37,8 @@ export const holesIn = (last: LastIds, facts: readonly Fact[]): Entity[] =>
     const ids = idsOf(facts, kind)
     const [first] = ids
     const before = last[kind]
-    if (first !== undefined && before !== null && first <= before) throw new RowTwice(`${kind} ${first} was created before`)
+    if (first !== undefined && before !== null && first <= before)
+      throw new RowTwice(`${kind} ${first} was created before`)
     const holes: Entity[] = []
     // Whether ids begin at 0 or at 1 is the deployment's affair, and asked of the chain.
     let next = before === null ? 1n : before + 1n

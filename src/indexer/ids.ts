@@ -29,7 +29,9 @@ export const readEntities = async (
     const { value } = outcome
     if ('creator' in value) {
       const { creator, underlying, strike, premiumRate, expiryDate } = value
-      return [{ kind: 'event', id, creator, underlying, strike, premiumRate, expiryDate, initialLiquidity: null, ...seen }]
+      return [
+        { kind: 'event', id, creator, underlying, strike, premiumRate, expiryDate, initialLiquidity: null, ...seen },
+      ]
     }
     if ('lp' in value) {
       const { eventId, lp, amount, shares } = value

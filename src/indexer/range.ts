@@ -9,12 +9,16 @@ import { decodeLog, type Fact, type Hint, type RawLog } from '../protocol/logs.t
 import { absentWith } from './dense.ts'
 import { exists, recordCall } from './existence.ts'
 
-/** What a range of blocks holds, the block that closes it, and the endpoint that told its logs. */
+/**
+ * What a range of blocks holds, the block that closes it, and the endpoint that told its logs. `complete` tells whether nothing lies beyond
+ * it at that block, null when that was not asked.
+ */
 export type Range = {
   readonly block: Block
   readonly facts: readonly DatedFact[]
   readonly hints: readonly Hint[]
   readonly endpoint: number
+  readonly complete: boolean | null
 }
 
 /** Blocks from..upTo, after a block whose hash is known (`null` at the start of the index). */
@@ -34,7 +38,7 @@ export const fetchRange = async (chain: Chain, span: Span): Promise<Range> => {
   const { endpoint, logs, last, before } = await chain.logs(span)
   if (span.after !== null && before?.hash !== span.after.hash) throw new ChainMoved(`block ${span.from - 1n} changed`)
   const { facts, hints } = sort(logs, span.from, last)
-  return { block: last, facts: await date(chain, facts, last), hints, endpoint }
+  return { block: last, facts: await date(chain, facts, last), hints, endpoint, complete: null }
 }
 
 /** Gives a chain's ranges one after the other. */
@@ -44,9 +48,6 @@ export const createRanges = ({ chain }: { readonly chain: Chain }) => ({
   /** Forgets what was fetched ahead. */
   drop(): void {},
 })
-
-/** A range up to the head, with what was seen of its end: see `fetchTip`. */
-export type Tip = Range & { readonly complete: boolean }
 
 /**
  * Makes a range of the few blocks from the cursor to the head, of which the logs are known already: one request shows that cursor, head and
@@ -61,7 +62,7 @@ export const fetchTip = async (
     readonly logs: readonly RawLog[]
     readonly last: LastIds
   },
-): Promise<Tip> => {
+): Promise<Range> => {
   const { cursor, head, last } = tip
   const from = cursor.number + 1n
   // A block may have come between the head and the logs in one and the same answer.

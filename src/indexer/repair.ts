@@ -17,8 +17,6 @@ export type Closing = {
   readonly range: Range
   /** The chain's newest block: where state is asked for that older blocks may have lost. */
   readonly head: Block
-  /** Whether nothing lies beyond the range at its end; null when that was not asked. */
-  readonly complete: boolean | null
 }
 
 /** Times that a row is found missing: at first its range is asked for again, then its log is looked for, at last its record is read. */
@@ -51,10 +49,10 @@ export const createRepair = ({ chain, database, log }: Deps) => {
   }
 
   /** The first row that the facts lack: in a hole, or beyond them at the range's end. */
-  const firstMissing = async ({ last, range, head, complete }: Closing, facts: readonly DatedFact[]) => {
+  const firstMissing = async ({ last, range, head }: Closing, facts: readonly DatedFact[]) => {
     const [hole] = holesIn(last, facts)
     if (hole !== undefined) return hole
-    if (complete === true && facts === range.facts) return undefined
+    if (range.complete === true && facts === range.facts) return undefined
     const absent = absentWith(last, facts)
     if (range.block.number === head.number) return firstExisting(chain, range.block, absent)
     // Nodes that keep no old state can be asked at the head alone. What lies beyond an older range is shown by later logs; id 0 is not.
@@ -63,7 +61,11 @@ export const createRepair = ({ chain, database, log }: Deps) => {
   }
 
   /** The logs that a range lacks from a missing row on: they lie between those of its neighbours. */
-  const findLogs = async ({ kind, id }: Entity, { last, range }: Closing, facts: readonly DatedFact[]): Promise<DatedFact[]> => {
+  const findLogs = async (
+    { kind, id }: Entity,
+    { last, range }: Closing,
+    facts: readonly DatedFact[],
+  ): Promise<DatedFact[]> => {
     const held = new Set(facts.map(nameOf))
     const blockOf = (ofId: bigint) => facts.find((fact) => fact.kind === kind && fact.id === ofId)?.blockNumber
     const upTo = facts.find((fact) => fact.kind === kind && fact.id > id)?.blockNumber ?? range.block.number
@@ -84,7 +86,11 @@ export const createRepair = ({ chain, database, log }: Deps) => {
     const many = next === undefined ? READ_AT_ONCE : Math.min(Number(next.id - id), READ_AT_ONCE)
     const asked = Array.from({ length: many }, (_, at) => ({ kind, id: id + BigInt(at) }))
     const found = await readEntities(chain, next === undefined ? range.block : head, asked)
-    const seen = next ?? { blockNumber: range.block.number, blockHash: range.block.hash, blockTimestamp: range.block.timestamp }
+    const seen = next ?? {
+      blockNumber: range.block.number,
+      blockHash: range.block.hash,
+      blockTimestamp: range.block.timestamp,
+    }
     const { blockNumber, blockHash, blockTimestamp } = seen
     for (const fact of found) log.warn({ chainId, row: nameOf(fact) }, 'row read from the state: no node gives its log')
     return found.map((fact) => ({ ...fact, blockNumber, blockHash, blockTimestamp }))

@@ -75,13 +75,18 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   }
 
   /** Reads on by logs: up to the head where its logs were seen already, else as far as a node gives at once. */
-  const readLogs = async (lease: Lease, { cursor, last }: Progress, head: Block, tick: Tick | null): Promise<boolean> => {
+  const readLogs = async (
+    lease: Lease,
+    { cursor, last }: Progress,
+    head: Block,
+    tick: Tick | null,
+  ): Promise<boolean> => {
     const isAtHead = cursor?.number === head.number
-    const { complete = null, ...range } =
+    const range =
       cursor === null || tick === null || (tick.logs === null && !isAtHead)
         ? await ranges.next({ after: cursor, upTo: head.number })
         : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
-    const facts = await repair.close({ last, range, head, complete })
+    const facts = await repair.close({ last, range, head })
     await commits.write(lease, { ...range, facts, complete: true, first: cursor === null })
     if (range.block.number === head.number) return true
     log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
@@ -98,14 +103,26 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   }
 
   /** Reads on, and proves the index at the head where it gets there. */
-  const advance = async (lease: Lease, progress: Progress, source: Source, head: Block, tick: Tick | null): Promise<Done> => {
+  const advance = async (
+    lease: Lease,
+    progress: Progress,
+    source: Source,
+    head: Block,
+    tick: Tick | null,
+  ): Promise<Done> => {
     const isThere = await (source === 'ids' ? readIds(lease, progress, head) : readLogs(lease, progress, head, tick))
     if (isThere) mark = head
     return { did: 'advanced', proven: isThere ? head : null }
   }
 
   /** Does what a look at the chain shows to be due. */
-  const react = async (lease: Lease, progress: Progress, source: Source, known: StoredBlock, tick: Tick): Promise<Done> => {
+  const react = async (
+    lease: Lease,
+    progress: Progress,
+    source: Source,
+    known: StoredBlock,
+    tick: Tick,
+  ): Promise<Done> => {
     const { anchor, cursor } = progress
     const { head } = tick
     // A head below what was seen is a node that lags, not a reorg: a reorg shows in the hash.
