@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Fact } from '../protocol/logs.ts'
 import { insertMany } from './bulk.ts'
+import { forgetProof } from './looks.ts'
 import type { Handle } from './pool.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
@@ -88,6 +89,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await handle.delete(t.chainObservations).where(above(t.chainObservations))
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))
+  await forgetProof(handle, chainId, ancestor?.number ?? -1n)
   if (ancestor === null) await handle.delete(t.cursors).where(eq(t.cursors.chainId, chainId))
   // Below it the cursor may be while entities are read by their ids.
   else await handle.update(t.cursors).set(columnsOf(chainId, ancestor)).where(above(t.cursors))
