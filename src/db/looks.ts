@@ -9,16 +9,18 @@ import * as t from './schema.ts'
 const Height = z.codec(z.string().regex(/^\d+$/), z.bigint(), { decode: BigInt, encode: String })
 
 const Nodes = z.object({
-  endpoints: z.array(
-    z.object({
-      index: z.int().nonnegative(),
-      state: z.string(),
-      height: Height.nullable(),
-      width: Height,
-      lacks: z.array(z.string()).readonly(),
-      fault: z.string().nullable(),
-    }),
-  ),
+  endpoints: z
+    .array(
+      z.object({
+        index: z.int().nonnegative(),
+        state: z.string(),
+        height: Height.nullable(),
+        width: Height,
+        lacks: z.array(z.string()).readonly(),
+        fault: z.string().nullable(),
+      }),
+    )
+    .readonly(),
   halted: z.boolean(),
   hasLogs: z.boolean(),
 })

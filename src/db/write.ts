@@ -69,7 +69,7 @@ const observationsOf = {
 } as const
 
 /**
- * Takes the index back to `ancestor`: deletes facts, observations and anchors above it, notes the entities whose observation went,
+ * Takes the index back to `ancestor`: deletes facts, observations, anchors and proofs above it, notes the entities whose observation went,
  * and moves the cursor there. With no ancestor the chain's index starts anew.
  */
 export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<void> => {
