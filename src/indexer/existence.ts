@@ -8,24 +8,25 @@ import { type Call, call, type Output } from '../protocol/outputs.ts'
 /** One entity. */
 export type Entity = { readonly kind: Kind; readonly id: bigint }
 
-type Record = Output<'getHedgeEventCore'> | Output<'getHedgeLpDeposit'> | Output<'getHedgePosition'>
+/** The view of an entity that names its owner. */
+export type View = Output<'getHedgeEventCore'> | Output<'getHedgeLpDeposit'> | Output<'getHedgePosition'>
 
-const views: Readonly<{ [K in Kind]: (id: bigint) => Call<Record> }> = {
+const views: Readonly<{ [K in Kind]: (id: bigint) => Call<View> }> = {
   event: (id) => call('getHedgeEventCore', [id]),
   deposit: (id) => call('getHedgeLpDeposit', [id]),
   position: (id) => call('getHedgePosition', [id]),
 }
 
-const ownerOf = (record: Record): string => {
-  if ('creator' in record) return record.creator
-  return 'lp' in record ? record.lp : record.hedger
+const ownerOf = (view: View): string => {
+  if ('creator' in view) return view.creator
+  return 'lp' in view ? view.lp : view.hedger
 }
 
 /** The call for an entity's record, which tells whether it exists: see `exists`. */
-export const recordCall = ({ kind, id }: Entity): Call<Record> => views[kind](id)
+export const recordCall = ({ kind, id }: Entity): Call<View> => views[kind](id)
 
 /** An unknown id reverts on some deployments and answers zeros on others; whatever exists belongs to somebody. */
-export const exists = (outcome: Outcome<Record> | undefined): boolean =>
+export const exists = (outcome: Outcome<View> | undefined): boolean =>
   outcome?.ok === true && ownerOf(outcome.value) !== zeroAddress
 
 /**
