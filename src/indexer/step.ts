@@ -151,27 +151,31 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     return (mark.number - cursor.number + 1n) * NEARNESS <= width ? cursor.number + 1n : null
   }
 
+  /** Looks at a chain of which nothing is indexed yet, and begins. */
+  const begin = async (lease: Lease, progress: Progress, source: Source, head: Block): Promise<Done> =>
+    head.number < deployment.startBlock ? idle : advance(lease, progress, source, head, null)
+
   const take = async (lease: Lease, progress: Progress, source: Source): Promise<Done & { readonly head: Block }> => {
     const { anchor, last } = progress
-    if (anchor === null) {
-      const head = await chain.head()
-      if (head.number < deployment.startBlock) return { ...idle, head }
-      return { ...(await advance(lease, progress, source, head, null)), head }
-    }
     const known = mark ?? anchor
     const from = logsFrom(progress, source)
     mark = null
-    const tick = await lookAt(chain, { known, last, logsFrom: from })
+    const tick = known === null ? null : await lookAt(chain, { known, last, logsFrom: from })
+    const head = tick?.head ?? (await chain.head())
     try {
-      return { ...(await react(lease, progress, source, known, tick)), head: tick.head }
+      const isNew = tick === null || known === null
+      return {
+        ...(await (isNew ? begin(lease, progress, source, head) : react(lease, progress, source, known, tick))),
+        head,
+      }
     } catch (fault) {
       ranges.drop()
-      if (fault instanceof RowMissing) return { ...idle, head: tick.head }
+      if (fault instanceof RowMissing) return { ...idle, head }
       if (!(fault instanceof ChainMoved)) throw fault
       // Answers that belong to two chains: perhaps an endpoint has gone astray, which the others tell.
       log.info({ chainId, fault: fault.message }, 'answers of more than one chain')
-      await dispute.isGone(anchor)
-      return { ...idle, head: tick.head }
+      if (anchor !== null) await dispute.isGone(anchor)
+      return { ...idle, head }
     }
   }
 
