@@ -20,10 +20,8 @@ const startNode = async () => {
   return node
 }
 
-const TIMEOUT_MS = 3_000
-
-const nodeOf = (...urls: string[]) => {
-  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: TIMEOUT_MS, log: pino({ level: 'silent' }) })
+const nodeOf = (urls: readonly string[], timeoutMs = 3_000) => {
+  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
   open.push(keeper.close)
   return { ...keeper, ...createNode({ keeper, chainId: 8453 }) }
 }
@@ -49,7 +47,7 @@ test.concurrent('the only node is in use within four seconds of healing, at what
 }, async () => {
   const heal = async (afterMs: number): Promise<number> => {
     const node = await startNode()
-    const chain = nodeOf(node.url)
+    const chain = nodeOf([node.url])
     await chain.send([getChainId()])
     node.say(() => 'hang')
     let hangs = true
@@ -107,7 +105,7 @@ const startWire = async (port: number) => {
 test.concurrent('no reader meets a connection that died while the node was away', { timeout: 20_000 }, async () => {
   const node = await startNode()
   const wire = await startWire(Number(new URL(node.url).port))
-  const chain = nodeOf(wire.url)
+  const chain = nodeOf([wire.url], 600)
   const readers = (): Promise<boolean[]> => Promise.all(Array.from({ length: 8 }, () => isUp(chain)))
   expect(await readers()).not.toContain(false)
   wire.cut()
@@ -125,7 +123,7 @@ test.concurrent('a node that served another chain for a while is back within ten
 }, async () => {
   const [first, second] = [await startNode(), await startNode()]
   first.chainId = 1
-  const chain = nodeOf(first.url, second.url)
+  const chain = nodeOf([first.url, second.url])
   const by = async (): Promise<number> => (await chain.sendBy([getBlock('latest')])).endpoint
   expect(await by()).toBe(1)
   expect(chain.status().endpoints[0]?.state).toBe('wrong chain')
