@@ -157,6 +157,16 @@ test('the endpoint told is the one that answered, and not the first one asked', 
   expect((await chain.sendBy([getBlock(7n)])).endpoint).toBe(1)
 })
 
+test('a slow endpoint is not set aside because a doubted one was quicker', async () => {
+  const [slow, liar] = [await startNode(), await startNode()]
+  const chain = await chainOf(slow.url, liar.url)
+  chain.doubt(1, 'another block 7')
+  const isLook: Reply = ([first]) => (first?.method === 'eth_chainId' ? null : 'hang')
+  slow.say(isLook)
+  for (let times = 0; times < 3; times += 1) expect((await chain.sendBy([getBlock(7n)])).endpoint).toBe(1)
+  expect(chain.states()).toEqual(['ok', 'doubted'])
+})
+
 test('the only endpoint goes on being used though it is doubted', async () => {
   const node = await startNode()
   const chain = await chainOf(node.url)
