@@ -14,6 +14,8 @@ export type FollowDeps = {
   readonly database: Database
   /** Pause between two looks at a chain that has nothing new, in milliseconds. */
   readonly pollMs: number
+  /** Called after a step that wrote: there may be something to observe. */
+  readonly onNoted: () => void
   readonly log: Logger
 }
 
@@ -30,9 +32,12 @@ const REMEMBER_EVERY_MS = 1_000
  * Keeps one chain's index converging until `signal` aborts: takes the lease or stands by, then steps for ever. No fault of a node,
  * the database or a range ends it; each is logged and followed by a pause that grows while faults last.
  *
- * @example await follow({ chain, database, pollMs: 500, log }, controller.signal)
+ * @example await follow({ chain, database, pollMs: 500, onNoted, log }, controller.signal)
  */
-export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signal: AbortSignal): Promise<void> => {
+export const follow = async (
+  { chain, database, pollMs, onNoted, log }: FollowDeps,
+  signal: AbortSignal,
+): Promise<void> => {
   const { chainId } = chain
   const holder = randomUUID()
   const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
@@ -74,7 +79,8 @@ export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signa
     const result = await keeping(held, () => step(held))
     await remember(result)
     faults = 0
-    return result.did === 'idle' ? pollMs : 0
+    if (result.did !== 'idle') onNoted()
+    return result.did === 'idle' || result.did === 'settled' ? pollMs : 0
   }
 
   while (!signal.aborted) {

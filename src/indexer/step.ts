@@ -25,8 +25,8 @@ export type StepDeps = {
 export type Source = 'logs' | 'ids'
 
 type Done = {
-  /** `idle` means that nothing is to be done before the chain has gone on. */
-  readonly did: 'idle' | 'advanced' | 'rolled back'
+  /** `idle` wrote nothing; `settled` moved the cursor along a chain on which nothing had happened. Both wait for the chain to go on. */
+  readonly did: 'idle' | 'settled' | 'advanced' | 'rolled back'
   /** The last block at which the step compared index and chain and found them equal. */
   readonly proven: StoredBlock | null
 }
@@ -138,10 +138,9 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     mark = head
     const isNewer = cursor === null || known.number > cursor.number
     const isOld = cursor === null || known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS
-    if (isNewer && (isOld || known.number === head.number)) {
-      await commits.write(lease, { block: known, facts: [], hints: [], complete: true, first: false })
-    }
-    return { did: 'idle', proven: known }
+    if (!isNewer || !(isOld || known.number === head.number)) return { did: 'idle', proven: known }
+    await commits.write(lease, { block: known, facts: [], hints: [], complete: true, first: false })
+    return { did: 'settled', proven: known }
   }
 
   /** Blocks from which on the tip's logs are asked for with each look; null where they may be more than a node gives at once. */

@@ -483,7 +483,7 @@ test('a standby takes over within five seconds of a death, and within one of an 
   const began = Date.now()
   const starts = () => {
     const end = new AbortController()
-    const done = follow({ chain, database, pollMs: 50, log }, end.signal)
+    const done = follow({ chain, database, pollMs: 50, onNoted: () => {}, log }, end.signal)
     return async (): Promise<void> => {
       end.abort()
       await done
