@@ -11,16 +11,22 @@ export type Outcomes<T extends readonly Request<unknown>[]> = {
   [K in keyof T]: T[K] extends Request<infer V> ? Outcome<V> : never
 }
 
-type EndpointOptions = {
+/** What one endpoint said to a batch; `endpoint` is its index in the configuration. */
+export type Said<T extends readonly Request<unknown>[]> = { readonly endpoint: number; readonly outcomes: Outcomes<T> }
+
+export type SendOptions = {
   readonly signal?: AbortSignal | undefined
-  /** Sends a request as it is and not in an array, for nodes that take no batches; then there is only one. */
-  readonly alone?: boolean
+  /** Milliseconds to wait for the answer, where that is less than what the endpoint is given otherwise. */
+  readonly timeoutMs?: number | undefined
 }
+
+/** Sends a request as it is and not in an array, for nodes that take no batches; then there is only one. */
+type Alone = { readonly alone?: boolean }
 
 /** One node behind one URL. */
 export type Endpoint = {
   /** Sends the batch as one HTTP request. Throws NodeUnreachable when the node gives no usable answer. */
-  send(requests: readonly Request<unknown>[], options?: EndpointOptions): Promise<Outcome<unknown>[]>
+  send(requests: readonly Request<unknown>[], options?: SendOptions & Alone): Promise<Outcome<unknown>[]>
   close(): Promise<void>
 }
 
@@ -38,8 +44,8 @@ type Reply = { readonly status: number; readonly retryAfter: string | undefined;
 export const createEndpoint = (options: { readonly url: string; readonly timeoutMs: number }): Endpoint => {
   const agent = new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
 
-  const post = async (body: string, signal: AbortSignal | undefined): Promise<Reply> => {
-    const timeout = AbortSignal.timeout(options.timeoutMs)
+  const post = async (body: string, { signal, timeoutMs = options.timeoutMs }: SendOptions): Promise<Reply> => {
+    const timeout = AbortSignal.timeout(Math.min(timeoutMs, options.timeoutMs))
     try {
       const {
         statusCode,
@@ -66,9 +72,9 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
   }
 
   return {
-    async send(requests, { signal, alone = false } = {}) {
+    async send(requests, { alone = false, ...within } = {}) {
       const calls = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
-      const { raw, ...http } = await post(JSON.stringify(alone ? calls[0] : calls), signal)
+      const { raw, ...http } = await post(JSON.stringify(alone ? calls[0] : calls), within)
       const answers = z.array(Answer).safeParse(alone ? [raw] : raw)
       if (!answers.success) throw refusedAltogether(http, raw)
       const byId = new Map(answers.data.map((answer) => [answer.id, answer]))
