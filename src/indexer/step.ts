@@ -16,10 +16,11 @@ import { insertFacts, moveCursor, rollBack, storeObservations, thinAnchors } fro
 import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { RawLog } from '../protocol/logs.ts'
+import { createRanges } from './ahead.ts'
 import { checkComplete, checkDense, RowMissing } from './close.ts'
 import { existAt, nextIds } from './existence.ts'
 import { observe } from './observe.ts'
-import { fetchRange, fetchTip, type Range } from './range.ts'
+import { fetchTip, type Range } from './range.ts'
 import { findAncestor, findBefore } from './reorg.ts'
 import { lookAt } from './tick.ts'
 
@@ -59,6 +60,7 @@ const MISSING_TIMES = 3
  */
 export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const { chainId, deployment } = chain
+  const ranges = createRanges({ chain })
   let changed = 0
   /** The head of the last look, when nothing had happened: complete if it still is at the next look. */
   let mark: Block | null = null
@@ -71,6 +73,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     })
 
   const backTo = async (lease: Lease, ancestor: StoredBlock | null, why: string): Promise<void> => {
+    ranges.drop()
     await commit(lease, (handle) => rollBack(handle, chainId, ancestor))
     log.warn({ chainId, ancestor: ancestor?.number.toString() ?? null, why }, 'index rolled back')
   }
@@ -140,7 +143,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const isNear = cursor !== null && expected !== null && head.number - cursor.number <= NEAR
     const range = isNear
       ? await fetchTip(chain, { cursor, head, expected })
-      : await fetchRange(chain, { after: cursor, from, upTo: head.number })
+      : await ranges.next({ after: cursor, from, head })
     const atTip = range.block.number === head.number
     const next = checkDense(await nextIds(chain, head, last), range.facts)
     // Before the tip, later logs would show a gap; nodes that keep no old state cannot be asked there.
@@ -196,6 +199,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
       if (known.number > cursor.number && isOld) await settleAt(lease, known)
       return result((await observeNext(lease, head)) ? 'advanced' : 'idle')
     } catch (fault) {
+      ranges.drop()
       return result(await recover(lease, cursor, fault))
     }
   }
