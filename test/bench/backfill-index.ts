@@ -1,4 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
 import { pino } from 'pino'
 import { z } from 'zod'
 import { createChain } from '../../src/chain/chain.ts'
@@ -31,7 +32,7 @@ export const Backfilled = z.object({
 })
 export type Backfilled = z.infer<typeof Backfilled>
 
-const run = async (task: z.output<typeof ToBackfill>): Promise<Backfilled> => {
+const run = async (task: z.output<typeof ToBackfill>) => {
   const log = pino({ level: 'silent' })
   const { rpcUrl, diamond } = task
   const database = createDatabase({ url: task.databaseUrl, maxConnections: 4, statementTimeoutMs: 60_000, log })
@@ -69,8 +70,7 @@ const run = async (task: z.output<typeof ToBackfill>): Promise<Backfilled> => {
   const seconds = (performance.now() - started) / 1_000
   const { user, system } = process.cpuUsage(cpu)
   const { last } = await readProgress(database, 8453)
-  await Promise.all([chain.close(), database.close()])
-  return {
+  const done: Backfilled = {
     logs: Number(last.position ?? 0n),
     seconds,
     cpuSeconds: (user + system) / 1e6,
@@ -79,10 +79,14 @@ const run = async (task: z.output<typeof ToBackfill>): Promise<Backfilled> => {
     restMB,
     requests,
   }
+  return { done, close: () => Promise.all([chain.close(), database.close()]) }
 }
 
 const [, , task] = process.argv
 if (task !== undefined && process.send !== undefined) {
-  process.send(await run(ToBackfill.parse(JSON.parse(task))))
-  process.disconnect()
+  const { done, close } = await run(ToBackfill.parse(JSON.parse(task)))
+  process.send(done)
+  // The database's processes are there to be measured until the parent has done so.
+  await once(process, 'disconnect')
+  await close()
 }

@@ -81,22 +81,25 @@ const spentBy = (pid: number): number => {
   return seconds.reduce((sum, each) => sum + each, 0)
 }
 
-const index = async (task: ToBackfill): Promise<Backfilled> => {
+/** What the indexing process tells, and the processor seconds of `beside` meanwhile. */
+const index = async (task: ToBackfill, beside: readonly number[]) => {
+  const before = beside.map(spentBy)
   const child = fork(fileURLToPath(new URL('backfill-index.ts', import.meta.url)), [JSON.stringify(task)])
   const [message] = await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(() => Promise.reject(new Error('the indexing process ended early'))),
   ])
-  return Backfilled.parse(message)
+  const spent = beside.map((pid, at) => spentBy(pid) - (before[at] ?? 0))
+  child.disconnect()
+  return { ...Backfilled.parse(message), spent }
 }
 
 try {
   const { diamond, startBlock, head } = await build()
   await migrate({ databaseUrl: postgres.url, log: pino({ level: 'silent' }) })
   const rpcUrl = LATENCY_MS > 0 ? await behindLatency(anvil.url) : anvil.url
-  const before = [anvil.pid, postgres.pid].map(spentBy)
-  const done = await index({ databaseUrl: postgres.url, rpcUrl, diamond, startBlock, head })
-  const [node = 0, database = 0] = [anvil.pid, postgres.pid].map((pid, at) => spentBy(pid) - (before[at] ?? 0))
+  const done = await index({ databaseUrl: postgres.url, rpcUrl, diamond, startBlock, head }, [postgres.pid, anvil.pid])
+  const [database = 0, node = 0] = done.spent
 
   const each = (seconds: number): string => `${((seconds * 1e6) / LOGS).toFixed(1)} us`
   const floor = (done.requests * LATENCY_MS) / 1_000
