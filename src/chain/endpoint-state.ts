@@ -30,8 +30,8 @@ export type Seen =
   | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
   | { readonly is: 'chain'; readonly right: boolean }
   | { readonly is: 'batch'; readonly most: number }
-  /** A range of `asked` blocks was answered, or not (`fault`). */
-  | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null }
+  /** A range of `asked` blocks was answered with so many `logs`, or not (`fault`). */
+  | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
   /** `needed` is what the request needed of the node, beyond what all nodes do. */
   | { readonly is: 'fault'; readonly fault: Fault; readonly text: string; readonly needed: readonly Need[] }
   /** What it said contradicts the others, or what it said before. */
@@ -110,8 +110,9 @@ const faulty = (state: EndpointState, { fault, text, needed }: Extract<Seen, { i
   }
 }
 
-const ranged = (state: EndpointState, asked: bigint, fault: Fault | null, now: number): EndpointState => {
-  const width = learnWidth(state.width, asked, fault)
+const ranged = (state: EndpointState, seen: Extract<Seen, { is: 'range' }>, now: number): EndpointState => {
+  const { asked, fault, logs } = seen
+  const width = learnWidth(state.width, asked, fault, logs)
   const refused = width.refusals > state.width.refusals
   if (!refused || fault?.kind === 'size' || (width.refusals < REFUSALS && asked > 1n)) return { ...state, width }
   return { ...state, width: { ...width, refusals: 0 }, lacks: lacking(state.lacks, 'logs', now) }
@@ -135,7 +136,7 @@ export const learn = (state: EndpointState, seen: Seen, now: number): EndpointSt
     case 'batch':
       return { ...state, batch: { most: seen.most, answers: 0 } }
     case 'range':
-      return ranged(state, seen.asked, seen.fault, now)
+      return ranged(state, seen, now)
     case 'fault':
       return faulty(state, seen, now)
     case 'doubt':

@@ -67,9 +67,10 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
       return {
         status: statusCode,
         retryAfter: typeof after === 'string' ? after : undefined,
-        raw: parseJson(await answer.text()),
+        raw: parseJson(await readText(answer)),
       }
     } catch (cause) {
+      if (cause instanceof NodeUnreachable) throw cause
       // The cause holds the URL, which may hold a key: it is for debugging in process, the message is for everybody.
       const name = cause instanceof Error ? cause.name : 'unknown fault'
       throw new NodeUnreachable(`node gave no answer (${name})`, { kind: 'unanswered' }, { cause })
@@ -99,6 +100,21 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
       await Promise.all([agent.close(), ...leaving])
     },
   }
+}
+
+/** Longest answer that is read, in bytes: a node without limits of its own would fill our memory. A single block has less. */
+const LONGEST = 32 * 2 ** 20
+
+const readText = async (body: AsyncIterable<Buffer>): Promise<string> => {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    // Leaving the loop ends the connection.
+    if (length > LONGEST) throw new NodeUnreachable('node answered at too great length', { kind: 'size', usable: null })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length).toString()
 }
 
 const parseJson = (text: string): unknown => {

@@ -13,7 +13,7 @@ export type KeeperOptions = {
   /** In order of preference. */
   readonly urls: readonly string[]
   readonly timeoutMs: number
-  /** Blocks to ask the logs of at first, until answers say better; 2,000 unless given. */
+  /** Blocks to ask the logs of at first, until answers say better; 200 unless given. */
   readonly logWidth?: bigint
   readonly log: Logger
 }
@@ -32,7 +32,8 @@ export type Keeper = {
   close(): Promise<void>
 }
 
-const FIRST_LOG_WIDTH = 2_000n
+/** Few, for the first answer tells how dense the logs are. */
+const FIRST_LOG_WIDTH = 200n
 
 /** Every endpoint is looked at so often while there is traffic, used or not: its height tells whether another one lags. */
 const LOOK_EVERY_MS = 1_500

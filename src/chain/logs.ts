@@ -57,9 +57,11 @@ const askNarrower = async (deps: Deps, member: Member, { from, upTo }: Span): Pr
     const asked = to - from + 1n
     const anyTopic = member.lacks('topics')
     const result = await ask(deps, member, { from, upTo: to }, anyTopic)
-    const fault = 'fault' in result ? result.fault : null
-    member.learn({ is: 'range', asked, fault })
-    if (!('fault' in result)) return result
+    if (!('fault' in result)) {
+      member.learn({ is: 'range', asked, fault: null, logs: result.logs.length })
+      return result
+    }
+    member.learn({ is: 'range', asked, fault: result.fault })
     const again = result.fault.kind === 'filters' ? !anyTopic : narrower.includes(result.fault.kind) && asked > 1n
     if (!again || member.lacks('logs')) return result
   }

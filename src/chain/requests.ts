@@ -1,8 +1,9 @@
-import { type Hex, hexToBigInt, hexToNumber, isHex, numberToHex } from 'viem'
+import { type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
 import { z } from 'zod'
 import type { RawLog } from '../protocol/logs.ts'
 import type { Call } from '../protocol/outputs.ts'
 import type { Slot } from '../protocol/slots.ts'
+import { parseLogs } from './log-shape.ts'
 
 /** A JSON-RPC request together with the check of its answer: what a node says is parsed before it is used. */
 export type Request<T> = {
@@ -25,16 +26,6 @@ const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(valu
 const Quantity = HexText.transform((hex) => hexToBigInt(hex))
 
 const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
-
-const LogShape = z.object({
-  address: HexText,
-  topics: z.array(HexText),
-  data: HexText,
-  blockNumber: Quantity,
-  blockHash: HexText,
-  transactionHash: HexText,
-  logIndex: HexText.transform((hex) => hexToNumber(hex)),
-})
 
 const blockParam = (tag: BlockTag): string => (typeof tag === 'bigint' ? numberToHex(tag) : tag)
 
@@ -61,7 +52,7 @@ export const getLogs = (filter: {
       toBlock: blockParam(filter.toBlock),
     },
   ],
-  parse: (raw) => z.array(LogShape).parse(raw),
+  parse: parseLogs,
 })
 
 /** A view call at the latest block or, so that it cannot mix forks, at a block hash (EIP-1898). */

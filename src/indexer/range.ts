@@ -21,33 +21,28 @@ export type Range = {
   readonly complete: boolean | null
 }
 
-/** Blocks from..upTo, after a block whose hash is known (`null` at the start of the index). */
-export type Span = {
-  readonly after: { readonly number: bigint; readonly hash: string } | null
-  readonly from: bigint
-  readonly upTo: bigint
-}
+/** A range as it was fetched, with the block before it, which has to be the one the index is at. */
+export type Fetched = Range & { readonly before: Block | null }
 
 /** The answer is not of one chain: it changed between two requests, or two nodes answered. Look again. */
 export class ChainMoved extends Error {
   override readonly name = 'ChainMoved'
 }
 
-/** Fetches as much of a span as a node takes at once. Throws ChainMoved, or what `Chain.logs` throws. */
-export const fetchRange = async (chain: Chain, span: Span): Promise<Range> => {
-  const { endpoint, logs, last, before } = await chain.logs(span)
-  if (span.after !== null && before?.hash !== span.after.hash) throw new ChainMoved(`block ${span.from - 1n} changed`)
-  const { facts, hints } = sort(logs, span.from, last)
-  return { block: last, facts: await date(chain, facts, last), hints, endpoint, complete: null }
+/**
+ * Fetches the blocks from..upTo, or as many as a node takes at once, of a chain whose newest block is `head`. Throws ChainMoved, or what
+ * `Chain.logs` throws.
+ */
+export const fetchRange = async (
+  chain: Chain,
+  { from, upTo, head }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block },
+): Promise<Fetched> => {
+  const { endpoint, logs, last, before } = await chain.logs({ from, upTo })
+  const { facts, hints } = sort(logs, from, last)
+  const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
+  const told = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
+  return { endpoint, before, block: last, facts: await date(chain, facts, last, told), hints, complete: null }
 }
-
-/** Gives a chain's ranges one after the other. */
-export const createRanges = ({ chain }: { readonly chain: Chain }) => ({
-  next: ({ after, upTo }: Omit<Span, 'from'>): Promise<Range> =>
-    fetchRange(chain, { after, from: after === null ? chain.deployment.startBlock : after.number + 1n, upTo }),
-  /** Forgets what was fetched ahead. */
-  drop(): void {},
-})
 
 /**
  * Makes a range of the few blocks from the cursor to the head, of which the logs are known already: one request shows that cursor, head and
@@ -91,13 +86,32 @@ const blockOf = (outcome: Outcome<Block | null>): Block => {
 /** Headers asked for in one batch. */
 const BATCH = 99
 
+/** So far behind the head, in seconds of the chain, there is one fork, and logs may say themselves when they were. */
+const SETTLED_SECONDS = 120n
+
+/** The blocks of logs as the logs tell them, where a node adds their time; one that lies outside the range's own times is not believed. */
+const blocksOf = (logs: readonly RawLog[], before: Block | null, last: Block): ReadonlyMap<bigint, Block> => {
+  const blocks = new Map<bigint, Block>()
+  for (const { blockNumber: number, blockHash: hash, blockTimestamp: timestamp } of logs) {
+    if (timestamp === null || timestamp > last.timestamp || timestamp < (before?.timestamp ?? 0n)) continue
+    if (blocks.get(number)?.hash !== hash) blocks.set(number, { number, hash, timestamp })
+  }
+  return blocks
+}
+
 /**
- * Adds the time of each fact's block. The header also tells whether the log is of this chain: logs and headers may come from two
- * nodes on two forks, where the same id belongs to two people. The range's last block comes with each batch, as the chain's mark.
+ * Adds the time of each fact's block, from what is `told` of it or from its header. The header also tells whether the log is of this chain:
+ * logs and headers may come from two nodes on two forks, where the same id belongs to two people. The range's last block comes with each
+ * batch, as the chain's mark.
  */
-const date = async (chain: Chain, facts: readonly Fact[], last: Block): Promise<DatedFact[]> => {
-  const headers = new Map([[last.number, last]])
-  const numbers = [...new Set(facts.map(({ blockNumber }) => blockNumber))].filter((number) => number !== last.number)
+const date = async (
+  chain: Chain,
+  facts: readonly Fact[],
+  last: Block,
+  told: ReadonlyMap<bigint, Block>,
+): Promise<DatedFact[]> => {
+  const headers = new Map([...told, [last.number, last]])
+  const numbers = [...new Set(facts.map(({ blockNumber }) => blockNumber))].filter((number) => !headers.has(number))
   for (let at = 0; at < numbers.length; at += BATCH) {
     const outcomes = await chain.send([last.number, ...numbers.slice(at, at + BATCH)].map((number) => getBlock(number)))
     for (const block of outcomes.map(blockOf)) headers.set(block.number, block)

@@ -63,7 +63,7 @@ export const createRepair = ({ chain, database, log }: Deps) => {
   /** The logs that a range lacks from a missing row on: they lie between those of its neighbours. */
   const findLogs = async (
     { kind, id }: Entity,
-    { last, range }: Closing,
+    { last, range, head }: Closing,
     facts: readonly DatedFact[],
   ): Promise<DatedFact[]> => {
     const held = new Set(facts.map(nameOf))
@@ -72,7 +72,7 @@ export const createRepair = ({ chain, database, log }: Deps) => {
     const before = blockOf(id - 1n) ?? (await createdIn(database, chainId, kind, id - 1n))
     let from = before ?? deployment.startBlock
     for (let ranges = 0; ranges < LOOKED_THROUGH && from <= upTo; ranges += 1) {
-      const part = await fetchRange(chain, { after: null, from, upTo })
+      const part = await fetchRange(chain, { from, upTo, head })
       const found = part.facts.filter((fact) => fact.id > (last[fact.kind] ?? -1n) && !held.has(nameOf(fact)))
       if (found.length > 0) return found
       from = part.block.number + 1n

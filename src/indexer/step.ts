@@ -5,11 +5,12 @@ import type { Database } from '../db/pool.ts'
 import { type Progress, readProgress } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import type { Logger } from '../lib/log.ts'
+import { createRanges } from './ahead.ts'
 import { createCommits } from './commit.ts'
 import { RowMissing } from './dense.ts'
 import { createDispute } from './dispute.ts'
 import { readOn } from './ids.ts'
-import { ChainMoved, createRanges, fetchTip } from './range.ts'
+import { ChainMoved, fetchTip } from './range.ts'
 import { findAncestor, isBelowFinal } from './reorg.ts'
 import { createRepair } from './repair.ts'
 import { lookAt, type Tick } from './tick.ts'
@@ -67,6 +68,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   let readAtOnce = READ.from
 
   const rollBack = async (lease: Lease, top: StoredBlock): Promise<void> => {
+    ranges.drop()
     const ancestor = await findAncestor({ chain, database }, top)
     const fields = { chainId, from: top.number.toString(), to: ancestor?.number.toString() ?? null }
     if (await isBelowFinal(chain, ancestor)) log.error(fields, 'reorg below the finalized block')
@@ -84,7 +86,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const isAtHead = cursor?.number === head.number
     const range =
       cursor === null || tick === null || (tick.logs === null && !isAtHead)
-        ? await ranges.next({ after: cursor, upTo: head.number })
+        ? await ranges.next({ after: cursor, from: cursor === null ? deployment.startBlock : cursor.number + 1n, head })
         : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
     const facts = await repair.close({ last, range, head })
     await commits.write(lease, { ...range, facts, complete: true, first: cursor === null })

@@ -32,7 +32,7 @@ const deployment: Deployment = {
 }
 
 const chainOf = (...urls: string[]) => {
-  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 400, log: pino({ level: 'silent' }) })
+  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 400, logWidth: 2_000n, log: pino({ level: 'silent' }) })
   open.push(keeper.close)
   return { ...keeper, logs: (from = 0n) => fetchLogs({ keeper, deployment }, { from, upTo: 900_000n }) }
 }
