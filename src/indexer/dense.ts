@@ -23,7 +23,7 @@ const idsOf = (facts: readonly Fact[], kind: Kind): bigint[] =>
     .sort((a, b) => (a < b ? -1 : 1))
 
 /** The last ids of an index that holds the facts besides. */
-export const lastAfter = (last: LastIds, facts: readonly Fact[]): LastIds => {
+const lastAfter = (last: LastIds, facts: readonly Fact[]): LastIds => {
   const of = (kind: Kind): bigint | null => idsOf(facts, kind).at(-1) ?? last[kind]
   return { event: of('event'), deposit: of('deposit'), position: of('position') }
 }
