@@ -224,7 +224,7 @@ test('an observer goes on by itself at the block that took the place of its own'
 
 test('steps, sweeps and observers at once wait for each other and never for ever', async () => {
   await index()
-  let left = 12
+  let left = 4
   const busy = async (work: () => Promise<void>): Promise<void> => {
     while (left > 0) await work()
   }
