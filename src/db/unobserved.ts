@@ -1,4 +1,4 @@
-import { asc, count, eq, sql } from 'drizzle-orm'
+import { asc, count, eq, type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
@@ -82,34 +82,32 @@ export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, n
     WHERE chain_id = ${chainId} AND expiry_date <= ${now} AND settled_at = 0 ${once}`)
 }
 
-/** What of each kind can still change, or was never seen: entities of a chain, as (chain_id, id). */
-const changeable = {
-  event: (chainId: ChainId) => sql`SELECT chain_id, id FROM ${t.events} WHERE chain_id = ${chainId}`,
-  deposit: (
-    chainId: ChainId,
-  ) => sql`SELECT chain_id, id FROM ${t.deposits} LEFT JOIN ${t.depositObservations} AS seen USING (chain_id, id)
-    WHERE chain_id = ${chainId} AND (NOT withdrawn OR pending > 0 OR seen.block_number IS NULL)`,
-  position: (chainId: ChainId) => sql`SELECT fact.chain_id, fact.id FROM ${t.positions} AS fact
+/** The ids of what can still change, or was never seen. */
+const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>> = {
+  event: (chainId) => sql`SELECT id FROM ${t.events} WHERE chain_id = ${chainId}`,
+  deposit: (chainId) => sql`SELECT id FROM ${t.deposits} LEFT JOIN ${t.depositObservations} AS seen USING (chain_id, id)
+    WHERE chain_id = ${chainId} AND (seen.withdrawn IS NOT TRUE OR seen.pending > 0)`,
+  position: (chainId) => sql`SELECT fact.id FROM ${t.positions} AS fact
     LEFT JOIN ${t.positionObservations} AS seen ON seen.chain_id = fact.chain_id AND seen.id = fact.id
     LEFT JOIN ${t.eventObservations} AS event ON event.chain_id = fact.chain_id AND event.id = fact.event_id
-    WHERE fact.chain_id = ${chainId}
-      AND (seen.id IS NULL OR (NOT claimed AND (payout_amount > 0 OR settled_at = 0 OR event.id IS NULL)))`,
-} as const
+    WHERE fact.chain_id = ${chainId} AND seen.claimed IS NOT TRUE
+      AND (seen.id IS NULL OR event.id IS NULL OR seen.payout_amount > 0 OR event.settled_at = 0)`,
+  chain: () => sql`SELECT 0 AS id`,
+}
 
 /**
  * Notes everything that can still change: the protocol's state, events, deposits not withdrawn or with premiums to claim, and
  * positions that are active or claimable. A deployment that emits the three creation logs alone is right by this.
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
-  for (const subject of ['event', 'deposit', 'position'] as const) {
+  for (const subject of subjects) {
     // One after another: the index waits meanwhile.
     await database.transaction(async (handle) => {
       await holdNotes(handle, chainId)
       await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id)
-        SELECT chain_id, ${subject}, id FROM (${changeable[subject](chainId)}) AS found ORDER BY id ${once}`)
+        SELECT ${chainId}::integer, ${subject}, id FROM (${changeable[subject](chainId)}) AS found ORDER BY id ${once}`)
     })
   }
-  await database.transaction((handle) => markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }]))
 }
 
 /** What has waited longest to be observed. */

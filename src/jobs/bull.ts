@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { type ConnectionOptions, Queue, Worker } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { errorText, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import type { Driver } from './driver.ts'
 import { type JobName, queues } from './queues.ts'
 
@@ -35,6 +37,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
   }
   // What is added while Redis is gone fails, or it would pile up here.
   const adding = connect({ enableOfflineQueue: false })
+  const ready = createSingleFlight<unknown>()
   const repeats = new Map<string, () => Promise<void>>()
   // A Redis that comes back may have forgotten everything.
   adding.on('ready', () => {
@@ -75,6 +78,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
     const queue = open.get(name)
     if (queue === undefined || stop.signal.aborted) throw unavailable('the job queue is closed')
     try {
+      if (adding.status !== 'ready') await inTime(ready('ready', () => once(adding, 'ready')))
       await inTime(ask(queue))
     } catch (error) {
       throw unavailable('the job queue is out of reach', error)
