@@ -243,7 +243,7 @@ export const looks = pgTable('looks', {
   source: text('source').notNull(),
   /** What keeps the index from being proved, in words; null when nothing does. */
   trouble: text('trouble'),
-  /** The worker's endpoints, as `EndpointStatus`. */
+  /** What the worker knows of its endpoints, as `Nodes`. */
   endpoints: jsonb('endpoints').notNull(),
 })
 

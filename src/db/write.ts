@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Fact } from '../protocol/logs.ts'
 import { insertMany } from './bulk.ts'
+import { forgetProof } from './looks.ts'
 import type { Handle } from './pool.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
@@ -75,6 +76,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await handle.delete(t.chainObservations).where(above(t.chainObservations))
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))
+  await forgetProof(handle, chainId, ancestor?.number ?? -1n)
   if (ancestor === null) await handle.delete(t.cursors).where(eq(t.cursors.chainId, chainId))
   else await moveCursor(handle, chainId, ancestor)
 }
