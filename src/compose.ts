@@ -16,6 +16,7 @@ import { createJobs } from './jobs/run.ts'
 import { errorText } from './lib/errors.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
+import { createMeter } from './lib/meter.ts'
 import { serve } from './lib/serve.ts'
 import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
@@ -203,9 +204,11 @@ export const runAudit = async (): Promise<void> => {
     const { DATABASE_URL: url } = config
     const database = openDatabase({ url, maxConnections: 4, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
     for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
-      const report = await audit({ chain, database })
+      const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
+      const report = await audit({ chain, database, meter })
+      meter.close()
       process.stdout.write(`${formatAudit(report)}\n`)
-      if (report.differences.length > 0) process.exitCode = 1
+      if (report.found > 0) process.exitCode = 1
     }
   } finally {
     await closers.close()

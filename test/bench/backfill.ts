@@ -1,12 +1,5 @@
 import { pino } from 'pino'
-import {
-  createTestClient,
-  encodeDeployData,
-  encodeFunctionData,
-  http,
-  publicActions,
-  walletActions,
-} from 'viem'
+import { createTestClient, encodeDeployData, encodeFunctionData, http, publicActions, walletActions } from 'viem'
 import { createChain } from '../../src/chain/chain.ts'
 import { takeLease } from '../../src/db/lease.ts'
 import { migrate } from '../../src/db/migrate.ts'
