@@ -11,6 +11,8 @@ import { markChangeable } from './db/unobserved.ts'
 import { defaultClaims } from './identity/me.ts'
 import { createIdentity } from './identity/verify.ts'
 import { audit, formatAudit } from './indexer/audit.ts'
+import { createConfirm } from './indexer/audit-repair.ts'
+import { auditSlice } from './indexer/audit-slice.ts'
 import { follow } from './indexer/follow.ts'
 import { createJobs } from './jobs/run.ts'
 import { errorText } from './lib/errors.ts'
@@ -22,10 +24,14 @@ import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
+import { chainOf } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
+
+/** How often the next slice of an index is compared with its chain, in milliseconds. */
+const AUDIT_EVERY_MS = 5_000
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200
@@ -136,7 +142,14 @@ export const runWorker = async (): Promise<void> => {
       append: (model, pairs) => appendSet(database, model, pairs),
       log,
     })
-    await jobs.work({ sweep: ({ chainId }) => markChangeable(database, chainId), calibrate })
+    await jobs.work({
+      sweep: ({ chainId }) => markChangeable(database, chainId),
+      audit: ({ chainId }) => {
+        const chain = chainOf({ chains }, chainId)
+        return auditSlice({ chain, database, confirm: createConfirm(chain), log })
+      },
+      calibrate,
+    })
 
     const stop = new AbortController()
     const following = Promise.all(
@@ -147,7 +160,10 @@ export const runWorker = async (): Promise<void> => {
       await following
     })
     const scheduled = async (): Promise<void> => {
-      for (const chainId of chains.keys()) await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+      for (const chainId of chains.keys()) {
+        await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+        await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
+      }
       await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
     }
     void untilScheduled(scheduled, log, stop.signal)
