@@ -14,9 +14,9 @@ import { audit, formatAudit } from './indexer/audit.ts'
 import { createConfirm } from './indexer/audit-repair.ts'
 import { auditSlice } from './indexer/audit-slice.ts'
 import { follow } from './indexer/follow.ts'
+import { createObserver } from './indexer/observer.ts'
 import { createJobs } from './jobs/run.ts'
-import { errorText } from './lib/errors.ts'
-import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
+import { type Closers, createClosers } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { createMeter } from './lib/meter.ts'
 import { serve } from './lib/serve.ts'
@@ -29,6 +29,9 @@ import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
+
+/** The index asks for an observation when it has noted something; so often it is made sure of, in milliseconds. */
+const OBSERVE_EVERY_MS = 5_000
 
 /** How often the next slice of an index is compared with its chain, in milliseconds. */
 const AUDIT_EVERY_MS = 5_000
@@ -142,8 +145,19 @@ export const runWorker = async (): Promise<void> => {
       append: (model, pairs) => appendSet(database, model, pairs),
       log,
     })
+    const observers = new Map(
+      [...chains].map(([chainId, chain]) => [chainId, createObserver({ chain, database, log })] as const),
+    )
     await jobs.work({
-      sweep: ({ chainId }) => markChangeable(database, chainId),
+      async sweep({ chainId }) {
+        await markChangeable(database, chainId)
+        await jobs.add('observe', { chainId })
+      },
+      async observe({ chainId }, signal) {
+        const observer = observers.get(chainId)
+        if (observer === undefined) throw new Error(`this worker has no chain ${chainId}`)
+        await observer.observeAll(signal)
+      },
       audit: ({ chainId }) => {
         const chain = chainOf({ chains }, chainId)
         return auditSlice({ chain, database, confirm: createConfirm(chain), log })
@@ -153,33 +167,23 @@ export const runWorker = async (): Promise<void> => {
 
     const stop = new AbortController()
     const following = Promise.all(
-      [...chains.values()].map((chain) => follow({ chain, database, pollMs: config.POLL_MS, log }, stop.signal)),
+      [...chains].map(([chainId, chain]) => {
+        const onNoted = (): void => jobs.ask('observe', { chainId })
+        return follow({ chain, database, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
+      }),
     )
     closers.add('followers', stop, async (it) => {
       it.abort()
       await following
     })
-    const scheduled = async (): Promise<void> => {
-      for (const chainId of chains.keys()) {
-        await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
-        await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
-      }
-      await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
+    for (const chainId of chains.keys()) {
+      await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+      await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
+      await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
     }
-    void untilScheduled(scheduled, log, stop.signal)
+    await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
     log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
   })
-}
-
-/** Schedules jobs; a queue out of reach delays them and never holds up the index. */
-const untilScheduled = async (schedule: () => Promise<void>, log: Logger, signal: AbortSignal): Promise<void> => {
-  try {
-    await schedule()
-  } catch (fault) {
-    log.warn({ fault: errorText(fault) }, 'jobs not scheduled yet')
-    await sleep(5_000, signal)
-    if (!signal.aborted) await untilScheduled(schedule, log, signal)
-  }
 }
 
 /** Brings the database to the schema of this version. */

@@ -7,7 +7,7 @@ import { forgetProof } from './looks.ts'
 import type { Handle } from './pool.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
-import { clearOrphans, markMembers, markUnobserved } from './unobserved.ts'
+import { clearOrphans, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
 
 const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
@@ -62,6 +62,7 @@ const observationsOf = {
 export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<void> => {
   const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
+  await holdNotes(handle, chainId)
   for (const subject of ['event', 'deposit', 'position'] as const) {
     await handle.delete(tableOf[subject]).where(above(tableOf[subject]))
     const table = observationsOf[subject]

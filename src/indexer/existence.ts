@@ -8,7 +8,8 @@ import { type Call, call, type Output } from '../protocol/outputs.ts'
 /** The id of one entity of each kind. */
 export type Ids = Readonly<Record<Kind, bigint>>
 
-type View = Output<'getHedgeEventCore'> | Output<'getHedgeLpDeposit'> | Output<'getHedgePosition'>
+/** The view of an entity that names its owner. */
+export type View = Output<'getHedgeEventCore'> | Output<'getHedgeLpDeposit'> | Output<'getHedgePosition'>
 
 const views: Readonly<Record<Kind, (id: bigint) => Call<View>>> = {
   event: (id) => call('getHedgeEventCore', [id]),

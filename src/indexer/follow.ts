@@ -13,6 +13,8 @@ export type FollowDeps = {
   readonly database: Database
   /** Pause between two looks at a chain that has nothing new, in milliseconds. */
   readonly pollMs: number
+  /** Called after a step that wrote: there may be something to observe. */
+  readonly onNoted: () => void
   readonly log: Logger
 }
 
@@ -26,9 +28,12 @@ const MAX_PAUSE_MS = 2_000
  * Keeps one chain's index converging until `signal` aborts: takes the lease or stands by, then steps for ever. No fault of a node,
  * the database or a range ends it; each is logged and followed by a pause that grows while faults last.
  *
- * @example await follow({ chain, database, pollMs: 500, log }, controller.signal)
+ * @example await follow({ chain, database, pollMs: 500, onNoted, log }, controller.signal)
  */
-export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signal: AbortSignal): Promise<void> => {
+export const follow = async (
+  { chain, database, pollMs, onNoted, log }: FollowDeps,
+  signal: AbortSignal,
+): Promise<void> => {
   const { chainId } = chain
   const holder = randomUUID()
   const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
@@ -60,7 +65,9 @@ export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signa
     await database.run((handle) => holdLease(handle, held, LEASE_TTL_MS))
     const { did } = await keeping(held, () => step(held))
     faults = 0
-    return did === 'idle' ? pollMs : 0
+    if (did === 'idle') return pollMs
+    onNoted()
+    return 0
   }
 
   while (!signal.aborted) {

@@ -4,21 +4,13 @@ import { holdLease, type Lease } from '../db/lease.ts'
 import type { Database } from '../db/pool.ts'
 import { type Progress, readProgress } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
-import {
-  clearUnobserved,
-  markAwaitingSettlement,
-  markEventsOf,
-  markUnobserved,
-  nextUnobserved,
-  type Subject,
-} from '../db/unobserved.ts'
-import { insertFacts, moveCursor, rollBack, storeObservations, thinAnchors } from '../db/write.ts'
+import { markAwaitingSettlement, markEventsOf, markUnobserved, type Subject } from '../db/unobserved.ts'
+import { insertFacts, moveCursor, rollBack, thinAnchors } from '../db/write.ts'
 import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { RawLog } from '../protocol/logs.ts'
 import { checkComplete, checkDense, RowMissing } from './close.ts'
 import { existAt, nextIds } from './existence.ts'
-import { observe } from './observe.ts'
 import { fetchRange, fetchTip, type Range } from './range.ts'
 import { findAncestor, findBefore } from './reorg.ts'
 import { lookAt } from './tick.ts'
@@ -30,15 +22,12 @@ export type StepDeps = {
   readonly log: Logger
 }
 
-/** What one step did; `idle` means that index and chain agree and nothing waits. */
+/** What one step did; `idle` means that index and chain agree. */
 export type StepResult = {
   readonly did: 'idle' | 'advanced' | 'rolled back'
   /** The chain's newest block, where the step saw it. */
   readonly head: Block | null
 }
-
-/** Subjects observed in one step, so that a step stays short whatever piled up. */
-const OBSERVED_AT_ONCE = 500
 
 /** Blocks from cursor to head that are read in one request. */
 const NEAR = 500n
@@ -123,17 +112,6 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
       await thinAnchors(handle, chainId, range.block.number)
     })
 
-  const observeNext = async (lease: Lease, head: Block): Promise<boolean> => {
-    const subjects = await nextUnobserved(database, chainId, OBSERVED_AT_ONCE)
-    if (subjects.length === 0) return false
-    const seen = await observe({ chain, log }, head, subjects)
-    await commit(lease, async (handle) => {
-      await clearUnobserved(handle, chainId, subjects)
-      await storeObservations(handle, chainId, head, seen)
-    })
-    return true
-  }
-
   /** Reads on from the cursor: up to the head where that is near, else as far as a node gives at once. */
   const advance = async (lease: Lease, { cursor, last }: Progress, head: Block, expected: readonly RawLog[] | null) => {
     const from = cursor === null ? deployment.startBlock : cursor.number + 1n
@@ -147,8 +125,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     if (atTip) await checkComplete(chain, range.block, next)
     await write(lease, range, cursor === null)
     gap = undefined
-    if (atTip) await observeNext(lease, range.block)
-    else log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
+    if (!atTip) log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
   }
 
   /** Moves the cursor to a block that is known to be complete though no range was read: nothing happened up to it. */
@@ -194,7 +171,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
       mark = head
       const isOld = known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS || known.number === head.number
       if (known.number > cursor.number && isOld) await settleAt(lease, known)
-      return result((await observeNext(lease, head)) ? 'advanced' : 'idle')
+      return result('idle')
     } catch (fault) {
       return result(await recover(lease, cursor, fault))
     }

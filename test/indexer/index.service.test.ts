@@ -11,6 +11,7 @@ import { markChangeable } from '../../src/db/unobserved.ts'
 import { audit } from '../../src/indexer/audit.ts'
 import { follow } from '../../src/indexer/follow.ts'
 import { observe } from '../../src/indexer/observe.ts'
+import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
 import { isUnavailable } from '../../src/lib/errors.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
@@ -66,12 +67,17 @@ const lead = async (): Promise<Lease> => {
   return lease
 }
 
-/** Steps until the index has nothing to do, at most `most` times: a step that only waits for the node is no progress. */
+/**
+ * Steps until the index has nothing to do, at most `most` times: a step that only waits for the node is no progress. Then observes all
+ * that it noted.
+ */
 const converge = async (step = createStep({ chain, database, leaseTtlMs: TTL_MS, log }), most = 30): Promise<void> => {
   const lease = await lead()
   for (let steps = 0; steps < most; steps += 1) {
     const { did, head } = await step(lease)
-    if (did === 'idle' && head !== null && (await createQueries(database).indexed(8453))?.hash === head.hash) return
+    if (did === 'idle' && head !== null && (await createQueries(database).indexed(8453))?.hash === head.hash) {
+      return createObserver({ chain, database, log }).observeAll(new AbortController().signal)
+    }
   }
   throw new Error(`not converged within ${most} steps`)
 }
@@ -405,7 +411,7 @@ test('a standby takes over within five seconds of a death, and within one of an 
   const began = Date.now()
   const starts = () => {
     const end = new AbortController()
-    const done = follow({ chain, database, pollMs: 50, log }, end.signal)
+    const done = follow({ chain, database, pollMs: 50, onNoted: () => {}, log }, end.signal)
     return async (): Promise<void> => {
       end.abort()
       await done
