@@ -8,6 +8,7 @@ import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
 import { markChangeable } from './db/unobserved.ts'
+import { readVitals } from './db/vitals.ts'
 import { defaultClaims } from './identity/me.ts'
 import { createIdentity } from './identity/verify.ts'
 import { audit, formatAudit } from './indexer/audit.ts'
@@ -24,7 +25,7 @@ import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
-import { chainOf } from './reads/read.ts'
+import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
 /** How often everything that can still change is looked at again, in milliseconds. */
@@ -61,6 +62,13 @@ const WORK_WITHIN_MS = 10_000
 const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
   closers.add('database', createDatabase(options), (it) => it.close())
 
+const sourcesOf = (chains: Sources['chains'], database: Database, maxLagSeconds: number): Sources => ({
+  chains,
+  queries: createQueries(database),
+  vitals: (chainId) => readVitals(database, chainId),
+  maxLagSeconds,
+})
+
 /** The HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
   const config = load(environments.api)
@@ -68,9 +76,7 @@ export const runApi = async (): Promise<void> => {
   await serve(log, async (closers) => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
-    const queries = createQueries(
-      openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers),
-    )
+    const database = openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers)
     const identity = createIdentity({
       userinfoUrl: config.IDENTITY_USERINFO_URL,
       claims: config.IDENTITY_CLAIMS,
@@ -81,7 +87,7 @@ export const runApi = async (): Promise<void> => {
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: { chains, queries, maxLagSeconds: config.MAX_LAG_SECONDS },
+      sources: sourcesOf(chains, database, config.MAX_LAG_SECONDS),
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
@@ -101,13 +107,13 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
   try {
     // Routes describe themselves without asking anybody, so nothing has to be in reach.
     const nowhere = { url: 'postgres://127.0.0.1:9/none', maxConnections: 1, statementTimeoutMs: 1, log }
-    const queries = createQueries(openDatabase(nowhere, closers))
+    const database = openDatabase(nowhere, closers)
     const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: { chains: new Map(), queries, maxLagSeconds: 0 },
+      sources: sourcesOf(new Map(), database, 0),
       identity,
       pricing,
       defaultChainId: 8453,

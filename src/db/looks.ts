@@ -9,16 +9,18 @@ import * as t from './schema.ts'
 const Height = z.codec(z.string().regex(/^\d+$/), z.bigint(), { decode: BigInt, encode: String })
 
 const Nodes = z.object({
-  endpoints: z.array(
-    z.object({
-      index: z.int().nonnegative(),
-      state: z.string(),
-      height: Height.nullable(),
-      width: Height,
-      lacks: z.array(z.string()).readonly(),
-      fault: z.string().nullable(),
-    }),
-  ),
+  endpoints: z
+    .array(
+      z.object({
+        index: z.int().nonnegative(),
+        state: z.string(),
+        height: Height.nullable(),
+        width: Height,
+        lacks: z.array(z.string()).readonly(),
+        fault: z.string().nullable(),
+      }),
+    )
+    .readonly(),
   halted: z.boolean(),
   hasLogs: z.boolean(),
 })
@@ -38,8 +40,8 @@ export type Look = {
   readonly nodes: Nodes
 }
 
-/** A look and how long ago it was, in seconds, by the clock of the database alone. */
-export type DatedLook = Look & { readonly ageSeconds: number }
+/** A look, when it was, and how long ago in seconds: by the clock of the database alone. */
+export type DatedLook = Look & { readonly at: Date; readonly ageSeconds: number }
 
 /**
  * Stores what the leader saw of a chain, as of now. `proven` null leaves the stored one: what was proved stays proved until it is rolled
@@ -80,6 +82,7 @@ export const readLook = async (handle: Handle, chainId: ChainId): Promise<DatedL
   const { row, age } = found
   const { provenNumber: number, provenHash: hash, provenTimestamp: timestamp } = row
   return {
+    at: row.lookedAt,
     ageSeconds: age,
     head: { number: row.headNumber, timestamp: row.headTimestamp },
     proven: number === null || hash === null || timestamp === null ? null : { number, hash, timestamp },
