@@ -40,8 +40,8 @@ export type Look = {
   readonly nodes: Nodes
 }
 
-/** A look and how long ago it was, in seconds, by the clock of the database alone. */
-export type DatedLook = Look & { readonly ageSeconds: number }
+/** A look, when it was, and how long ago in seconds: by the clock of the database alone. */
+export type DatedLook = Look & { readonly at: Date; readonly ageSeconds: number }
 
 /**
  * Stores what the leader saw of a chain, as of now. `proven` null leaves the stored one: what was proved stays proved until it is rolled
@@ -82,6 +82,7 @@ export const readLook = async (handle: Handle, chainId: ChainId): Promise<DatedL
   const { row, age } = found
   const { provenNumber: number, provenHash: hash, provenTimestamp: timestamp } = row
   return {
+    at: row.lookedAt,
     ageSeconds: age,
     head: { number: row.headNumber, timestamp: row.headTimestamp },
     proven: number === null || hash === null || timestamp === null ? null : { number, hash, timestamp },
