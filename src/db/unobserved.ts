@@ -101,12 +101,12 @@ const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
   for (const subject of subjects) {
-    // One after another: the index waits meanwhile.
-    await database.transaction(async (handle) => {
-      await holdNotes(handle, chainId)
-      await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id)
-        SELECT ${chainId}::integer, ${subject}, id FROM (${changeable[subject](chainId)}) AS found ORDER BY id ${once}`)
-    })
+    // One statement a subject: the index waits meanwhile, and not for this process to come round to the next.
+    await database.run((handle) =>
+      handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id)
+        SELECT ${chainId}::integer, ${subject}, found.id
+        FROM (${changeable[subject](chainId)}) AS found, pg_advisory_xact_lock(${LOCK}, ${chainId}) ORDER BY found.id ${once}`),
+    )
   }
 }
 
