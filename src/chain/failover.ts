@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import { doubtAt } from './doubt.ts'
-import type { Outcome, Outcomes, Said } from './endpoint.ts'
+import type { Outcome, Outcomes, Said, SendOptions } from './endpoint.ts'
 import { NodeUnreachable } from './errors.ts'
 import { isOfTheNode } from './faults.ts'
 import type { Keeper } from './keeper.ts'
 import { type Member, needsOf } from './member.ts'
 import type { Request } from './requests.ts'
 
-type SendOptions = { readonly signal?: AbortSignal }
+type Options = Pick<SendOptions, 'signal'>
 
-type SaidAny = { readonly endpoint: number; readonly outcomes: readonly Outcome<unknown>[] }
+type SaidAny = Said<readonly Request<unknown>[]>
 
 /** The nodes of one chain as one. */
 export type Node = {
@@ -19,9 +19,9 @@ export type Node = {
    * Sends a batch to the best node, and to the next one when that fails or takes long. Throws a `service_unavailable` ServiceError when
    * none answers.
    */
-  send<const T extends readonly Request<unknown>[]>(requests: T, options?: SendOptions): Promise<Outcomes<T>>
+  send<const T extends readonly Request<unknown>[]>(requests: T, options?: Options): Promise<Outcomes<T>>
   /** The same, with the endpoint that answered: for callers that may find that it contradicts others or itself. */
-  sendBy<const T extends readonly Request<unknown>[]>(requests: T, options?: SendOptions): Promise<Said<T>>
+  sendBy<const T extends readonly Request<unknown>[]>(requests: T, options?: Options): Promise<Said<T>>
 }
 
 /** A node that has said nothing for so long is not waited for alone: the next one is asked as well, and whoever is first counts. */

@@ -54,8 +54,9 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
 
   const tell = (before: EndpointState, seen: Seen): void => {
     const fields = { chainId, node: index }
-    if (state.chain === 'wrong' && before.chain !== 'wrong')
+    if (state.chain === 'wrong' && before.chain !== 'wrong') {
       log.error(fields, 'node serves another chain and is set aside')
+    }
     if (state.width.blocks < before.width.blocks) {
       log.info({ ...fields, width: state.width.blocks.toString() }, 'asking the node for fewer blocks')
     }
