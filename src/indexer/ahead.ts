@@ -3,7 +3,7 @@ import type { Block } from '../chain/requests.ts'
 import { ChainMoved, type Fetched, fetchRange, type Range } from './range.ts'
 
 /** Blocks from `from` up to the chain's head, after a block whose hash is known (`null` at the start of the index). */
-export type Stretch = {
+type Stretch = {
   readonly after: { readonly hash: string } | null
   readonly from: bigint
   readonly head: Block

@@ -7,7 +7,7 @@ import type { ChainId } from '../protocol/chains.ts'
 import type { Hint } from '../protocol/logs.ts'
 
 /** What is written at once: facts and what their logs hint at, as of a block. */
-export type Written = {
+type Written = {
   readonly block: StoredBlock
   readonly facts: readonly DatedFact[]
   readonly hints: readonly Hint[]
