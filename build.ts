@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { build } from 'esbuild'
 
 /*
@@ -6,13 +6,13 @@ import { build } from 'esbuild'
  * that a start costs. What is read and not run (migrations, artifacts, bundled rates, the reference page) stays where it is.
  */
 
-/** Libraries in CommonJS ask for Node's own modules by `require`, and where they are, by names which an ES module does not have. */
+/** Libraries in CommonJS ask for Node's own modules by `require`, which an ES module does not have. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)`
 
-await rm('dist', { recursive: true, force: true })
-await build({
+const { outputFiles } = await build({
   entryPoints: ['src/cli.ts'],
   outdir: 'dist',
+  write: false,
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -26,3 +26,10 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 })
+
+await mkdir('dist', { recursive: true })
+for (const { path, contents } of outputFiles) {
+  // A file that is right stays untouched: another process may be starting from it.
+  const present = await readFile(path).catch(() => undefined)
+  if (!present?.equals(contents)) await writeFile(path, contents)
+}
