@@ -11,12 +11,19 @@ const service = {
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    // A sandbox ends in order, which takes it up to its children's grace.
+    teardownTimeout: 60_000,
     projects: [
       {
         test: {
           name: 'pure',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.service.test.ts', 'test/**/*.e2e.test.ts'],
+          // Nothing they import is changed by them, so it is loaded once a worker and not once a file.
+          isolate: false,
+          // They compute for up to a second each, on a machine that may be doing ten other things.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -41,9 +48,9 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/**/*.e2e.test.ts'],
+          globalSetup: ['test/support/built.ts', 'test/support/shared-sandbox.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          fileParallelism: false,
           sequence: { groupOrder: 2 },
         },
       },
