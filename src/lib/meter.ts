@@ -20,7 +20,7 @@ const clock = (seconds: number): string => {
 }
 
 /** One line of progress: `deposits 1200 of 3000, 400 a second, 00:05 left`. */
-const meterLine = (what: string, done: number, of: number | null, seconds: number): string => {
+export const meterLine = (what: string, done: number, of: number | null, seconds: number): string => {
   const rate = seconds > 0 ? done / seconds : 0
   const left = of !== null && rate > 0 ? `, ${clock(Math.max(0, of - done) / rate)} left` : ''
   return `${what} ${done}${of === null ? '' : ` of ${of}`}, ${Math.round(rate)} a second${left}`

@@ -7,7 +7,7 @@ import { ChainStatus, chainStatus } from '../../reads/status.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 
-const Status = z.object({ chains: z.array(ChainStatus) })
+export const Status = z.object({ chains: z.array(ChainStatus) })
 
 const operation: Operation = {
   tag: 'Service',
