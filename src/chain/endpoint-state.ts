@@ -50,7 +50,7 @@ const FAILURES = 2
 const REFUSALS = 4
 
 const REST = { from: 250, to: 2_000 }
-const WRONG_CHAIN_REST_MS = 60_000
+const WRONG_CHAIN_REST_MS = 5_000
 /** Longest rest a node may ask for by `Retry-After`. */
 const LONGEST_WAIT_MS = 60_000
 

@@ -27,6 +27,8 @@ type Alone = { readonly alone?: boolean }
 export type Endpoint = {
   /** Sends the batch as one HTTP request. Throws NodeUnreachable when the node gives no usable answer. */
   send(requests: readonly Request<unknown>[], options?: SendOptions & Alone): Promise<Outcome<unknown>[]>
+  /** Sends what follows over new connections: those of a node that was away may be dead without a word. What is under way goes on. */
+  renew(): void
   close(): Promise<void>
 }
 
@@ -42,7 +44,10 @@ type Reply = { readonly status: number; readonly retryAfter: string | undefined;
  * something that is not JSON is no answer at all: a balancer between us and the node may produce each of these.
  */
 export const createEndpoint = (options: { readonly url: string; readonly timeoutMs: number }): Endpoint => {
-  const agent = new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
+  const open = (): Agent =>
+    new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
+  let agent = open()
+  const leaving = new Set<Promise<void>>()
 
   const post = async (body: string, { signal, timeoutMs = options.timeoutMs }: SendOptions): Promise<Reply> => {
     const timeout = AbortSignal.timeout(Math.min(timeoutMs, options.timeoutMs))
@@ -86,7 +91,14 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
         return parseResult(request, answer.result)
       })
     },
-    close: () => agent.close(),
+    renew() {
+      const left: Promise<void> = agent.close().finally(() => leaving.delete(left))
+      leaving.add(left)
+      agent = open()
+    },
+    async close() {
+      await Promise.all([agent.close(), ...leaving])
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
+import { doubtAt } from './doubt.ts'
 import type { Outcome, Outcomes, Said } from './endpoint.ts'
 import { NodeUnreachable } from './errors.ts'
 import { isOfTheNode } from './faults.ts'
@@ -67,7 +68,9 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
       if (settled.outcomes === null) continue
       const said = { endpoint: settled.member.index, outcomes: settled.outcomes }
       if (!said.outcomes.some((outcome) => !outcome.ok && isOfTheNode(outcome.error.fault))) {
-        for (const slow of asked.keys()) slow.learn(overtaken)
+        // A doubted one may be quick because it makes things up.
+        const isTrusted = doubtAt(settled.member.state().doubt, Date.now()) === null
+        if (isTrusted) for (const slow of asked.keys()) slow.learn(overtaken)
         return said
       }
       answered ??= said

@@ -54,7 +54,8 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
 
   const tell = (before: EndpointState, seen: Seen): void => {
     const fields = { chainId, node: index }
-    if (seen.is === 'chain' && !seen.right) log.error(fields, 'node serves another chain and is set aside')
+    if (state.chain === 'wrong' && before.chain !== 'wrong')
+      log.error(fields, 'node serves another chain and is set aside')
     if (state.width.blocks < before.width.blocks) {
       log.info({ ...fields, width: state.width.blocks.toString() }, 'asking the node for fewer blocks')
     }
@@ -78,6 +79,8 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     const before = state
     state = learn(state, seen, Date.now())
     tell(before, seen)
+    const isDown = seen.is === 'fault' && seen.fault.kind === 'unanswered' && state.restsUntil > before.restsUntil
+    if (isDown) endpoint.renew()
   }
 
   const fault = (of: Fault, text: string, needed: readonly Need[]): void =>

@@ -1,4 +1,4 @@
-import { asc, eq, sql } from 'drizzle-orm'
+import { asc, count, eq, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
@@ -6,7 +6,8 @@ import * as t from './schema.ts'
 
 /*
  * The notes of what has to be observed again. They are written in the transaction that learned it and deleted in the one that
- * observed it, so a process may die anywhere between.
+ * observed it, so a process may die anywhere between. What happens while something is being observed raises the version of its note,
+ * and a note is deleted at the version that was read alone.
  */
 
 const subjects = ['event', 'deposit', 'position', 'chain'] as const
@@ -14,19 +15,40 @@ const subjects = ['event', 'deposit', 'position', 'chain'] as const
 /** Something to observe: an entity, or the protocol's own state (`chain`, id 0). */
 export type Subject = { readonly subject: (typeof subjects)[number]; readonly id: bigint }
 
+/** A subject that waits. `noted` and `version` tell this note from any other of its subject, before and after. */
+export type Note = Subject & { readonly noted: bigint; readonly version: number }
+
 const facts = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
 const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
 
-/** Notes the subjects. */
-export const markUnobserved = (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> =>
-  insertMany(
-    handle,
-    t.unobserved,
-    all.map(({ subject, id }) => ({ chainId, subject, id })),
-  )
+/** Our number among advisory locks of two keys, the second being the chain. */
+const LOCK = 7_201
 
-/** Notes the deposits or positions of events. */
+/**
+ * Lets the transactions that write a chain's notes go one after another: each touches many, in an order of its own, and two at once would
+ * end in a deadlock. One that also changes anchors or observations takes this first, for the same reason.
+ */
+export const holdNotes = async (handle: Handle, chainId: ChainId): Promise<void> => {
+  await handle.execute(sql`SELECT pg_advisory_xact_lock(${LOCK}, ${chainId})`)
+}
+
+/** Something happened: a note that is there already counts from now on, so that no older observation takes it away. */
+const again = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${t.unobserved.version} + 1`
+
+/** It is looked at once more in any case: a note that is there already will do, and is not written again. */
+const once = sql`ON CONFLICT DO NOTHING`
+
+/** Notes the subjects: something happened to each. */
+export const markUnobserved = async (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> => {
+  if (all.length === 0) return
+  await holdNotes(handle, chainId)
+  // One statement must not touch a row twice.
+  const each = new Map(all.map(({ subject, id }) => [`${subject} ${id}`, { chainId, subject, id }]))
+  await insertMany(handle, t.unobserved, [...each.values()], again)
+}
+
+/** Notes the deposits or positions of events: something happened to each. */
 export const markMembers = async (
   handle: Handle,
   chainId: ChainId,
@@ -34,11 +56,12 @@ export const markMembers = async (
   eventIds: readonly bigint[],
 ): Promise<void> => {
   if (eventIds.length === 0) return
+  await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM ${facts[subject]}
-    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) ON CONFLICT DO NOTHING`)
+    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) ORDER BY id ${again}`)
 }
 
-/** Notes the events that deposits or positions belong to. */
+/** Notes the events that deposits or positions belong to: something happened to each. */
 export const markEventsOf = async (
   handle: Handle,
   chainId: ChainId,
@@ -46,56 +69,86 @@ export const markEventsOf = async (
   ids: readonly bigint[],
 ): Promise<void> => {
   if (ids.length === 0) return
+  await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT DISTINCT chain_id, 'event', event_id FROM ${facts[subject]}
-    WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ON CONFLICT DO NOTHING`)
+    WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ${again}`)
 }
 
 /** Notes the events that may settle any moment: past their expiry at `now` (Unix seconds), not seen settled. */
 export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, now: bigint): Promise<void> => {
+  await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT fact.chain_id, 'event', fact.id
     FROM ${t.events} AS fact JOIN ${t.eventObservations} AS seen USING (chain_id, id)
-    WHERE chain_id = ${chainId} AND expiry_date <= ${now} AND settled_at = 0 ON CONFLICT DO NOTHING`)
+    WHERE chain_id = ${chainId} AND expiry_date <= ${now} AND settled_at = 0 ${once}`)
 }
+
+/** What of each kind can still change, or was never seen: entities of a chain, as (chain_id, id). */
+const changeable = {
+  event: (chainId: ChainId) => sql`SELECT chain_id, id FROM ${t.events} WHERE chain_id = ${chainId}`,
+  deposit: (
+    chainId: ChainId,
+  ) => sql`SELECT chain_id, id FROM ${t.deposits} LEFT JOIN ${t.depositObservations} AS seen USING (chain_id, id)
+    WHERE chain_id = ${chainId} AND (NOT withdrawn OR pending > 0 OR seen.block_number IS NULL)`,
+  position: (chainId: ChainId) => sql`SELECT fact.chain_id, fact.id FROM ${t.positions} AS fact
+    LEFT JOIN ${t.positionObservations} AS seen ON seen.chain_id = fact.chain_id AND seen.id = fact.id
+    LEFT JOIN ${t.eventObservations} AS event ON event.chain_id = fact.chain_id AND event.id = fact.event_id
+    WHERE fact.chain_id = ${chainId}
+      AND (seen.id IS NULL OR (NOT claimed AND (payout_amount > 0 OR settled_at = 0 OR event.id IS NULL)))`,
+} as const
 
 /**
  * Notes everything that can still change: the protocol's state, events, deposits not withdrawn or with premiums to claim, and
  * positions that are active or claimable. A deployment that emits the three creation logs alone is right by this.
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
-  await database.transaction(async (handle) => {
-    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'event', id FROM ${t.eventObservations}
-      WHERE chain_id = ${chainId} ON CONFLICT DO NOTHING`)
-    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'deposit', id FROM ${t.depositObservations}
-      WHERE chain_id = ${chainId} AND (NOT withdrawn OR pending > 0) ON CONFLICT DO NOTHING`)
-    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'position', id FROM ${t.positionObservations} AS seen
-      WHERE chain_id = ${chainId} AND NOT claimed
-        AND (payout_amount > 0 OR EXISTS (SELECT FROM ${t.positions} AS fact
-          JOIN ${t.eventObservations} AS e ON e.chain_id = fact.chain_id AND e.id = fact.event_id
-          WHERE fact.chain_id = seen.chain_id AND fact.id = seen.id AND e.settled_at = 0)) ON CONFLICT DO NOTHING`)
-    await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
-  })
+  for (const subject of ['event', 'deposit', 'position'] as const) {
+    // One after another: the index waits meanwhile.
+    await database.transaction(async (handle) => {
+      await holdNotes(handle, chainId)
+      await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id)
+        SELECT chain_id, ${subject}, id FROM (${changeable[subject](chainId)}) AS found ORDER BY id ${once}`)
+    })
+  }
+  await database.transaction((handle) => markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }]))
 }
 
 /** What has waited longest to be observed. */
-export const nextUnobserved = async (database: Database, chainId: ChainId, limit: number): Promise<Subject[]> => {
+export const nextUnobserved = async (database: Database, chainId: ChainId, limit: number): Promise<Note[]> => {
+  const { subject, id, noted, version } = t.unobserved
   const rows = await database.run((handle) =>
     handle
-      .select({ subject: t.unobserved.subject, id: t.unobserved.id })
+      .select({ subject, id, noted, version })
       .from(t.unobserved)
       .where(eq(t.unobserved.chainId, chainId))
-      .orderBy(asc(t.unobserved.noted))
+      .orderBy(asc(noted))
       .limit(limit),
   )
-  return rows.flatMap(({ subject, id }) =>
-    subjects.filter((known) => known === subject).map((known) => ({ subject: known, id })),
+  return rows.flatMap((row) =>
+    subjects.filter((known) => known === row.subject).map((known) => ({ ...row, subject: known })),
   )
 }
 
-/** Takes notes back. */
-export const clearUnobserved = async (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> => {
-  const names = sql`${sql.param(all.map(({ subject }) => subject))}::text[]`
-  await handle.execute(sql`DELETE FROM ${t.unobserved} AS note USING unnest(${names}, ${bigints(all.map(({ id }) => id))}) AS seen (subject, id)
-    WHERE chain_id = ${chainId} AND note.subject = seen.subject AND note.id = seen.id`)
+/** Takes notes back, as far as they are still what was read: one that was written again meanwhile stays. */
+export const clearUnobserved = async (handle: Handle, chainId: ChainId, notes: readonly Note[]): Promise<void> => {
+  const versions = sql`${sql.param(notes.map(({ version }) => version))}::integer[]`
+  await holdNotes(handle, chainId)
+  await handle.execute(sql`DELETE FROM ${t.unobserved} AS note
+    USING unnest(${bigints(notes.map(({ noted }) => noted))}, ${versions}) AS seen (noted, version)
+    WHERE chain_id = ${chainId} AND note.noted = seen.noted AND note.version = seen.version`)
+}
+
+/** What of a chain waits to be observed: how many subjects, and for how long the oldest, in seconds; null when nothing waits. */
+export type ObservationLag = { readonly waiting: number; readonly oldestSeconds: number | null }
+
+/** Looks up how far observations are behind. Throws `service_unavailable` when the database is out of reach. */
+export const observationLag = async (database: Database, chainId: ChainId): Promise<ObservationLag> => {
+  const [row] = await database.run((handle) =>
+    handle
+      .select({ waiting: count(), oldest: sql<string | null>`extract(epoch FROM now() - min(${t.unobserved.since}))` })
+      .from(t.unobserved)
+      .where(eq(t.unobserved.chainId, chainId)),
+  )
+  return { waiting: row?.waiting ?? 0, oldestSeconds: row?.oldest == null ? null : Number(row.oldest) }
 }
 
 /** Takes back the notes of entities that do not exist any more: after a rollback an id may be nobody's, or somebody else's. */

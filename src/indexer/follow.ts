@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Chain } from '../chain/chain.ts'
 import { holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
+import { saveLook } from '../db/looks.ts'
 import type { Database } from '../db/pool.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { errorText } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
-import { createStep } from './step.ts'
+import { createStep, type StepResult } from './step.ts'
 
 export type FollowDeps = {
   readonly chain: Chain
@@ -20,7 +21,10 @@ export type FollowDeps = {
 const LEASE_TTL_MS = 3_000
 
 /** Longest pause after a fault, in milliseconds: a node or database that is back is found within this. */
-const MAX_PAUSE_MS = 2_000
+const MAX_PAUSE_MS = 1_000
+
+/** What is seen of a chain is stored so often, in milliseconds, and at once when trouble comes or goes. */
+const REMEMBER_EVERY_MS = 1_000
 
 /**
  * Keeps one chain's index converging until `signal` aborts: takes the lease or stands by, then steps for ever. No fault of a node,
@@ -34,6 +38,15 @@ export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signa
   const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
   let lease: Lease | null = null
   let faults = 0
+  let remembered: { readonly at: number; readonly trouble: string | null } | null = null
+
+  const remember = async ({ head, proven, source, trouble }: StepResult): Promise<void> => {
+    const now = performance.now()
+    if (remembered?.trouble === trouble && now - remembered.at < REMEMBER_EVERY_MS) return
+    const look = { head, proven, source, trouble, nodes: chain.status() }
+    await database.run((handle) => saveLook(handle, chainId, look))
+    remembered = { at: now, trouble }
+  }
 
   /** A step may take longer than the lease lives: two workers with slow nodes would take it from each other for ever. */
   const keeping = async <T>(held: Lease, work: () => Promise<T>): Promise<T> => {
@@ -58,9 +71,10 @@ export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signa
     const held = lease
     // Steps that write extend the lease themselves; on a quiet chain nothing else would.
     await database.run((handle) => holdLease(handle, held, LEASE_TTL_MS))
-    const { did } = await keeping(held, () => step(held))
+    const result = await keeping(held, () => step(held))
+    await remember(result)
     faults = 0
-    return did === 'idle' ? pollMs : 0
+    return result.did === 'idle' ? pollMs : 0
   }
 
   while (!signal.aborted) {

@@ -1,16 +1,28 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
-import { toServiceError } from '../chain/errors.ts'
-import { type Block, getBlock, getLogs } from '../chain/requests.ts'
+import { isRevert, toServiceError } from '../chain/errors.ts'
+import { type Block, getBlock, viewCall } from '../chain/requests.ts'
+import type { LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import type { DatedFact } from '../db/write.ts'
-import { decodeLog, type Fact, type Hint, logTopics, type RawLog } from '../protocol/logs.ts'
+import { decodeLog, type Fact, type Hint, type RawLog } from '../protocol/logs.ts'
+import { absentWith } from './dense.ts'
+import { exists, recordCall } from './existence.ts'
 
-/** What a range of blocks holds, and the block that closes it. */
-export type Range = { readonly block: Block; readonly facts: readonly DatedFact[]; readonly hints: readonly Hint[] }
+/**
+ * What a range of blocks holds, the block that closes it, and the endpoint that told its logs. `complete` tells whether nothing lies beyond
+ * it at that block, null when that was not asked.
+ */
+export type Range = {
+  readonly block: Block
+  readonly facts: readonly DatedFact[]
+  readonly hints: readonly Hint[]
+  readonly endpoint: number
+  readonly complete: boolean | null
+}
 
-/** A range as it was fetched: whom it came from, and the block before it, which has to be the one the index is at. */
-export type Fetched = Range & { readonly endpoint: number; readonly before: Block | null }
+/** A range as it was fetched, with the block before it, which has to be the one the index is at. */
+export type Fetched = Range & { readonly before: Block | null }
 
 /** The answer is not of one chain: it changed between two requests, or two nodes answered. Look again. */
 export class ChainMoved extends Error {
@@ -29,32 +41,40 @@ export const fetchRange = async (
   const { facts, hints } = sort(logs, from, last)
   const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
   const told = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
-  return { endpoint, before, block: last, facts: await date(chain, facts, last, told), hints }
+  return { before, block: last, facts: await date(chain, facts, last, told), hints, endpoint, complete: null }
 }
 
 /**
- * Fetches the few blocks from the cursor to the head in one request, with the headers of the blocks in which logs are `expected`. Throws
- * ChainMoved when they belong to more than one chain or are of other blocks, or what `Chain.send` throws.
+ * Makes a range of the few blocks from the cursor to the head, of which the logs are known already: one request shows that cursor, head and
+ * each log's block belong to one chain, and whether anything lies at the head beyond what the logs tell (`complete`). Throws ChainMoved
+ * when they are of more than one chain, or what `Chain.send` throws.
  */
 export const fetchTip = async (
   chain: Chain,
-  {
-    cursor,
-    head,
-    expected,
-  }: { readonly cursor: StoredBlock; readonly head: Block; readonly expected: readonly RawLog[] },
+  tip: Pick<Range, 'endpoint'> & {
+    readonly cursor: StoredBlock
+    readonly head: Block
+    readonly logs: readonly RawLog[]
+    readonly last: LastIds
+  },
 ): Promise<Range> => {
+  const { cursor, head, last } = tip
   const from = cursor.number + 1n
-  const filter = { address: chain.deployment.diamond, topics: logTopics, fromBlock: from, toBlock: head.number }
-  const numbers = [cursor.number, head.number, ...new Set(expected.map(({ blockNumber }) => blockNumber))]
-  const [logs, ...outcomes] = await chain.send([getLogs(filter), ...numbers.map((number) => getBlock(number))])
-  if (!logs.ok) throw toServiceError(logs.error)
-  const headers = new Map(outcomes.map((outcome) => blockOf(outcome)).map((block) => [block.number, block]))
+  // A block may have come between the head and the logs in one and the same answer.
+  const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
+  const { facts, hints } = sort(logs, from, head)
+  const numbers = [cursor.number, head.number, ...new Set(facts.map(({ blockNumber }) => blockNumber))]
+  const at = { blockHash: head.hash }
+  const probes = absentWith(last, facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
+  const outcomes = await chain.send([...probes, ...numbers.map((number) => getBlock(number))])
+  const beyond = outcomes.slice(0, probes.length) as Outcome<never>[]
+  const blocks = outcomes.slice(probes.length) as Outcome<Block | null>[]
+  const headers = new Map(blocks.map((outcome) => blockOf(outcome)).map((block) => [block.number, block]))
   for (const known of [cursor, head]) {
     if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
   }
-  const { facts, hints } = sort(logs.value, from, head)
-  return { block: head, facts: dated(facts, headers), hints }
+  const complete = beyond.every((outcome) => (outcome.ok ? !exists(outcome) : isRevert(outcome.error)))
+  return { block: head, facts: dated(facts, headers), hints, endpoint: tip.endpoint, complete }
 }
 
 const blockOf = (outcome: Outcome<Block | null>): Block => {
@@ -74,7 +94,7 @@ const blocksOf = (logs: readonly RawLog[], before: Block | null, last: Block): R
   const blocks = new Map<bigint, Block>()
   for (const { blockNumber: number, blockHash: hash, blockTimestamp: timestamp } of logs) {
     if (timestamp === null || timestamp > last.timestamp || timestamp < (before?.timestamp ?? 0n)) continue
-    if (blocks.get(number)?.hash !== hash) blocks.set(number, { number, hash, timestamp })
+    if (!blocks.has(number)) blocks.set(number, { number, hash, timestamp })
   }
   return blocks
 }

@@ -21,8 +21,13 @@ type Origin = {
   readonly logIndex: number
 }
 
+/** As an origin; of a fact that was read from the chain's state it is the block at which it was first seen, without a log. */
+type Seen = Pick<Origin, 'blockNumber' | 'blockHash'> & {
+  readonly [K in 'txHash' | 'logIndex']: Origin[K] | null
+}
+
 /** An event, deposit or position was created. Rates are 1e6, amounts in the event's payment-token units. */
-export type Fact = Origin & { readonly id: bigint } & (
+export type Fact = Seen & { readonly id: bigint } & (
     | {
         readonly kind: 'event'
         readonly creator: Address
@@ -30,7 +35,8 @@ export type Fact = Origin & { readonly id: bigint } & (
         readonly strike: bigint
         readonly premiumRate: bigint
         readonly expiryDate: bigint
-        readonly initialLiquidity: bigint
+        /** Null when no log told it. */
+        readonly initialLiquidity: bigint | null
       }
     | {
         readonly kind: 'deposit'
@@ -46,7 +52,6 @@ export type Fact = Origin & { readonly id: bigint } & (
         readonly notional: bigint
         readonly premiumPaid: bigint
         readonly platformFee: bigint
-        readonly totalCost: bigint
       }
   )
 
