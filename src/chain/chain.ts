@@ -53,7 +53,7 @@ export type ChainOptions = {
   readonly timeoutMs: number
   /** How long a head may be reused, in milliseconds. */
   readonly headMaxAgeMs: number
-  /** Blocks to ask the logs of at first; 200 unless given. */
+  /** Blocks to ask the logs of at first; 100 unless given. */
   readonly logWidth?: bigint
   readonly log: Logger
 }

@@ -103,7 +103,7 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
 }
 
 /** Longest answer that is read, in bytes: a node without limits of its own would fill our memory. A single block has less. */
-const LONGEST = 32 * 2 ** 20
+const LONGEST = 16 * 2 ** 20
 
 const readText = async (body: AsyncIterable<Buffer>): Promise<string> => {
   const chunks: Buffer[] = []

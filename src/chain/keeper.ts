@@ -13,7 +13,7 @@ export type KeeperOptions = {
   /** In order of preference. */
   readonly urls: readonly string[]
   readonly timeoutMs: number
-  /** Blocks to ask the logs of at first, until answers say better; 200 unless given. */
+  /** Blocks to ask the logs of at first, until answers say better; 100 unless given. */
   readonly logWidth?: bigint
   readonly log: Logger
 }
@@ -33,7 +33,7 @@ export type Keeper = {
 }
 
 /** Few, for the first answer tells how dense the logs are. */
-const FIRST_LOG_WIDTH = 200n
+const FIRST_LOG_WIDTH = 100n
 
 /** Every endpoint is looked at so often while there is traffic, used or not: its height tells whether another one lags. */
 const LOOK_EVERY_MS = 1_500

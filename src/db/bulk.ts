@@ -17,9 +17,9 @@ export const insertMany = async <T extends PgTable>(
   const columns = Object.entries(getTableColumns(table)).filter(([name]) => name in first)
   const names = columns.map(([, column]) => sql.identifier(column.name))
   const arrays = columns.map(([name, column]) => {
-    const elements = rows.map((row: Readonly<Record<string, unknown>>) =>
-      elementOf(row[name] === null ? null : column.mapToDriverValue(row[name])),
-    )
+    const elements = rows
+      .map((row: Readonly<Record<string, unknown>>) => row[name])
+      .map((value) => (value === null ? 'NULL' : elementOf(column.mapToDriverValue(value))))
     return sql`${sql.param(`{${elements.join()}}`)}::${sql.raw(column.getSQLType())}[]`
   })
   await handle.execute(
@@ -27,9 +27,8 @@ export const insertMany = async <T extends PgTable>(
   )
 }
 
-/** A value as an element of an array's text. The driver's own way with arrays takes thrice the time. */
+/** A value as an element of an array's text. The driver's own way with arrays takes twice the time. */
 const elementOf = (value: unknown): string => {
-  if (value === null) return 'NULL'
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`
   if (typeof value === 'string') return `"${value.replace(/["\\]/g, '\\$&')}"`
   return String(value)

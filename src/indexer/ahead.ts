@@ -2,17 +2,16 @@ import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/requests.ts'
 import { ChainMoved, type Fetched, fetchRange, type Range } from './range.ts'
 
-/** Blocks from `from` up to the chain's head, after a block whose hash is known (`null` at the start of the index). */
-type Stretch = {
-  readonly after: { readonly hash: string } | null
-  readonly from: bigint
+/** What follows a block whose hash is known (`null` at the start of the index), up to the chain's head. */
+export type Stretch = {
+  readonly after: { readonly number: bigint; readonly hash: string } | null
   readonly head: Block
 }
 
 /** Ranges that are fetched before they are asked for. */
 export type Ranges = {
   /**
-   * The range that begins at `from`, as long as a node gives at once. While the caller works on it, those after it are fetched. Throws
+   * The range that comes next, as long as a node gives at once. While the caller works on it, those after it are fetched. Throws
    * ChainMoved when it does not follow `after`, or what `Chain.logs` throws; nothing that was fetched ahead is used then.
    */
   next(stretch: Stretch): Promise<Range>
@@ -30,7 +29,7 @@ type Fetching = { readonly from: bigint; readonly upTo: bigint; readonly range: 
  *
  * @example
  * const ranges = createRanges({ chain })
- * const range = await ranges.next({ after: cursor, from: cursor.number + 1n, head })
+ * const range = await ranges.next({ after: cursor, head })
  */
 export const createRanges = ({ chain }: { readonly chain: Chain }): Ranges => {
   let queue: readonly Fetching[] = []
@@ -59,7 +58,8 @@ export const createRanges = ({ chain }: { readonly chain: Chain }): Ranges => {
   }
 
   return {
-    async next({ after, from, head }) {
+    async next({ after, head }) {
+      const from = after === null ? chain.deployment.startBlock : after.number + 1n
       const [ready, ...others] = queue[0]?.from === from ? queue : []
       queue = others
       try {

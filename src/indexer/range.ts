@@ -41,7 +41,7 @@ export const fetchRange = async (
   const { facts, hints } = sort(logs, from, last)
   const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
   const told = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
-  return { endpoint, before, block: last, facts: await date(chain, facts, last, told), hints, complete: null }
+  return { before, block: last, facts: await date(chain, facts, last, told), hints, endpoint, complete: null }
 }
 
 /**
@@ -94,7 +94,7 @@ const blocksOf = (logs: readonly RawLog[], before: Block | null, last: Block): R
   const blocks = new Map<bigint, Block>()
   for (const { blockNumber: number, blockHash: hash, blockTimestamp: timestamp } of logs) {
     if (timestamp === null || timestamp > last.timestamp || timestamp < (before?.timestamp ?? 0n)) continue
-    if (blocks.get(number)?.hash !== hash) blocks.set(number, { number, hash, timestamp })
+    if (!blocks.has(number)) blocks.set(number, { number, hash, timestamp })
   }
   return blocks
 }

@@ -86,7 +86,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const isAtHead = cursor?.number === head.number
     const range =
       cursor === null || tick === null || (tick.logs === null && !isAtHead)
-        ? await ranges.next({ after: cursor, from: cursor === null ? deployment.startBlock : cursor.number + 1n, head })
+        ? await ranges.next({ after: cursor, head })
         : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
     const facts = await repair.close({ last, range, head })
     await commits.write(lease, { ...range, facts, complete: true, first: cursor === null })

@@ -124,6 +124,16 @@ test('a result too big is asked for in smaller pieces', async () => {
   expect(node.widths()).toEqual([2_000, 300])
 })
 
+test('an answer too long to hold is not read to its end, and asked for in smaller pieces', async () => {
+  const node = await startNode()
+  const endless = ' '.repeat(17 * 2 ** 20)
+  node.say((calls) => (calls.some((call) => (widthOf(call) ?? 0) > 1_000) ? { body: endless } : null))
+  const chain = chainOf(node.url)
+  expect((await chain.logs()).last.number).toBe(999n)
+  expect(node.widths()).toEqual([2_000, 1_000])
+  expect(chain.status().endpoints).toMatchObject([{ state: 'ok' }])
+})
+
 test('a filter of too many topics is replaced by one of the address alone', async () => {
   const node = await startNode()
   const topics = (call: Parameters<typeof widthOf>[0]) => JSON.stringify(call.params).includes('"topics":[[')
