@@ -3,7 +3,7 @@ import type { Block } from '../chain/requests.ts'
 import { ChainMoved, type Fetched, fetchRange, type Range } from './range.ts'
 
 /** What follows a block whose hash is known (`null` at the start of the index), up to the chain's head. */
-export type Stretch = {
+type Stretch = {
   readonly after: { readonly number: bigint; readonly hash: string } | null
   readonly head: Block
 }
