@@ -35,7 +35,7 @@ const SWEEP_EVERY_MS = 60_000
 const OBSERVE_EVERY_MS = 5_000
 
 /** How often the next slice of an index is compared with its chain, in milliseconds. */
-const AUDIT_EVERY_MS = 5_000
+const AUDIT_EVERY_MS = 30_000
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200
