@@ -45,7 +45,7 @@ const build = async () => {
   for (let made = 0; made < LOGS; made += LOGS_A_BLOCK) {
     // Unsigned: a signature costs this process more than the logs cost the node.
     await node.sendUnsignedTransaction({ from: account.address, to: contractAddress, data, gas: 10_000_000n })
-    await node.mine({ blocks: 1 + GAP, interval: 1 })
+    await node.mine({ blocks: 1 + GAP })
     if (made % 10_000 === 0) process.stderr.write(`\rbuilding a chain of ${LOGS} logs: ${made}`)
   }
   process.stderr.write('\n')
