@@ -82,22 +82,27 @@ export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, n
     WHERE chain_id = ${chainId} AND expiry_date <= ${now} AND settled_at = 0 ${once}`)
 }
 
-/** The ids of what can still change, or was never seen. */
+/** What can still change, or was never seen (`at` null): its id and the block at which it was seen last. */
 const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>> = {
-  event: (chainId) => sql`SELECT id FROM ${t.events} WHERE chain_id = ${chainId}`,
-  deposit: (chainId) => sql`SELECT id FROM ${t.deposits} LEFT JOIN ${t.depositObservations} AS seen USING (chain_id, id)
+  event: (chainId) => sql`SELECT id, seen.block_number AS at
+    FROM ${t.events} LEFT JOIN ${t.eventObservations} AS seen USING (chain_id, id) WHERE chain_id = ${chainId}`,
+  deposit: (chainId) => sql`SELECT id, seen.block_number AS at
+    FROM ${t.deposits} LEFT JOIN ${t.depositObservations} AS seen USING (chain_id, id)
     WHERE chain_id = ${chainId} AND (seen.withdrawn IS NOT TRUE OR seen.pending > 0)`,
-  position: (chainId) => sql`SELECT fact.id FROM ${t.positions} AS fact
+  position: (chainId) => sql`SELECT fact.id, seen.block_number AS at FROM ${t.positions} AS fact
     LEFT JOIN ${t.positionObservations} AS seen ON seen.chain_id = fact.chain_id AND seen.id = fact.id
     LEFT JOIN ${t.eventObservations} AS event ON event.chain_id = fact.chain_id AND event.id = fact.event_id
     WHERE fact.chain_id = ${chainId} AND seen.claimed IS NOT TRUE
       AND (seen.id IS NULL OR event.id IS NULL OR seen.payout_amount > 0 OR event.settled_at = 0)`,
-  chain: () => sql`SELECT 0 AS id`,
+  chain: () => sql`SELECT 0 AS id, 0 AS at`,
 }
 
+/** Subjects of one kind noted by one sweep: each costs its reads, and a chain with a million of them must not drown its nodes. */
+const SWEPT = 2_000
+
 /**
- * Notes everything that can still change: the protocol's state, events, deposits not withdrawn or with premiums to claim, and
- * positions that are active or claimable. A deployment that emits the three creation logs alone is right by this.
+ * Notes what can still change and was not seen for longest, the never seen first: the protocol's state, events, deposits not withdrawn or
+ * with premiums to claim, and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this.
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
   for (const subject of subjects) {
@@ -105,7 +110,8 @@ export const markChangeable = async (database: Database, chainId: ChainId): Prom
     await database.run((handle) =>
       handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id)
         SELECT ${chainId}::integer, ${subject}, found.id
-        FROM (${changeable[subject](chainId)}) AS found, pg_advisory_xact_lock(${LOCK}, ${chainId}) ORDER BY found.id ${once}`),
+        FROM (SELECT id FROM (${changeable[subject](chainId)}) AS every ORDER BY at NULLS FIRST, id LIMIT ${SWEPT}) AS found,
+          pg_advisory_xact_lock(${LOCK}, ${chainId}) ORDER BY found.id ${once}`),
     )
   }
 }
