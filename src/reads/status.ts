@@ -34,7 +34,7 @@ const Audit = z
     lastDifference: Words.nullable(),
     lastDifferenceAt: UnixSeconds.nullable(),
   })
-  .meta({ id: 'Audit', description: 'The continuous comparison of the index with the chain' })
+  .meta({ description: 'The continuous comparison of the index with the chain' })
 
 export const ChainStatus = z
   .object({

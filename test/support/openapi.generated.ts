@@ -1409,7 +1409,51 @@ export interface components {
                  */
                 oldestSeconds: number | null;
             } | null;
-            audit: components["schemas"]["Audit"] | null;
+            /** @description The continuous comparison of the index with the chain */
+            audit: {
+                /**
+                 * @description When the last part was compared, in Unix seconds
+                 * @example 1800000000
+                 */
+                at: number;
+                /**
+                 * @description Block number
+                 * @example 31415926
+                 */
+                block: number;
+                /**
+                 * @description Since ever
+                 * @example 1234
+                 */
+                compared: number;
+                /**
+                 * @description Since ever
+                 * @example 1234
+                 */
+                rounds: number;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                roundAt: number | null;
+                /**
+                 * @description Since ever
+                 * @example 1234
+                 */
+                differences: number;
+                /**
+                 * @description Since ever
+                 * @example 1234
+                 */
+                repaired: number;
+                /** @example position 7 is missing */
+                lastDifference: string | null;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                lastDifferenceAt: number | null;
+            } | null;
             /** @description The nodes as the worker and as this process see them */
             endpoints: {
                 worker: components["schemas"]["Endpoint"][];
@@ -1417,51 +1461,6 @@ export interface components {
             };
             /** @description What is wrong and what to do about it; empty when all is well */
             alarms: string[];
-        };
-        /** @description The continuous comparison of the index with the chain */
-        Audit: {
-            /**
-             * @description When the last part was compared, in Unix seconds
-             * @example 1800000000
-             */
-            at: number;
-            /**
-             * @description Block number
-             * @example 31415926
-             */
-            block: number;
-            /**
-             * @description Since ever
-             * @example 1234
-             */
-            compared: number;
-            /**
-             * @description Since ever
-             * @example 1234
-             */
-            rounds: number;
-            /**
-             * @description Unix seconds
-             * @example 1800000000
-             */
-            roundAt: number | null;
-            /**
-             * @description Since ever
-             * @example 1234
-             */
-            differences: number;
-            /**
-             * @description Since ever
-             * @example 1234
-             */
-            repaired: number;
-            /** @example position 7 is missing */
-            lastDifference: string | null;
-            /**
-             * @description Unix seconds
-             * @example 1800000000
-             */
-            lastDifferenceAt: number | null;
         };
         Endpoint: {
             /**
