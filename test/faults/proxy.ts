@@ -115,7 +115,7 @@ export const startFaultProxy = async (options: { readonly target: string; readon
   let rules: readonly Rule[] = []
   let since = performance.now()
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
-  let counts = { requests: 0, methods: new Map<string, number>(), faults: new Map<Fault, number>() }
+  let counts = { requests: 0, looks: 0, methods: new Map<string, number>(), faults: new Map<Fault, number>() }
   const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
   const strikes = (rule: Rule, methods: readonly string[]): boolean => {
@@ -149,7 +149,10 @@ export const startFaultProxy = async (options: { readonly target: string; readon
     await gate?.opened
     const calls = Array.isArray(asked) ? asked : [asked]
     counts.requests += 1
-    for (const { method } of calls) count(counts.methods, method)
+    for (const { method, params } of calls) {
+      count(counts.methods, method)
+      if (params[0] === 'latest') counts.looks += 1
+    }
     const methods = calls.map(({ method }) => method)
     const struck = rules.filter(({ fault }) => !(fault in answers)).filter((rule) => strikes(rule, methods))
     const transport = struck.map(({ fault }) => fault).find((fault) => fault in transports) as
@@ -198,10 +201,10 @@ export const startFaultProxy = async (options: { readonly target: string; readon
       gate?.open()
       gate = undefined
     },
-    /** HTTP requests, calls by method and faults by kind since the last look. */
+    /** HTTP requests, looks at the head, calls by method and faults by kind since the last time. */
     counts() {
       const seen = counts
-      counts = { requests: 0, methods: new Map(), faults: new Map() }
+      counts = { requests: 0, looks: 0, methods: new Map(), faults: new Map() }
       return seen
     },
     /** Closes every connection and refuses new ones. */

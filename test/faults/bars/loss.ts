@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorText } from '../../../src/lib/errors.ts'
+import { type Bar, type Context, chunks, type Failure, seconds } from '../bar.ts'
+import { isExact, say } from '../oracle.ts'
+import type { Rule } from '../proxy.ts'
+import { openIndex } from '../rig.ts'
+
+/** Indexes at work side by side over one chain. */
+const AT_ONCE = 5
+
+const LIVE_MS = 4_000
+const REPAIR_WITHIN_MS = 30_000
+const DETECT_WITHIN_MS = 5_000
+
+const lossy: readonly Rule[] = [
+  { fault: 'empty', method: 'eth_getLogs', share: 0.1 },
+  { fault: 'truncate', method: 'eth_getLogs', share: 0.111 },
+]
+
+type Seen = { readonly tampered: number; readonly longest: number; readonly last: number }
+
+/** One index from nothing to the tip, its nodes leaving logs out all the time. `stopped` settles with the last block that holds a log. */
+const follow = async ({ store, chains }: Context, seed: number, stopped: Promise<number>): Promise<Seen> => {
+  const index = await openIndex({ store, chains, seed, nodes: 2 })
+  try {
+    const laggard = seed % 2
+    for (const [at, proxy] of index.proxies.entries())
+      proxy.set(at === laggard ? [{ fault: 'stale', blocks: 50 }, ...lossy] : lossy)
+    const worker = await index.start('worker')
+    let over = false
+    stopped.finally(() => {
+      over = true
+    })
+    let longest = 0
+    let since: number | undefined
+    while (!over) {
+      const verdict = await index.oracle.look()
+      if (verdict.state === 'compared' && verdict.extra.length + verdict.different.length > 0)
+        throw new Error(say(verdict))
+      if (verdict.state === 'compared' && !isExact(verdict)) since ??= performance.now()
+      else since = undefined
+      if (since !== undefined) longest = Math.max(longest, performance.now() - since)
+      await sleep(100)
+    }
+    const last = await index.untilExact(await stopped, DETECT_WITHIN_MS + REPAIR_WITHIN_MS)
+    if (worker.hasExited()) throw new Error(`the worker ended: ${worker.tail()}`)
+    const tampered = index.proxies
+      .map((proxy) => proxy.counts().faults)
+      .reduce((sum, faults) => sum + (faults.get('empty') ?? 0) + (faults.get('truncate') ?? 0), 0)
+    return { tampered, longest, last }
+  } finally {
+    await index.close()
+  }
+}
+
+/** Bar 1. */
+export const loss: Bar = {
+  claim: 'no silent loss: 20 % of eth_getLogs answers emptied or cut, one of two nodes 50 blocks behind',
+  figure: '0 missing, 0 extra, repaired in 30 s',
+  async run(context) {
+    const { traffic } = context.chains
+    const failures: Failure[] = []
+    const seen: Seen[] = []
+    for (const seeds of chunks(context.seeds, AT_ONCE)) {
+      const [first = 0] = seeds
+      traffic.reseed(first)
+      for (let at = 0; at < 20; at += 1) await traffic.mine(2)
+      const stop = new AbortController()
+      const live = async (): Promise<number> => {
+        const running = traffic.run({ everyMs: 200, perSecond: 20, signal: stop.signal })
+        await sleep(LIVE_MS)
+        stop.abort()
+        await running
+        const last = await traffic.mine(3)
+        // The node that lags has to see the last log too.
+        for (let at = 0; at < 55; at += 1) await traffic.mine()
+        return last
+      }
+      const stopped = live()
+      await Promise.all(
+        seeds.map((seed) =>
+          follow(context, seed, stopped).then(
+            (it) => seen.push(it),
+            (fault) => failures.push({ seed, what: errorText(fault) }),
+          ),
+        ),
+      )
+    }
+    const tampered = seen.reduce((sum, it) => sum + it.tampered, 0)
+    const longest = Math.max(0, ...seen.map((it) => it.longest))
+    const last = Math.max(0, ...seen.map((it) => it.last))
+    return {
+      measured: `${failures.length} of ${context.seeds.length} seeds inexact, ${tampered} answers falsified, a row missing for ${seconds(longest)} at most, exact ${seconds(last)} after the last log`,
+      met: failures.length === 0 && longest < REPAIR_WITHIN_MS && last < REPAIR_WITHIN_MS,
+      failures,
+    }
+  },
+}

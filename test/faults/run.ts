@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util'
+import { createClosers } from '../../src/lib/lifecycle.ts'
+import type { Bar } from './bar.ts'
+import { cost } from './bars/cost.ts'
+import { loss } from './bars/loss.ts'
+import { openChains, openStore } from './rig.ts'
+
+const bars: Readonly<Record<string, Bar>> = { 1: loss, 3: cost }
+
+/** `npm run faults -- [--bar 1,2] [--seeds 20] [--seed N] [--long]`: one line a bar, and how to see each failure again. */
+const main = async (): Promise<void> => {
+  const { values } = parseArgs({
+    options: {
+      bar: { type: 'string', default: Object.keys(bars).join() },
+      seeds: { type: 'string', default: '20' },
+      seed: { type: 'string' },
+      long: { type: 'boolean', default: false },
+    },
+  })
+  const seeds =
+    values.seed === undefined ? Array.from({ length: Number(values.seeds) }, (_, at) => at + 1) : [Number(values.seed)]
+  const chosen = values.bar.split(',').map((name) => {
+    const bar = bars[name]
+    if (bar === undefined) throw new RangeError(`no bar ${name}: there are ${Object.keys(bars).join(', ')}`)
+    return { name, bar }
+  })
+  const closers = createClosers()
+  try {
+    const store = closers.add('PostgreSQL', await openStore(), (it) => it.close())
+    const chains = closers.add('the chains', await openChains(seeds[0] ?? 1), (it) => it.close())
+    for (const { name, bar } of chosen) {
+      const { measured, met, failures } = await bar.run({ store, chains, seeds, long: values.long })
+      console.log(`bar ${name} | ${bar.claim} | ${bar.figure} | ${measured} | ${met ? 'met' : 'MISSED'}`)
+      for (const { seed, what } of failures)
+        console.log(`  seed ${seed}: ${what}\n  again: npm run faults -- --bar ${name} --seed ${seed}`)
+      if (!met) process.exitCode = 1
+    }
+  } finally {
+    await closers.close()
+  }
+}
+
+await main()

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encodeFunctionData, type Hex, maxUint256, zeroHash } from 'viem'
+import { erc20Abi } from '../../src/abi/erc20.generated.ts'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import type { SandboxChain } from '../../src/sandbox/chain.ts'
+import { createRandom } from '../../src/sandbox/random.ts'
+import { createRpc, hex } from './rpc.ts'
+
+const USDC = 10n ** 6n
+
+/** Of so many transactions one creates an event; the rest go to the newest, so that no pool reaches its limits. */
+const PER_EVENT = 25
+
+const GAS = 2_000_000
+
+/**
+ * Seeded life on a chain whose blocks are mined here and nowhere else: events, deposits and positions, so many a block, and reorgs in
+ * which the same ids come to mean something else. The node signs for its own accounts.
+ *
+ * @example
+ * const traffic = await createTraffic({ chain, seed: 7 })
+ * await traffic.mine(3)
+ * await traffic.reorg(16)
+ */
+export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxChain; readonly seed: number }) => {
+  const node = createRpc(chain.rpcUrl)
+  const cast = createCast()
+  const wallets = [...cast.users, ...cast.extras].map(({ account }) => account.address)
+  const [token] = chain.tokens
+  if (token === undefined) throw new Error('the chain has no payment token')
+  const { diamond } = chain
+  let random = createRandom(seed)
+  let sent = 0
+
+  const submit = async (calls: readonly { from: Hex; to: Hex; data: Hex }[]): Promise<void> => {
+    const said = await node.batch(
+      calls.map((call) => ({ method: 'eth_sendTransaction', params: [{ ...call, gas: hex(GAS) }] })),
+    )
+    for (const { error } of said) if (error !== undefined) throw new Error(error.message)
+  }
+
+  const total = async (): Promise<bigint> => {
+    const data = encodeFunctionData({ abi: protocolAbi, functionName: 'getTotalHedgeEvents' })
+    return BigInt(String(await node.send('eth_call', [{ to: diamond, data }, 'latest'])))
+  }
+
+  const newEvent = (): Hex => {
+    const initialRate = BigInt(random.int(1_000_000, 90_000_000))
+    const params = {
+      name: `Event ${random.int(0, 1_000_000)}`,
+      underlying: random.pick(['USD/GHS', 'USD/NGN', 'USD/KES']),
+      strike: initialRate + 1_000_000n,
+      payoutCap: initialRate + 3_000_000n,
+      premiumRate: BigInt(random.int(1_000, 50_000)),
+      expiryDate: BigInt(Math.floor(Date.now() / 1000) + random.int(20, 300) * 86_400),
+      allowExternalLp: true,
+      initialLiquidity: BigInt(random.int(10_000, 99_999)) * USDC,
+      initialRate,
+      strikeAbove: true,
+      paymentToken: token.address,
+      signature: '0x',
+      quoteTimestamp: 0n,
+      quoteNonce: zeroHash,
+    } as const
+    return encodeFunctionData({ abi: protocolAbi, functionName: 'createEvent', args: [params] })
+  }
+
+  const act = (events: bigint): { from: Hex; to: Hex; data: Hex } => {
+    const from = random.pick(wallets)
+    sent += 1
+    if (events === 0n || random.int(1, PER_EVENT) === 1) return { from, to: diamond, data: newEvent() }
+    const amount = BigInt(random.int(1_000_000, 900_000_000))
+    const data =
+      random.int(0, 1) === 0
+        ? encodeFunctionData({ abi: protocolAbi, functionName: 'deposit', args: [events, amount] })
+        : encodeFunctionData({
+            abi: protocolAbi,
+            functionName: 'buyProtection',
+            args: [events, amount, maxUint256, maxUint256],
+          })
+    return { from, to: diamond, data }
+  }
+
+  /** Mines one block with `count` transactions; gives its height. */
+  const mine = async (count = 0): Promise<number> => {
+    if (count > 0) {
+      const events = await total()
+      await submit(Array.from({ length: count }, () => act(events)))
+    }
+    await node.send('evm_mine')
+    return node.blockNumber()
+  }
+
+  /** Mines a block every `everyMs` until the signal aborts, with about `perSecond` transactions a second. */
+  const run = async (options: { everyMs: number; perSecond: number; signal: AbortSignal }): Promise<void> => {
+    let due = performance.now()
+    let owed = 0
+    while (!options.signal.aborted) {
+      due += options.everyMs
+      owed += (options.perSecond * options.everyMs) / 1000
+      const count = random.int(0, Math.floor(owed * 2))
+      owed = Math.max(0, owed - count)
+      await mine(count)
+      await sleep(Math.max(0, due - performance.now()))
+    }
+  }
+
+  /**
+   * Replaces the newest `depth` blocks by `depth + 1` others with other transactions in about half of them. Takes its time: hold the
+   * proxy meanwhile.
+   */
+  const reorg = async (depth: number): Promise<number> => {
+    await node.send('anvil_rollback', [depth])
+    for (let at = 0; at < depth; at += 1) await mine(random.int(0, 1) * random.int(1, 3))
+    return mine(2)
+  }
+
+  await node.send('evm_setBlockGasLimit', [hex(1_000_000_000)])
+  const prepare = wallets.flatMap((from) => [
+    {
+      from,
+      to: token.address,
+      data: encodeFunctionData({ abi: erc20Abi, functionName: 'mint', args: [from, 10n ** 12n * USDC] }),
+    },
+    {
+      from,
+      to: token.address,
+      data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [diamond, maxUint256] }),
+    },
+  ])
+  await node.send('evm_setAutomine', [false])
+  await submit(prepare)
+  await node.send('evm_mine')
+
+  return {
+    node,
+    mine,
+    run,
+    reorg,
+    /** Transactions sent so far. */
+    sent: () => sent,
+    /** Goes on as a traffic of this seed would. */
+    reseed(next: number): void {
+      random = createRandom(next)
+    },
+  }
+}
+
+export type Traffic = Awaited<ReturnType<typeof createTraffic>>
