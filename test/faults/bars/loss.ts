@@ -19,38 +19,40 @@ const lossy: readonly Rule[] = [
 
 type Seen = { readonly tampered: number; readonly longest: number; readonly last: number }
 
-/** One index from nothing to the tip, its nodes leaving logs out all the time. `stopped` settles with the last block that holds a log. */
-const follow = async ({ store, chains }: Context, seed: number, stopped: Promise<number>): Promise<Seen> => {
+/** A worker in front of two nodes that leave logs out all the time, up and at work. */
+const begin = async ({ store, chains }: Context, seed: number) => {
   const index = await openIndex({ store, chains, seed, nodes: 2 })
-  try {
-    const laggard = seed % 2
-    for (const [at, proxy] of index.proxies.entries())
-      proxy.set(at === laggard ? [{ fault: 'stale', blocks: 50 }, ...lossy] : lossy)
-    const worker = await index.start('worker')
-    let over = false
-    stopped.finally(() => {
-      over = true
-    })
-    let longest = 0
-    let since: number | undefined
-    while (!over) {
-      const verdict = await index.oracle.look()
-      if (verdict.state === 'compared' && verdict.extra.length + verdict.different.length > 0)
-        throw new Error(say(verdict))
-      if (verdict.state === 'compared' && !isExact(verdict)) since ??= performance.now()
-      else since = undefined
-      if (since !== undefined) longest = Math.max(longest, performance.now() - since)
-      await sleep(100)
-    }
-    const last = await index.untilExact(await stopped, DETECT_WITHIN_MS + REPAIR_WITHIN_MS)
-    if (worker.hasExited()) throw new Error(`the worker ended: ${worker.tail()}`)
-    const tampered = index.proxies
-      .map((proxy) => proxy.counts().faults)
-      .reduce((sum, faults) => sum + (faults.get('empty') ?? 0) + (faults.get('truncate') ?? 0), 0)
-    return { tampered, longest, last }
-  } finally {
-    await index.close()
+  const laggard = seed % 2
+  for (const [at, proxy] of index.proxies.entries())
+    proxy.set(at === laggard ? [{ fault: 'stale', blocks: 50 }, ...lossy] : lossy)
+  const worker = await index.start('worker')
+  await worker.waitForLine(/"chainId":8453.*following/, 60_000)
+  return { index, worker }
+}
+
+/** Watches one index until `stopped` and then until it is exact; `stopped` gives the last block that holds a log. */
+const judge = async ({ index, worker }: Awaited<ReturnType<typeof begin>>, stopped: Promise<number>): Promise<Seen> => {
+  let over = false
+  stopped.finally(() => {
+    over = true
+  })
+  let longest = 0
+  let since: number | undefined
+  while (!over) {
+    const verdict = await index.oracle.look()
+    if (verdict.state === 'compared' && verdict.extra.length + verdict.different.length > 0)
+      throw new Error(say(verdict))
+    if (verdict.state === 'compared' && !isExact(verdict)) since ??= performance.now()
+    else since = undefined
+    if (since !== undefined) longest = Math.max(longest, performance.now() - since)
+    await sleep(150)
   }
+  const last = await index.untilExact(await stopped, DETECT_WITHIN_MS + REPAIR_WITHIN_MS)
+  if (worker.hasExited()) throw new Error(`the worker ended: ${worker.tail()}`)
+  const tampered = index.proxies
+    .map((proxy) => proxy.counts().faults)
+    .reduce((sum, faults) => sum + (faults.get('empty') ?? 0) + (faults.get('truncate') ?? 0), 0)
+  return { tampered, longest, last }
 }
 
 /** Bar 1. */
@@ -61,28 +63,32 @@ export const loss: Bar = {
     const { traffic } = context.chains
     const failures: Failure[] = []
     const seen: Seen[] = []
-    for (const seeds of chunks(context.seeds, AT_ONCE)) {
-      const [first = 0] = seeds
-      traffic.reseed(first)
-      for (let at = 0; at < 20; at += 1) await traffic.mine(2)
+
+    const live = async (): Promise<number> => {
       const stop = new AbortController()
-      const live = async (): Promise<number> => {
-        const running = traffic.run({ everyMs: 200, perSecond: 20, signal: stop.signal })
-        await sleep(LIVE_MS)
-        stop.abort()
-        await running
-        const last = await traffic.mine(3)
-        // The node that lags has to see the last log too.
-        for (let at = 0; at < 55; at += 1) await traffic.mine()
-        return last
-      }
+      const running = traffic.run({ everyMs: 200, perSecond: 20, signal: stop.signal })
+      await sleep(LIVE_MS)
+      stop.abort()
+      await running
+      const last = await traffic.mine(3)
+      // The node that lags has to see the last log too.
+      for (let at = 0; at < 55; at += 1) await traffic.mine()
+      return last
+    }
+
+    for (const seeds of chunks(context.seeds, AT_ONCE)) {
+      traffic.reseed(seeds[0] ?? 0)
+      for (let at = 0; at < 20; at += 1) await traffic.mine(2)
+      const begun = await Promise.all(seeds.map(async (seed) => ({ seed, ...(await begin(context, seed)) })))
       const stopped = live()
       await Promise.all(
-        seeds.map((seed) =>
-          follow(context, seed, stopped).then(
-            (it) => seen.push(it),
-            (fault) => failures.push({ seed, what: errorText(fault) }),
-          ),
+        begun.map(({ seed, ...each }) =>
+          judge(each, stopped)
+            .then(
+              (it) => seen.push(it),
+              (fault) => failures.push({ seed, what: errorText(fault) }),
+            )
+            .then(() => each.index.close()),
         ),
       )
     }
@@ -91,7 +97,7 @@ export const loss: Bar = {
     const last = Math.max(0, ...seen.map((it) => it.last))
     return {
       measured: `${failures.length} of ${context.seeds.length} seeds inexact, ${tampered} answers falsified, a row missing for ${seconds(longest)} at most, exact ${seconds(last)} after the last log`,
-      met: failures.length === 0 && longest < REPAIR_WITHIN_MS && last < REPAIR_WITHIN_MS,
+      met: failures.length === 0 && tampered > 0 && longest < REPAIR_WITHIN_MS && last < REPAIR_WITHIN_MS,
       failures,
     }
   },
