@@ -46,7 +46,7 @@ const answers = {
   },
 } as const
 
-export type Fault = keyof typeof transports | keyof typeof answers | 'stale' | 'elsewhere'
+export type Fault = keyof typeof transports | keyof typeof answers | 'stale' | 'elsewhere' | 'narrow'
 
 export type Rule = {
   readonly fault: Fault
@@ -54,7 +54,7 @@ export type Rule = {
   readonly method?: string
   /** Part of the requests, or of the calls for a fault of an answer, from 0 to 1; all unless given. */
   readonly share?: number
-  /** `stale`: how many blocks behind the node's head this one says to be. */
+  /** `stale`: how many blocks behind the node's head this one says to be. `narrow`: the widest range of logs it gives. */
   readonly blocks?: number
   /** `elsewhere`: the node that answers, of another chain or on another fork. */
   readonly url?: string
@@ -68,6 +68,11 @@ const tags = ['latest', 'pending', 'safe', 'finalized']
 /** The blocks a call names, as the node calls them: by tag, by height or by hash. */
 const heightOf = (value: unknown): number | undefined =>
   typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? Number(value) : undefined
+
+const widthOf = (filter: unknown): number => {
+  const { fromBlock, toBlock } = Object(filter)
+  return (heightOf(toBlock) ?? 0) - (heightOf(fromBlock) ?? 0) + 1
+}
 
 /**
  * A node as it was some blocks ago: no answer of it shows that it lags. Logs past its head are left out without a word, which is what
@@ -137,6 +142,9 @@ export const startFaultProxy = async (options: { readonly target: string; readon
 
   const tampered = (call: RpcCall | undefined, answer: RpcAnswer): RpcAnswer => {
     if (call === undefined || answer.error !== undefined) return answer
+    const narrow = rules.find(({ fault }) => fault === 'narrow')?.blocks
+    if (narrow !== undefined && call.method === 'eth_getLogs' && widthOf(call.params[0]) > narrow)
+      return { id: answer.id, error: { code: -32602, message: `query exceeds max block range ${narrow}` } }
     let { result } = answer
     for (const rule of rules)
       if (rule.fault in answers && strikes(rule, [call.method]))
@@ -154,7 +162,9 @@ export const startFaultProxy = async (options: { readonly target: string; readon
       if (params[0] === 'latest') counts.looks += 1
     }
     const methods = calls.map(({ method }) => method)
-    const struck = rules.filter(({ fault }) => !(fault in answers)).filter((rule) => strikes(rule, methods))
+    const struck = rules
+      .filter(({ fault }) => !(fault in answers) && fault !== 'narrow')
+      .filter((rule) => strikes(rule, methods))
     const transport = struck.map(({ fault }) => fault).find((fault) => fault in transports) as
       | keyof typeof transports
       | undefined

@@ -7,6 +7,7 @@ import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { chainVariables, deployOn } from '../../src/sandbox/chain.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
+import { recordCommits } from './commits.ts'
 import { createOracle, isExact, type Oracle, say, type Verdict } from './oracle.ts'
 import { startFaultProxy } from './proxy.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
@@ -79,17 +80,23 @@ export const openIndex = async (options: {
     }),
     (it) => it.close(),
   )
+  const commits = closers.add('commits', await recordCommits(database.url, chains.chain.chainId), (it) => it.close())
   const env = {
     ...chainVariables(chains.chain),
     ...chainVariables(chains.quiet),
     [`RPC_URLS_${chains.chain.chainId}`]: proxies.map(({ url }) => url).join(),
-    DATABASE_URL: database.url,
     POLL_MS: String(POLL_MS),
     LOG_LEVEL: 'info',
   }
   const processes = new Set<Process>()
-  const start = async (command: 'worker' | 'api', more: Readonly<Record<string, string>> = {}): Promise<Process> => {
-    const started = await startProcess(command, { ...env, ...more })
+  const start = async (
+    command: 'worker' | 'api',
+    name: string = command,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Process> => {
+    // What a process writes carries its name, so that the judge knows who wrote.
+    const DATABASE_URL = `${database.url}?application_name=${name}`
+    const started = await startProcess(command, { ...env, DATABASE_URL, ...more })
     processes.add(started)
     return started
   }
@@ -108,7 +115,7 @@ export const openIndex = async (options: {
   }
   const [proxy] = proxies
   if (proxy === undefined) throw new RangeError('an index needs a node')
-  return { database, proxies, proxy, oracle, env, start, untilExact, close: closers.close }
+  return { database, proxies, proxy, oracle, commits, start, untilExact, close: closers.close }
 }
 
 export type Index = Awaited<ReturnType<typeof openIndex>>

@@ -2,11 +2,21 @@ import { parseArgs } from 'node:util'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import type { Bar } from './bar.ts'
 import { cost } from './bars/cost.ts'
+import { kills } from './bars/kills.ts'
 import { loss } from './bars/loss.ts'
 import { deep, liar, reorgs } from './bars/reorgs.ts'
+import { takeover } from './bars/takeover.ts'
 import { openChains, openStore } from './rig.ts'
 
-const bars: Readonly<Record<string, Bar>> = { 1: loss, 2: reorgs, '2-liar': liar, '2-deep': deep, 3: cost }
+const bars: Readonly<Record<string, Bar>> = {
+  1: loss,
+  2: reorgs,
+  '2-liar': liar,
+  '2-deep': deep,
+  3: cost,
+  6: kills,
+  7: takeover,
+}
 
 /** `npm run faults -- [--bar 1,2] [--seeds 20] [--seed N] [--long]`: one line a bar, and how to see each failure again. */
 const main = async (): Promise<void> => {
