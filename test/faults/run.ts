@@ -2,20 +2,25 @@ import { parseArgs } from 'node:util'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import type { Bar } from './bar.ts'
 import { cost } from './bars/cost.ts'
+import { freshness } from './bars/freshness.ts'
 import { kills } from './bars/kills.ts'
 import { loss } from './bars/loss.ts'
+import { deadNode, postgresGone } from './bars/outages.ts'
 import { deep, liar, reorgs } from './bars/reorgs.ts'
 import { takeover } from './bars/takeover.ts'
 import { openChains, openStore } from './rig.ts'
 
 const bars: Readonly<Record<string, Bar>> = {
-  1: loss,
-  2: reorgs,
+  '1': loss,
+  '2': reorgs,
   '2-liar': liar,
   '2-deep': deep,
-  3: cost,
-  6: kills,
-  7: takeover,
+  '3': cost,
+  '4': freshness,
+  '6': kills,
+  '7': takeover,
+  '8': postgresGone,
+  '11': deadNode,
 }
 
 /** `npm run faults -- [--bar 1,2] [--seeds 20] [--seed N] [--long]`: one line a bar, and how to see each failure again. */

@@ -66,28 +66,36 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     return encodeFunctionData({ abi: protocolAbi, functionName: 'createEvent', args: [params] })
   }
 
+  const deposit = (event: bigint): Hex =>
+    encodeFunctionData({
+      abi: protocolAbi,
+      functionName: 'deposit',
+      args: [event, BigInt(random.int(1_000_000, 900_000_000))],
+    })
+
   const act = (events: bigint): { from: Hex; to: Hex; data: Hex } => {
     const from = random.pick(wallets)
     sent += 1
     if (events === 0n || random.int(1, PER_EVENT) === 1) return { from, to: diamond, data: newEvent() }
-    const amount = BigInt(random.int(1_000_000, 900_000_000))
+    const notional = BigInt(random.int(1_000_000, 900_000_000))
     const data =
       random.int(0, 1) === 0
-        ? encodeFunctionData({ abi: protocolAbi, functionName: 'deposit', args: [events, amount] })
+        ? deposit(events)
         : encodeFunctionData({
             abi: protocolAbi,
             functionName: 'buyProtection',
-            args: [events, amount, maxUint256, maxUint256],
+            args: [events, notional, maxUint256, maxUint256],
           })
     return { from, to: diamond, data }
   }
 
-  /** Mines one block with `count` transactions; gives its height. */
-  const mine = async (count = 0): Promise<number> => {
+  /** Mines one block with `count` transactions, and a deposit into an event besides when one is given; gives its height. */
+  const mine = async (count = 0, event?: bigint): Promise<number> => {
     if (count > 0) {
       const events = await total()
       await submit(Array.from({ length: count }, () => act(events)))
     }
+    if (event !== undefined) await submit([{ from: random.pick(wallets), to: diamond, data: deposit(event) }])
     await node.send('evm_mine')
     return node.blockNumber()
   }
@@ -138,6 +146,12 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     mine,
     run,
     reorg,
+    /** Mines a block with a new event; gives its id. Whatever the traffic does next goes to a newer one. */
+    async createEvent(): Promise<bigint> {
+      for (let at = 0; at < 2; at += 1)
+        await submit([{ from: random.pick(wallets), to: diamond, data: newEvent() }]).then(() => mine())
+      return (await total()) - 1n
+    },
     /** Transactions sent so far. */
     sent: () => sent,
     /** Goes on as a traffic of this seed would. */
