@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import type { Bar } from './bar.ts'
+import { corpus } from './bars/corpus.ts'
 import { cost } from './bars/cost.ts'
 import { freshness } from './bars/freshness.ts'
 import { kills } from './bars/kills.ts'
@@ -20,6 +21,7 @@ const bars: Readonly<Record<string, Bar>> = {
   '6': kills,
   '7': takeover,
   '8': postgresGone,
+  '10': corpus,
   '11': deadNode,
 }
 

@@ -31,7 +31,6 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
   if (token === undefined) throw new Error('the chain has no payment token')
   const { diamond } = chain
   let random = createRandom(seed)
-  let sent = 0
 
   const submit = async (calls: readonly { from: Hex; to: Hex; data: Hex }[]): Promise<void> => {
     const said = await node.batch(
@@ -75,7 +74,6 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
 
   const act = (events: bigint): { from: Hex; to: Hex; data: Hex } => {
     const from = random.pick(wallets)
-    sent += 1
     if (events === 0n || random.int(1, PER_EVENT) === 1) return { from, to: diamond, data: newEvent() }
     const notional = BigInt(random.int(1_000_000, 900_000_000))
     const data =
@@ -152,8 +150,11 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
         await submit([{ from: random.pick(wallets), to: diamond, data: newEvent() }]).then(() => mine())
       return (await total()) - 1n
     },
-    /** Transactions sent so far. */
-    sent: () => sent,
+    /** Brings the chain's clock to the present; blocks a second apart keep it there. */
+    async toPresent(): Promise<void> {
+      await node.send('evm_setNextBlockTimestamp', [Math.floor(Date.now() / 1000)])
+      await node.send('evm_mine')
+    },
     /** Goes on as a traffic of this seed would. */
     reseed(next: number): void {
       random = createRandom(next)

@@ -104,9 +104,11 @@ export const deadNode: Bar = {
     let running: Promise<void> | undefined
     try {
       const worker = await index.start('worker')
+      await traffic.toPresent()
       await index.untilExact(await traffic.mine(2), PATIENCE_MS)
       const api = await startApi(index)
-      running = traffic.run({ everyMs: 200, perSecond: 5, signal: stop.signal })
+      // How far behind the index is shows in the time of blocks, so that has to be the true one.
+      running = traffic.run({ everyMs: 1_000, perSecond: 5, signal: stop.signal })
       await sleep(3_000)
       const processes = [worker, api.process]
       const before = processes.map(footprint)
