@@ -12,7 +12,7 @@ export type Context = {
 /** Something that must never happen happened; the seed makes it happen again. */
 export type Failure = { readonly seed: number; readonly what: string }
 
-export type Outcome = {
+type Outcome = {
   /** The figures seen. */
   readonly measured: string
   /** Whether all of them, times too, are what the bar asks for. */

@@ -115,8 +115,8 @@ const createStale = (behind: number, target: string) => {
  * proxy.set([{ fault: 'empty', method: 'eth_getLogs', share: 0.2 }, { fault: 'hang', from: 5_000, until: 8_000 }])
  */
 export const startFaultProxy = async (options: { readonly target: string; readonly seed: number }) => {
-  const uniform = uniforms(options.seed)
-  let { target } = options
+  let uniform = uniforms(options.seed)
+  const { target } = options
   let rules: readonly Rule[] = []
   let since = performance.now()
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
@@ -195,9 +195,9 @@ export const startFaultProxy = async (options: { readonly target: string; readon
       rules = next
       since = performance.now()
     },
-    /** Another node behind the same URL. */
-    retarget(next: string): void {
-      target = next
+    /** Draws as a proxy of this seed from now on. */
+    reseed(seed: number): void {
+      uniform = uniforms(seed)
     },
     /** Requests wait from now on until `release`: what happens to the node meanwhile happens at once for the asker. */
     hold(): void {
@@ -226,5 +226,3 @@ export const startFaultProxy = async (options: { readonly target: string; readon
     },
   }
 }
-
-export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>

@@ -125,7 +125,7 @@ export const openIndex = async (options: {
 export type Index = Awaited<ReturnType<typeof openIndex>>
 
 /** The index did not become what the chain is. */
-export class NotExact extends Error {
+class NotExact extends Error {
   override readonly name = 'NotExact'
 
   constructor(verdict: Verdict, block: number, withinMs: number) {

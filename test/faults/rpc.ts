@@ -43,6 +43,4 @@ export const createRpc = (url: string) => {
   }
 }
 
-export type Rpc = ReturnType<typeof createRpc>
-
 export const hex = (value: number | bigint): `0x${string}` => `0x${value.toString(16)}`

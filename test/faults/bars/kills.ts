@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../src/lib/errors.ts'
 import { createRandom } from '../../../src/sandbox/random.ts'
 import { type Bar, type Failure, quantile, seconds } from '../bar.ts'
+import type { Rule } from '../proxy.ts'
 import { type Index, openIndex } from '../rig.ts'
 import type { Traffic } from '../traffic.ts'
 import type { Process } from '../worker.ts'
@@ -9,8 +10,9 @@ import type { Process } from '../worker.ts'
 const COMMIT_WITHIN_MS = 2_000
 const PATIENCE_MS = 45_000
 
-/** So narrow that the history takes many ranges, and a kill finds the worker between two of them. */
-const NARROW = 10
+/** A backlog of so many blocks, in ranges so narrow that a kill finds the worker between two of them. */
+const BACKLOG = 60
+const NARROW = 3
 
 /** Runs traffic while something happens; gives the last block that holds a log. */
 const during = async (traffic: Traffic, work: () => Promise<unknown>): Promise<number> => {
@@ -24,6 +26,8 @@ const during = async (traffic: Traffic, work: () => Promise<unknown>): Promise<n
   }
   return traffic.mine(1)
 }
+
+const narrow: readonly Rule[] = [{ fault: 'narrow', blocks: NARROW }]
 
 const phaseNames = ['backfill', 'tip', 'rollback'] as const
 
@@ -43,7 +47,7 @@ export const kills: Bar = {
     const fresh = async (seed: number): Promise<{ index: Index; worker: Process }> => {
       await index?.close()
       index = await openIndex({ store, chains, seed })
-      index.proxy.set([{ fault: 'narrow', blocks: NARROW }])
+      index.proxy.set(narrow)
       worker = await index.start('worker', `first-${seed}`)
       await worker.waitForLine(/"chainId":8453.*following/, 60_000)
       return { index, worker }
@@ -54,11 +58,16 @@ export const kills: Bar = {
       traffic.reseed(seed)
       const phase = phaseNames[seed % phaseNames.length] ?? 'tip'
       phases[phase] += 1
-      let victim =
-        index === undefined || worker === undefined || phase === 'backfill' ? await fresh(seed) : { index, worker }
+      let victim = index === undefined || worker === undefined ? await fresh(seed) : { index, worker }
       const { index: subject } = victim
       let last = 0
       if (phase === 'tip') last = await during(traffic, () => sleep(random.int(0, 800)).then(victim.worker.kill))
+      if (phase === 'backfill') {
+        subject.proxy.set([{ fault: 'drop' }])
+        for (let at = 0; at < BACKLOG; at += 1) last = await traffic.mine(at % 2)
+        subject.proxy.set(narrow)
+        await subject.commits.first(Date.now(), undefined, PATIENCE_MS)
+      }
       if (phase === 'rollback') {
         const depth = random.int(2, 24)
         for (let at = 0; at < depth + 2; at += 1) last = await traffic.mine(at % 3)

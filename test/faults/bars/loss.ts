@@ -3,7 +3,8 @@ import { errorText } from '../../../src/lib/errors.ts'
 import { type Bar, type Context, chunks, type Failure, seconds } from '../bar.ts'
 import { isExact, say } from '../oracle.ts'
 import type { Rule } from '../proxy.ts'
-import { openIndex } from '../rig.ts'
+import { type Index, openIndex } from '../rig.ts'
+import type { Process } from '../worker.ts'
 
 /** Indexes at work side by side over one chain. */
 const AT_ONCE = 5
@@ -19,19 +20,27 @@ const lossy: readonly Rule[] = [
 
 type Seen = { readonly tampered: number; readonly longest: number; readonly last: number }
 
-/** A worker in front of two nodes that leave logs out all the time, up and at work. */
-const begin = async ({ store, chains }: Context, seed: number) => {
+type Lane = { readonly index: Index; readonly worker: Process }
+
+/** Which node lags and what the nodes leave out is the seed's. */
+const misbehave = ({ index }: Pick<Lane, 'index'>, seed: number): void => {
+  for (const [at, proxy] of index.proxies.entries()) {
+    proxy.reseed(seed * 2 + at)
+    proxy.set(at === seed % 2 ? [{ fault: 'stale', blocks: 50 }, ...lossy] : lossy)
+  }
+}
+
+/** A worker in front of two nodes that leave logs out from the beginning. */
+const begin = async ({ store, chains }: Context, seed: number): Promise<Lane> => {
   const index = await openIndex({ store, chains, seed, nodes: 2 })
-  const laggard = seed % 2
-  for (const [at, proxy] of index.proxies.entries())
-    proxy.set(at === laggard ? [{ fault: 'stale', blocks: 50 }, ...lossy] : lossy)
+  misbehave({ index }, seed)
   const worker = await index.start('worker')
   await worker.waitForLine(/"chainId":8453.*following/, 60_000)
   return { index, worker }
 }
 
 /** Watches one index until `stopped` and then until it is exact; `stopped` gives the last block that holds a log. */
-const judge = async ({ index, worker }: Awaited<ReturnType<typeof begin>>, stopped: Promise<number>): Promise<Seen> => {
+const judge = async ({ index, worker }: Lane, stopped: Promise<number>): Promise<Seen> => {
   let over = false
   stopped.finally(() => {
     over = true
@@ -76,22 +85,34 @@ export const loss: Bar = {
       return last
     }
 
+    const lanes: (Lane | undefined)[] = []
     for (const seeds of chunks(context.seeds, AT_ONCE)) {
       traffic.reseed(seeds[0] ?? 0)
       for (let at = 0; at < 20; at += 1) await traffic.mine(2)
-      const begun = await Promise.all(seeds.map(async (seed) => ({ seed, ...(await begin(context, seed)) })))
+      // A process lives through several seeds; after a failure its next seed gets a new one.
+      const begun = await Promise.all(
+        seeds.map(async (seed, at) => {
+          const lane = lanes[at] ?? (await begin(context, seed))
+          misbehave(lane, seed)
+          lanes[at] = lane
+          return { seed, at, lane }
+        }),
+      )
       const stopped = live()
       await Promise.all(
-        begun.map(({ seed, ...each }) =>
-          judge(each, stopped)
-            .then(
-              (it) => seen.push(it),
-              (fault) => failures.push({ seed, what: errorText(fault) }),
-            )
-            .then(() => each.index.close()),
+        begun.map(({ seed, at, lane }) =>
+          judge(lane, stopped).then(
+            (it) => seen.push(it),
+            async (fault) => {
+              failures.push({ seed, what: errorText(fault) })
+              lanes[at] = undefined
+              await lane.index.close()
+            },
+          ),
         ),
       )
     }
+    await Promise.all(lanes.map((lane) => lane?.index.close()))
     const tampered = seen.reduce((sum, it) => sum + it.tampered, 0)
     const longest = Math.max(0, ...seen.map((it) => it.longest))
     const last = Math.max(0, ...seen.map((it) => it.last))
