@@ -47,7 +47,6 @@ export const kills: Bar = {
     const fresh = async (seed: number): Promise<{ index: Index; worker: Process }> => {
       await index?.close()
       index = await openIndex({ store, chains, seed })
-      index.proxy.set(narrow)
       worker = await index.start('worker', `first-${seed}`)
       await worker.waitForLine(/"chainId":8453.*following/, 60_000)
       return { index, worker }
@@ -88,6 +87,7 @@ export const kills: Bar = {
         fromUp.push(at - up)
       })
       await subject.untilExact(last, PATIENCE_MS)
+      subject.proxy.set([])
     }
 
     for (const seed of seeds) {
