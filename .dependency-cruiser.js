@@ -42,9 +42,9 @@ export default {
       to: { pathNot: '^src/(pricing/(kernel|variance|calibrate)|lib/)' },
     },
     {
-      name: 'api-never-reaches-the-key',
+      name: 'only-the-engine-reaches-the-key',
       severity: 'error',
-      from: { path: '^src/api/' },
+      from: { path: '^src/(api/|compose\\.ts$)' },
       to: { path: '^src/pricing/attest\\.ts$', reachable: true },
     },
     {

@@ -12,6 +12,13 @@ export class ApiError extends Error {
   }
 }
 
+/** Nobody answers at the API's address. */
+export class ApiUnreachable extends Error {
+  constructor(baseUrl: string, options?: ErrorOptions) {
+    super(`no API answers at ${baseUrl}`, options)
+  }
+}
+
 type BuiltTx = { to: Address; data: Hex; value: string; estimatedGas: string | null }
 type ChainInfo = { chainId: number; diamond: Address; usdc: Address; usdt: Address | null; rpcUrl: string }
 
@@ -31,7 +38,9 @@ const lostNonce = /nonce|replacement transaction|underpriced/i
 /** A client of one chain; `baseUrl` without the `/v1`. */
 export const createClient = async (baseUrl: string, chainId: number): Promise<Client> => {
   const call = async <T>(path: string, init?: RequestInit): Promise<T> => {
-    const response = await fetch(`${baseUrl}/v1${path}`, init)
+    const response = await fetch(`${baseUrl}/v1${path}`, init).catch((cause: unknown) => {
+      throw new ApiUnreachable(baseUrl, { cause })
+    })
     const body = (await response.json()) as { data: T; error: { code: string; message: string } }
     if (!response.ok) throw new ApiError(response.status, body.error.code, body.error.message)
     return body.data

@@ -7,7 +7,7 @@
  * A creator, a liquidity provider and a hedger act; two oracles settle. At the end every balance is held against the protocol's
  * equations, to the last unit.
  */
-import { argv } from 'node:process'
+import { argv, exit } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import {
@@ -21,7 +21,7 @@ import {
   type TransactionReceipt,
 } from 'viem'
 import { generatePrivateKey, type LocalAccount, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
-import { type Client, createClient } from './api-client.ts'
+import { ApiUnreachable, type Client, createClient } from './api-client.ts'
 
 export type Market = { readonly chainId: 8453 | 56; readonly token: 'usdc' | 'usdt' }
 
@@ -203,4 +203,10 @@ const main = async (): Promise<void> => {
   }
 }
 
-if (argv[1] !== undefined && import.meta.url === pathToFileURL(argv[1]).href) await main()
+if (argv[1] !== undefined && import.meta.url === pathToFileURL(argv[1]).href) {
+  await main().catch((error: unknown) => {
+    if (!(error instanceof ApiUnreachable)) throw error
+    console.error(`${error.message}: run \`npm start\` in another terminal first (or \`npm run lifecycle -- URL\`)`)
+    exit(1)
+  })
+}

@@ -3,14 +3,35 @@ import { parseArgs } from 'node:util'
 import { ConfigError } from './config.ts'
 import { OperatorError, ServiceError } from './lib/errors.ts'
 
-type Flags = { readonly quiet: boolean; readonly check: boolean; readonly persist: string | undefined }
-type Command = { readonly summary: string; readonly run: (flags: Flags) => Promise<void> }
+const options = {
+  quiet: { type: 'boolean', default: false },
+  check: { type: 'boolean', default: false },
+  persist: { type: 'string' },
+  strike: { type: 'string' },
+  'payout-cap': { type: 'string' },
+  expiry: { type: 'string' },
+  notional: { type: 'string' },
+  below: { type: 'boolean', default: false },
+  at: { type: 'string' },
+  out: { type: 'string' },
+  'env-file': { type: 'string' },
+} as const
+
+const parse = () => parseArgs({ allowPositionals: true, options })
+
+type Flags = ReturnType<typeof parse>['values']
+type Command = {
+  readonly summary: string
+  /** What follows the command, where something may. */
+  readonly operand?: string
+  readonly run: (flags: Flags, operand: string | undefined) => Promise<void>
+}
 
 /** Loaded when it is wanted: a process holds what it runs and no more. */
 const composed =
   (name: keyof typeof import('./compose.ts')) =>
   async (flags: Flags): Promise<void> =>
-    (await import('./compose.ts'))[name](flags)
+    (await import('./compose.ts'))[name]({ ...flags, persist: flags.persist })
 
 const commands: Readonly<Record<string, Command>> = {
   sandbox: { summary: 'the whole system on embedded parts [--quiet] [--persist DIR]', run: composed('runSandbox') },
@@ -19,6 +40,11 @@ const commands: Readonly<Record<string, Command>> = {
   engine: {
     summary: 'the pricing engine; the only process with a key',
     run: async () => (await import('./compose-engine.ts')).runEngine(),
+  },
+  'engine chart': {
+    summary: 'a quote as a picture, to stdout: see docs/pricing.md [--below] [--at DAY] [--out FILE.svg]',
+    operand: 'PAIR --strike RATE --payout-cap RATE --expiry DAY --notional AMOUNT',
+    run: async (flags, pair) => (await import('./compose-engine.ts')).runChart(pair, flags),
   },
   migrate: { summary: 'bring the database to the schema of this version', run: composed('runMigrate') },
   audit: {
@@ -32,29 +58,30 @@ const commands: Readonly<Record<string, Command>> = {
 const usage = (): string =>
   [
     'usage: npx tsx src/cli.ts COMMAND [--env-file FILE]',
-    ...Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`),
+    ...Object.entries(commands).map(([name, { summary, operand }]) =>
+      operand === undefined ? `  ${name.padEnd(8)} ${summary}` : `  ${name} ${operand}\n${' '.repeat(11)}${summary}`,
+    ),
     'The environment of each command is described in .env.example; --env-file reads it from a file.',
   ].join('\n')
 
 const main = async (): Promise<void> => {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      quiet: { type: 'boolean', default: false },
-      check: { type: 'boolean', default: false },
-      persist: { type: 'string' },
-      'env-file': { type: 'string' },
-    },
-  })
-  const command = commands[positionals[0] ?? 'help']
-  if (command === undefined || positionals.length > 1) throw new ConfigError(usage())
+  const { values, positionals } = parse()
+  const words = Object.hasOwn(commands, positionals.slice(0, 2).join(' ')) ? 2 : 1
+  const command = commands[positionals.slice(0, words).join(' ') || 'help']
+  const most = words + (command?.operand === undefined ? 0 : 1)
+  if (command === undefined || positionals.length > most) throw new ConfigError(usage())
   if (values['env-file'] !== undefined) process.loadEnvFile(values['env-file'])
-  await command.run({ quiet: values.quiet, check: values.check, persist: values.persist })
+  await command.run(values, positionals[words])
 }
 
+/** Faults of the command line and the environment, which another call mends. */
+const isMisuse = (error: unknown): error is Error =>
+  (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_')) ||
+  error instanceof ConfigError ||
+  (error instanceof ServiceError && error.code === 'validation_error')
+
 main().catch((error: unknown) => {
-  const unknownOption = error instanceof TypeError && 'code' in error && error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
-  const explained = unknownOption || error instanceof OperatorError || error instanceof ServiceError
+  const explained = isMisuse(error) || error instanceof OperatorError || error instanceof ServiceError
   console.error(explained ? error.message : error)
-  process.exitCode = unknownOption || error instanceof ConfigError ? 2 : 1
+  process.exitCode = isMisuse(error) ? 2 : 1
 })

@@ -1,33 +1,54 @@
-import { environments, load } from './config.ts'
-import { sleep } from './lib/lifecycle.ts'
+import { writeFile } from 'node:fs/promises'
+import type { z } from 'zod'
+import { environments, load, ratesOf } from './config.ts'
+import { errorText, OperatorError } from './lib/errors.ts'
+import { type Closers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
+import { parseInput } from './lib/parse.ts'
 import { serve } from './lib/serve.ts'
-import { type Engine, openEngine } from './pricing/engine.ts'
+import type { FindSet } from './pricing/calibration-sets.ts'
+import { drawChart } from './pricing/chart/chart.ts'
+import { ChartRequest } from './pricing/chart/request.ts'
+import { type Engine, type EngineOptions, openEngine } from './pricing/engine.ts'
 import { buildEngineApp } from './pricing/server.ts'
 
 /*
- * The engine's composition, apart from the rest: its process loads no database, no queue and no chain, and no other loads its key.
+ * The engine's composition, apart from the rest: its process loads no queue and no chain, a database only where it is given one, and no
+ * other process loads its key.
  */
+
+const optionsOf = (config: z.output<typeof environments.engine>): Omit<EngineOptions, 'findSet' | 'now' | 'log'> => ({
+  key: config.ENGINE_PRIVATE_KEY,
+  keyFile: config.ENGINE_PRIVATE_KEY_FILE,
+  ...ratesOf(config),
+  usdRateUrl: config.ENGINE_USD_RATE_URL,
+  localRatesFile: config.ENGINE_LOCAL_RATES_FILE,
+  volMarkups: config.ENGINE_VOL_MARKUPS,
+  maxStalenessDays: config.ENGINE_MAX_STALENESS_DAYS,
+})
+
+/** Longest a look for stored calibrations may take, in milliseconds: the engine can calibrate for itself. */
+const FIND_WITHIN_MS = 2_000
+
+/** Finds sets in a database; its driver takes memory, so it is loaded where there is one. */
+const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindSet> => {
+  const [{ createDatabase }, { newestSet }] = await Promise.all([
+    import('./db/pool.ts'),
+    import('./db/calibrations.ts'),
+  ])
+  const options = { url, maxConnections: 1, statementTimeoutMs: FIND_WITHIN_MS, log }
+  const database = closers.add('database', createDatabase(options), (it) => it.close())
+  return (model) => newestSet(database, model)
+}
 
 /** The pricing engine until a signal: it reads rates again all the while. */
 export const runEngine = async (): Promise<void> => {
   const config = load(environments.engine)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'engine' })
   await serve(log, async (closers) => {
-    const engine = await openEngine({
-      key: config.ENGINE_PRIVATE_KEY,
-      keyFile: config.ENGINE_PRIVATE_KEY_FILE,
-      ratesFolder: config.ENGINE_RATES_FOLDER,
-      ecbUrl: config.ENGINE_ECB_URL,
-      fredUrl: config.ENGINE_FRED_URL,
-      usdRateUrl: config.ENGINE_USD_RATE_URL,
-      localRatesFile: config.ENGINE_LOCAL_RATES_FILE,
-      synthetic: config.ENGINE_SYNTHETIC,
-      volMarkups: config.ENGINE_VOL_MARKUPS,
-      maxStalenessDays: config.ENGINE_MAX_STALENESS_DAYS,
-      now: Date.now,
-      log,
-    })
+    const { DATABASE_URL: url } = config
+    const findSet = url === undefined ? undefined : await findIn(url, log, closers)
+    const engine = await openEngine({ ...optionsOf(config), findSet, now: Date.now, log })
     const app = closers.add('http server', buildEngineApp({ engine, log }), (it) => it.close())
     await app.listen({ host: config.ENGINE_HOST, port: config.ENGINE_PORT })
     log.info({ signer: engine.signerAddress }, 'engine started')
@@ -42,4 +63,25 @@ const keepFresh = async (engine: Engine, everyMs: number, log: Logger, signal: A
     if (signal.aborted) return
     await engine.refresh().catch((fault: unknown) => log.error({ err: fault }, 'refresh failed'))
   }
+}
+
+const write = async (text: string, out: string | undefined): Promise<void> => {
+  if (out === undefined) return void process.stdout.write(text)
+  await writeFile(out, text).catch((fault: unknown) => {
+    throw new OperatorError(`${out} cannot be written: ${errorText(fault)}`)
+  })
+}
+
+/**
+ * Draws one quote to the file `out`, else to stdout, by the configured rates and the synthetic ones: a picture says which, and nothing is
+ * signed. Throws a ServiceError for flags that no quote can be made of.
+ */
+export const runChart = async (pair: string | undefined, flags: { readonly out?: string }): Promise<void> => {
+  const { request, at } = parseInput(ChartRequest, { pair, ...flags }, 'chart')
+  const config = load(environments.engine)
+  const log = createLogger({ level: 'warn', process: 'chart', fd: 2 })
+  const now = at === undefined ? Date.now : () => at * 1000
+  const alone = { key: undefined, keyFile: undefined, findSet: undefined, synthetic: true }
+  const engine = await openEngine({ ...optionsOf(config), ...alone, now, log })
+  await write(drawChart(await engine.quote(request)), flags.out)
 }

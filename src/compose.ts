@@ -2,7 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
-import { chainsOf, environments, inherited, load } from './config.ts'
+import { chainsOf, environments, inherited, load, ratesOf } from './config.ts'
+import { appendSet } from './db/calibrations.ts'
 import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
@@ -11,12 +12,14 @@ import { defaultClaims } from './identity/me.ts'
 import { createIdentity } from './identity/verify.ts'
 import { audit, formatAudit } from './indexer/audit.ts'
 import { follow } from './indexer/follow.ts'
-import { createJobs, type Jobs } from './jobs/run.ts'
+import { createJobs } from './jobs/run.ts'
 import { errorText } from './lib/errors.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { serve } from './lib/serve.ts'
+import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
+import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
@@ -122,8 +125,17 @@ export const runWorker = async (): Promise<void> => {
     const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const database = openDatabase({ url, maxConnections, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
-    const jobs = closers.add('jobs', createJobs({ redisUrl: config.REDIS_URL, log }), (it) => it.close())
-    await jobs.work({ sweep: ({ chainId }) => markChangeable(database, chainId) })
+    const jobs = closers.add(
+      'jobs',
+      createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
+      (it) => it.close(),
+    )
+    const calibrate = createCalibrator({
+      market: openMarket({ ...ratesOf(config), now: Date.now, log }),
+      append: (model, pairs) => appendSet(database, model, pairs),
+      log,
+    })
+    await jobs.work({ sweep: ({ chainId }) => markChangeable(database, chainId), calibrate })
 
     const stop = new AbortController()
     const following = Promise.all(
@@ -133,19 +145,23 @@ export const runWorker = async (): Promise<void> => {
       it.abort()
       await following
     })
-    void schedule(jobs, [...chains.keys()], log, stop.signal)
+    const scheduled = async (): Promise<void> => {
+      for (const chainId of chains.keys()) await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+      await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
+    }
+    void untilScheduled(scheduled, log, stop.signal)
     log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
   })
 }
 
-/** Schedules the sweeps; a queue out of reach delays them and never holds up the index. */
-const schedule = async (jobs: Jobs, chains: readonly ChainId[], log: Logger, signal: AbortSignal): Promise<void> => {
+/** Schedules jobs; a queue out of reach delays them and never holds up the index. */
+const untilScheduled = async (schedule: () => Promise<void>, log: Logger, signal: AbortSignal): Promise<void> => {
   try {
-    for (const chainId of chains) await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+    await schedule()
   } catch (fault) {
-    log.warn({ fault: errorText(fault) }, 'sweeps not scheduled yet')
+    log.warn({ fault: errorText(fault) }, 'jobs not scheduled yet')
     await sleep(5_000, signal)
-    if (!signal.aborted) await schedule(jobs, chains, log, signal)
+    if (!signal.aborted) await untilScheduled(schedule, log, signal)
   }
 }
 

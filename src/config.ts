@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type Claims, defaultClaims } from './identity/me.ts'
 import { OperatorError } from './lib/errors.ts'
+import type { Rates } from './pricing/market/open-market.ts'
 import { tierNames } from './pricing/tiers.ts'
 import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
 import { profileNames } from './protocol/profiles.ts'
@@ -13,7 +14,9 @@ export class ConfigError extends OperatorError {
 
 const Port = z.coerce.number({ error: 'expected a port' }).int().min(0).max(65_535)
 const Milliseconds = z.coerce.number({ error: 'expected milliseconds' }).int().positive()
-const NodeUrl = z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' })
+const NodeUrl = z
+  .url({ protocol: /^https?$/, error: 'expected an http(s) URL', abort: true })
+  .refine((url) => !/^https?:\/\/[^/]*@/.test(url), 'expected a URL without user and password: they would not be sent')
 const Level = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
 const BlockNumber = z
   .string()
@@ -82,10 +85,23 @@ const identity = {
   IDENTITY_CLAIMS: IdentityClaims.default(defaultClaims),
 }
 
+/** The market's rates. The worker calibrates on them and the engine prices on them, so both are given the same. */
+const rates = {
+  ENGINE_RATES_FOLDER: z.string().optional(),
+  ENGINE_ECB_URL: NodeUrl.optional(),
+  ENGINE_FRED_URL: NodeUrl.optional(),
+  ENGINE_SYNTHETIC: z.stringbool({ error: 'expected true or false' }).default(false),
+}
+
 const worker = {
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'expected a redis:// URL' }).optional(),
+  JOBS_PREFIX: z
+    .string()
+    .regex(/^[\w-]+$/, 'expected letters, digits, - and _')
+    .default('fx-protection'),
   POLL_MS: Milliseconds.default(500),
   WORKER_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(6),
+  CALIBRATION_INTERVAL_MS: Milliseconds.default(3_600_000),
 }
 
 /** `TIER=FACTOR,…`: what a tier's volatility is multiplied by. */
@@ -96,16 +112,13 @@ const Markups = z
   .pipe(z.partialRecord(z.enum(tierNames), z.coerce.number().min(0.1).max(10)))
 
 const engine = {
+  DATABASE_URL: database.DATABASE_URL.optional(),
   ENGINE_HOST: z.string().min(1).default('127.0.0.1'),
   ENGINE_PORT: Port.default(3100),
   ENGINE_PRIVATE_KEY: z.string().optional(),
   ENGINE_PRIVATE_KEY_FILE: z.string().optional(),
-  ENGINE_RATES_FOLDER: z.string().optional(),
-  ENGINE_ECB_URL: NodeUrl.optional(),
-  ENGINE_FRED_URL: NodeUrl.optional(),
   ENGINE_USD_RATE_URL: NodeUrl.optional(),
   ENGINE_LOCAL_RATES_FILE: z.string().optional(),
-  ENGINE_SYNTHETIC: z.stringbool({ error: 'expected true or false' }).default(false),
   ENGINE_VOL_MARKUPS: Markups.default({}),
   ENGINE_MAX_STALENESS_DAYS: z.coerce.number().int().min(0).default(7),
   ENGINE_REFRESH_MS: Milliseconds.default(60_000),
@@ -123,8 +136,8 @@ const sandbox = {
 /** The variables of each command; `.env.example` is held against them by a test. */
 export const environments = {
   api: z.object({ ...logging, ...database, ...chains, ...api, ...identity }),
-  worker: z.object({ ...logging, ...database, ...chains, ...worker }),
-  engine: z.object({ ...logging, ...engine }),
+  worker: z.object({ ...logging, ...database, ...chains, ...rates, ...worker }),
+  engine: z.object({ ...logging, ...rates, ...engine }),
   audit: z.object({ ...logging, ...database, ...chains }),
   migrate: z.object({ ...logging, ...database }),
   sandbox: z.object(sandbox),
@@ -165,3 +178,11 @@ export const chainsOf = (
     },
     rpcUrls: config[`RPC_URLS_${chainId}`],
   }))
+
+/** The rates of a parsed environment. */
+export const ratesOf = (config: z.output<z.ZodObject<typeof rates>>): Rates => ({
+  ratesFolder: config.ENGINE_RATES_FOLDER,
+  ecbUrl: config.ENGINE_ECB_URL,
+  fredUrl: config.ENGINE_FRED_URL,
+  synthetic: config.ENGINE_SYNTHETIC,
+})

@@ -74,3 +74,9 @@ test('the defaults of .env.example are the defaults of the code', () => {
     expect(shown).toEqual(defaults)
   }
 })
+
+test('a URL with a password is refused, and the password not repeated', () => {
+  const environment = { ...complete, RPC_URLS_56: 'https://bob:hidden@node.example' }
+  expect(() => load(environments.api, environment)).toThrow(/RPC_URLS_56.*without user and password/s)
+  expect(() => load(environments.api, environment)).not.toThrow(/hidden/)
+})

@@ -15,7 +15,8 @@ contract EventFacet is Guards {
     uint256 private constant MAX_NAME = 128;
     uint256 private constant MAX_UNDERLYING = 32;
     uint256 private constant MAX_TERM = 365 days;
-    /// With amounts of at most 128 bits no money equation overflows, so no view of an event can ever revert.
+    /// With amounts of at most 128 bits no equation over an event's own books overflows. A caller may still ask a view for what
+    /// reverts: a payout quote for a notional beyond 160 bits, the payment token of an unknown event.
     uint256 private constant MAX_RATE = type(uint96).max;
 
     /// @dev See {IHedge-createEvent}.

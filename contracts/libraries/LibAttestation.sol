@@ -30,8 +30,9 @@ library LibAttestation {
         return keccak256(abi.encodePacked("\x19Ethereum Signed Message:\n32", inner));
     }
 
-    /// @notice Consumes the quote's nonce.
-    /// @return The signer to record: zero for a self-priced event, or while no signer is registered.
+    /// @notice Checks the quote's signature and uses its nonce up. Without a signature the event is self-priced and nothing is
+    /// checked; with one, everything must hold, and there must be a registered signer.
+    /// @return The signer to record: zero for a self-priced event.
     function consume(CreateEventParams calldata p) internal returns (address) {
         Protocol storage s = LibStorage.protocol();
         address signer = s.pricingEngineSigner;

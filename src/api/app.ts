@@ -1,6 +1,6 @@
-import helmet from '@fastify/helmet'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Identity } from '../identity/verify.ts'
+import { closesHalfOpen } from '../lib/half-open.ts'
 import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Sources } from '../reads/read.ts'
@@ -9,6 +9,7 @@ import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
+import { security } from './plugins/security.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -33,6 +34,10 @@ const BODY_LIMIT = 1_048_576
 /** Node's own bound on a request's head: within it, a parameter's schema judges its length. */
 const MAX_PARAM_LENGTH = 16_384
 
+/** Longest a request's head, and a whole request, may take to arrive, in milliseconds: 408 then. */
+const HEAD_WITHIN_MS = 10_000
+const REQUEST_WITHIN_MS = 30_000
+
 /**
  * The HTTP API, ready to listen or to be injected into. It opens nothing and so closes nothing: its sources are the caller's.
  *
@@ -45,12 +50,15 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestId,
     bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_WITHIN_MS,
+    http: { headersTimeout: HEAD_WITHIN_MS, connectionsCheckingInterval: 1_000 },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     // While closing, requests on open connections are still answered: the framework's own 503 has another body.
     return503OnClosing: false,
     frameworkErrors: routerError,
     clientErrorHandler: socketError,
   })
+  app.addHook('preClose', closesHalfOpen(app.server))
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   // Bodies are JSON; anything else is 415.
@@ -58,12 +66,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
 
   await app.register(requestLog)
   await app.register(cors)
-  await app.register(helmet, {
-    // A page that loads anything says so with a policy of its own.
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    // The API is for pages of any origin, so its resources are too.
-    crossOriginResourcePolicy: { policy: 'cross-origin' },
-  })
+  await app.register(security)
   await app.register(errors)
   await app.register(deprecation)
   await app.register(openapi)

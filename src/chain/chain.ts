@@ -2,17 +2,18 @@ import type { Address, Hex } from 'viem'
 import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
-import { logTopics, type RawLog } from '../protocol/logs.ts'
 import { broadcast } from './broadcast.ts'
-import type { Outcome } from './endpoint.ts'
 import { createNode, type Node } from './failover.ts'
 import { createHead, type Head } from './head.ts'
+import { createKeeper } from './keeper.ts'
+import { fetchLogs, type LogRange } from './logs.ts'
 import { createReader, type Reader } from './read.ts'
-import { type Block, getLogs } from './requests.ts'
+import type { Block } from './requests.ts'
 import { estimateGas } from './simulate.ts'
+import type { ChainStatus } from './status.ts'
 
 /** One chain as the service sees it: its nodes and the protocol on it. */
-export type Chain = Pick<Node, 'send' | 'close'> &
+export type Chain = Node &
   Reader & {
     readonly chainId: ChainId
     readonly deployment: Deployment
@@ -23,12 +24,15 @@ export type Chain = Pick<Node, 'send' | 'close'> &
      * at a new head; what `read` throws otherwise passes through.
      */
     pinned<T>(read: (block: Block) => Promise<T>): Promise<T>
-    /** The protocol's logs in a range of blocks, inclusive; a node's refusal is an outcome, since its reason may name a range. */
-    logs(range: { readonly fromBlock: bigint; readonly toBlock: bigint }): Promise<Outcome<RawLog[]>>
+    /** The protocol's logs of the blocks from `from` on, as many blocks as the node takes at once; see `fetchLogs`. */
+    logs(span: { readonly from: bigint; readonly upTo: bigint }): Promise<LogRange>
     /** Gas units, or null when the call reverts or nobody answers in two seconds. */
     estimateGas(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<bigint | null>
     /** Relays signed bytes; see `broadcast`. */
     broadcast(signedTx: Hex): Promise<Hex>
+    /** What is known of the chain's endpoints; asks nobody. */
+    status(): ChainStatus
+    close(): Promise<void>
   }
 
 export type ChainOptions = {
@@ -38,6 +42,8 @@ export type ChainOptions = {
   readonly timeoutMs: number
   /** How long a head may be reused, in milliseconds. */
   readonly headMaxAgeMs: number
+  /** Blocks to ask the logs of at first; 2,000 unless given. */
+  readonly logWidth?: bigint
   readonly log: Logger
 }
 
@@ -52,16 +58,17 @@ const CACHED_ANSWERS = 20_000
  * const [total] = await base.pinned((block) => base.readAt(block, [call('getTotalHedgeEvents')]))
  */
 export const createChain = (options: ChainOptions): Chain => {
-  const { deployment, log } = options
-  const node = createNode({ chainId: deployment.chainId, urls: options.rpcUrls, timeoutMs: options.timeoutMs, log })
+  const { deployment, rpcUrls: urls, ...rest } = options
+  const { chainId } = deployment
+  const keeper = createKeeper({ chainId, urls, ...rest })
+  const node = createNode({ chainId, keeper })
   const head: Head = createHead({ node, maxAgeMs: options.headMaxAgeMs, now: Date.now })
   const reader = createReader({ node, diamond: deployment.diamond, maxEntries: CACHED_ANSWERS })
 
   return {
-    chainId: deployment.chainId,
+    chainId,
     deployment,
     send: node.send,
-    close: node.close,
     readAt: reader.readAt,
     head: head.latest,
     async pinned(read) {
@@ -76,11 +83,10 @@ export const createChain = (options: ChainOptions): Chain => {
         return read(next)
       }
     },
-    async logs(range) {
-      const [outcome] = await node.send([getLogs({ address: deployment.diamond, topics: logTopics, ...range })])
-      return outcome
-    },
+    logs: (span) => fetchLogs({ keeper, deployment }, span),
     estimateGas: (tx) => estimateGas(node, tx),
     broadcast: (signedTx) => broadcast(node, signedTx),
+    status: keeper.status,
+    close: keeper.close,
   }
 }

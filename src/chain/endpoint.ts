@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest } from 'undici'
-import { isHex } from 'viem'
 import { z } from 'zod'
-import { NodeError, NodeUnreachable } from './errors.ts'
+import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
+import { classify } from './faults.ts'
 import type { Request } from './requests.ts'
 
 /** The answer to one request: its value, or the error the node gave for it. */
@@ -11,18 +11,25 @@ export type Outcomes<T extends readonly Request<unknown>[]> = {
   [K in keyof T]: T[K] extends Request<infer V> ? Outcome<V> : never
 }
 
+type EndpointOptions = {
+  readonly signal?: AbortSignal | undefined
+  /** Sends a request as it is and not in an array, for nodes that take no batches; then there is only one. */
+  readonly alone?: boolean
+}
+
 /** One node behind one URL. */
 export type Endpoint = {
   /** Sends the batch as one HTTP request. Throws NodeUnreachable when the node gives no usable answer. */
-  send(requests: readonly Request<unknown>[], signal?: AbortSignal): Promise<Outcome<unknown>[]>
+  send(requests: readonly Request<unknown>[], options?: EndpointOptions): Promise<Outcome<unknown>[]>
   close(): Promise<void>
 }
 
-const Answer = z.object({
-  id: z.number(),
-  result: z.unknown().optional(),
-  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
-})
+const Failure = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() })
+const Answer = z.object({ id: z.number(), result: z.unknown().optional(), error: Failure.optional() })
+/** A batch refused by one object, as providers do; which request it means is left to the reader. */
+const Refused = z.object({ error: Failure })
+
+type Reply = { readonly status: number; readonly retryAfter: string | undefined; readonly raw: unknown }
 
 /**
  * A JSON-RPC endpoint over HTTP with kept-alive connections. A batch answered by fewer items than asked, by another id or by
@@ -31,36 +38,44 @@ const Answer = z.object({
 export const createEndpoint = (options: { readonly url: string; readonly timeoutMs: number }): Endpoint => {
   const agent = new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
 
-  const post = async (body: string, signal: AbortSignal | undefined): Promise<unknown> => {
+  const post = async (body: string, signal: AbortSignal | undefined): Promise<Reply> => {
     const timeout = AbortSignal.timeout(options.timeoutMs)
     try {
-      const response = await httpRequest(options.url, {
+      const {
+        statusCode,
+        headers,
+        body: answer,
+      } = await httpRequest(options.url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body,
         dispatcher: agent,
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       })
-      return JSON.parse(await response.body.text())
+      const after = headers['retry-after']
+      return {
+        status: statusCode,
+        retryAfter: typeof after === 'string' ? after : undefined,
+        raw: parseJson(await answer.text()),
+      }
     } catch (cause) {
       // The cause holds the URL, which may hold a key: it is for debugging in process, the message is for everybody.
-      throw new NodeUnreachable(`node gave no answer (${cause instanceof Error ? cause.name : 'unknown fault'})`, {
-        cause,
-      })
+      const name = cause instanceof Error ? cause.name : 'unknown fault'
+      throw new NodeUnreachable(`node gave no answer (${name})`, { kind: 'unanswered' }, { cause })
     }
   }
 
   return {
-    async send(requests, signal) {
+    async send(requests, { signal, alone = false } = {}) {
       const calls = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
-      const raw = await post(JSON.stringify(calls), signal)
-      const answers = z.array(Answer).safeParse(raw)
-      if (!answers.success) throw new NodeUnreachable(`node answered a batch with something else (${describe(raw)})`)
+      const { raw, ...http } = await post(JSON.stringify(alone ? calls[0] : calls), signal)
+      const answers = z.array(Answer).safeParse(alone ? [raw] : raw)
+      if (!answers.success) throw refusedAltogether(http, raw)
       const byId = new Map(answers.data.map((answer) => [answer.id, answer]))
       return requests.map((request, id) => {
         const answer = byId.get(id)
-        if (answer === undefined) throw new NodeUnreachable('node left out an answer of a batch')
-        if (answer.error !== undefined) return { ok: false, error: toNodeError(answer.error) }
+        if (answer === undefined) throw new NodeUnreachable('node left out an answer', { kind: 'garbage' })
+        if (answer.error !== undefined) return { ok: false, error: new NodeError({ ...http, ...answer.error }) }
         return parseResult(request, answer.result)
       })
     },
@@ -68,23 +83,40 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
   }
 }
 
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const refusedAltogether = (http: Omit<Reply, 'raw'>, raw: unknown): NodeUnreachable => {
+  const refused = Refused.safeParse(raw)
+  if (!refused.success) {
+    const fault = classify({ ...http, message: '' })
+    return new NodeUnreachable(
+      `node answered with something else (HTTP ${http.status})`,
+      fault.kind === 'other' ? { kind: 'garbage' } : fault,
+    )
+  }
+  const fault = classify({ ...http, ...refused.data.error })
+  // In words nobody knows, it is the batch that was refused: each request has an answer of its own otherwise.
+  return new NodeUnreachable(
+    `node refused the batch: ${redactUrls(refused.data.error.message)}`,
+    fault.kind === 'other' ? { kind: 'batch', most: null } : fault,
+  )
+}
+
 const parseResult = (request: Request<unknown>, result: unknown): Outcome<unknown> => {
   // An address without the function answers a call with no bytes: the node did answer, the answer is "nothing there".
   if (request.method === 'eth_call' && result === '0x') {
-    return { ok: false, error: new NodeError(3, 'execution reverted: no code or function at the address') }
+    const error = new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
+    return { ok: false, error }
   }
   try {
     return { ok: true, value: request.parse(result) }
   } catch (cause) {
-    throw new NodeUnreachable(`node answered ${request.method} with another shape`, { cause })
+    throw new NodeUnreachable(`node answered ${request.method} with another shape`, { kind: 'garbage' }, { cause })
   }
-}
-
-const toNodeError = (error: { code: number; message: string; data?: unknown }): NodeError =>
-  new NodeError(error.code, error.message, typeof error.data === 'string' && isHex(error.data) ? error.data : undefined)
-
-/** What a batch was answered with, for the log: providers refuse a whole batch by one error object. */
-const describe = (raw: unknown): string => {
-  const refusal = z.object({ error: z.object({ message: z.string() }) }).safeParse(raw)
-  return refusal.success ? refusal.data.error.message : typeof raw
 }

@@ -1,8 +1,11 @@
-import { backoffMs } from '../lib/backoff.ts'
+import { once } from 'node:events'
 import { unavailable } from '../lib/errors.ts'
-import type { Logger } from '../lib/log.ts'
-import { createEndpoint, type Outcome, type Outcomes } from './endpoint.ts'
-import { isAboutTheNode, NodeUnreachable } from './errors.ts'
+import { sleep } from '../lib/lifecycle.ts'
+import type { Outcome, Outcomes } from './endpoint.ts'
+import { NodeUnreachable } from './errors.ts'
+import { isOfTheNode } from './faults.ts'
+import type { Keeper } from './keeper.ts'
+import { type Member, needsOf } from './member.ts'
 import type { Request } from './requests.ts'
 
 type SendOptions = { readonly signal?: AbortSignal }
@@ -10,64 +13,89 @@ type SendOptions = { readonly signal?: AbortSignal }
 /** The nodes of one chain as one. */
 export type Node = {
   /**
-   * Sends a batch as one HTTP request to the first healthy node, then to the next. Throws a `service_unavailable` ServiceError
-   * when none answers.
+   * Sends a batch to the best node, and to the next one when that fails or takes long. Throws a `service_unavailable` ServiceError when
+   * none answers.
    */
   send<const T extends readonly Request<unknown>[]>(requests: T, options?: SendOptions): Promise<Outcomes<T>>
-  close(): Promise<void>
 }
 
-export type NodeOptions = {
-  readonly chainId: number
-  /** In order of preference. */
-  readonly urls: readonly string[]
-  readonly timeoutMs: number
-  readonly log: Logger
-}
+/** A node that has said nothing for so long is not waited for alone: the next one is asked as well, and whoever is first counts. */
+const PATIENCE_MS = 250
+
+type Settled = { readonly member: Member; readonly outcomes: readonly Outcome<unknown>[] | null }
 
 /**
- * Remembers which nodes failed: one that fails twice in a row rests for a moment that doubles up to five seconds, so a hanging
- * first node costs its time-out once and not on every call.
+ * The order of preference is the keeper's, so a hanging first node costs the patience of a few calls and then rests. An error that
+ * speaks of the node and not of the request sends the batch on to the next.
  */
-export const createNode = (options: NodeOptions): Node => {
-  const members = options.urls.map((url, index) => ({
-    index,
-    endpoint: createEndpoint({ url, timeoutMs: options.timeoutMs }),
-    failures: 0,
-    restsUntil: 0,
-  }))
-
-  const failed = (member: (typeof members)[number], fault: string): void => {
-    member.failures += 1
-    if (member.failures > 1) member.restsUntil = Date.now() + backoffMs(member.failures - 2, 250, 5_000)
-    options.log.warn({ chainId: options.chainId, node: member.index, failures: member.failures, fault }, 'node failed')
+export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; readonly chainId: number }): Node => {
+  const attempt = async (
+    member: Member,
+    requests: readonly Request<unknown>[],
+    signal: AbortSignal,
+  ): Promise<Settled> => {
+    try {
+      return { member, outcomes: await member.send(requests, signal) }
+    } catch (failure) {
+      if (failure instanceof NodeUnreachable) return { member, outcomes: null }
+      throw failure
+    }
   }
 
-  const tryAll = async (requests: readonly Request<unknown>[], signal?: AbortSignal): Promise<Outcome<unknown>[]> => {
-    let last: unknown
-    let answered: Outcome<unknown>[] | undefined
-    for (const member of members.filter(({ restsUntil }) => restsUntil <= Date.now())) {
-      try {
-        const outcomes = await member.endpoint.send(requests, signal)
-        member.failures = 0
-        if (!outcomes.some((outcome) => !outcome.ok && isAboutTheNode(outcome.error))) return outcomes
-        answered ??= outcomes
-      } catch (error) {
-        if (!(error instanceof NodeUnreachable)) throw error
-        signal?.throwIfAborted()
-        failed(member, error.message)
-        last = error
+  const race = async (requests: readonly Request<unknown>[], over: AbortController, given?: AbortSignal) => {
+    const order = await keeper.fit(needsOf(requests))
+    const signal = given === undefined ? over.signal : AbortSignal.any([given, over.signal])
+    const asked = new Map<Member, Promise<Settled>>()
+    let answered: readonly Outcome<unknown>[] | undefined
+    for (;;) {
+      const next = order.shift()
+      if (next !== undefined) asked.set(next, attempt(next, requests, signal))
+      if (asked.size === 0) break
+      const patience = order.length > 0 ? [sleep(PATIENCE_MS, signal)] : []
+      const settled = await Promise.race([...asked.values(), ...patience])
+      given?.throwIfAborted()
+      if (settled === undefined) continue
+      asked.delete(settled.member)
+      if (settled.outcomes === null) continue
+      if (!settled.outcomes.some((outcome) => !outcome.ok && isOfTheNode(outcome.error.fault))) {
+        for (const slow of asked.keys()) slow.learn(overtaken)
+        return settled.outcomes
       }
+      answered ??= settled.outcomes
     }
     if (answered !== undefined) return answered
-    throw unavailable(`no node of chain ${options.chainId} answers`, last)
+    throw unavailable(`no node of chain ${chainId} answers`)
+  }
+
+  /** Rejects when the caller gives up: a look at a node that hangs may take longer than the caller has. */
+  const givenUp = async (signal: AbortSignal): Promise<never> => {
+    if (!signal.aborted) await once(signal, 'abort')
+    throw signal.reason
+  }
+
+  const send = async (
+    requests: readonly Request<unknown>[],
+    signal?: AbortSignal,
+  ): Promise<readonly Outcome<unknown>[]> => {
+    const over = new AbortController()
+    try {
+      const answer = race(requests, over, signal)
+      return await (signal === undefined ? answer : Promise.race([answer, givenUp(signal)]))
+    } finally {
+      over.abort()
+    }
   }
 
   return {
-    // The tuple type of the outcomes follows the requests one by one; a loop cannot show that to the compiler.
-    send: (requests, { signal } = {}) => tryAll(requests, signal) as never,
-    async close() {
-      await Promise.all(members.map(({ endpoint }) => endpoint.close()))
-    },
+    // As in `Member.send`, the outcomes follow the requests one by one.
+    send: (requests, { signal } = {}) => send(requests, signal) as never,
   }
 }
+
+/** A node that another one, asked later, was quicker than. */
+const overtaken = {
+  is: 'fault',
+  fault: { kind: 'unanswered' },
+  text: 'another node was quicker by far',
+  needed: [],
+} as const

@@ -16,7 +16,6 @@ export type Request<T> = {
 export type Block = {
   readonly number: bigint
   readonly hash: Hex
-  readonly parentHash: Hex
   readonly timestamp: bigint
 }
 
@@ -25,7 +24,7 @@ export type BlockTag = 'latest' | 'safe' | 'finalized' | bigint
 const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
 const Quantity = HexText.transform((hex) => hexToBigInt(hex))
 
-const BlockShape = z.object({ number: Quantity, hash: HexText, parentHash: HexText, timestamp: Quantity })
+const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
 
 const LogShape = z.object({
   address: HexText,
@@ -46,7 +45,7 @@ export const getBlock = (tag: BlockTag): Request<Block | null> => ({
   parse: (raw) => BlockShape.nullable().parse(raw),
 })
 
-/** The logs of one address by first topic, `fromBlock` to `toBlock` inclusive. */
+/** The logs of one address by first topic (any, when none is given), `fromBlock` to `toBlock` inclusive. */
 export const getLogs = (filter: {
   readonly address: Hex
   readonly topics: readonly Hex[]
@@ -57,7 +56,7 @@ export const getLogs = (filter: {
   params: [
     {
       address: filter.address,
-      topics: [filter.topics],
+      topics: filter.topics.length > 0 ? [filter.topics] : [],
       fromBlock: numberToHex(filter.fromBlock),
       toBlock: numberToHex(filter.toBlock),
     },

@@ -1,4 +1,15 @@
-import { bigint, boolean, index, integer, pgTable, primaryKey, smallint, text, timestamp } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+} from 'drizzle-orm/pg-core'
 import { address, hash, uint256, utf8 } from './columns.ts'
 
 /*
@@ -208,4 +219,15 @@ export const leases = pgTable('leases', {
   holder: text('holder').notNull(),
   epoch: bigint('epoch', { mode: 'bigint' }).notNull(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+})
+
+/**
+ * What the worker has calibrated, a row a set: written and read as a whole, so it is never half there. A model says what `pairs`
+ * holds; a reader leaves those it does not know alone.
+ */
+export const calibrations = pgTable('calibrations', {
+  version: bigint('version', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+  model: integer('model').notNull(),
+  computedAt: timestamp('computed_at', { withTimezone: true }).notNull().defaultNow(),
+  pairs: jsonb('pairs').notNull(),
 })

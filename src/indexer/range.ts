@@ -1,34 +1,17 @@
 import type { Chain } from '../chain/chain.ts'
-import { isAboutTheNode, toServiceError } from '../chain/errors.ts'
-import { type Block, getBlock, getLogs } from '../chain/requests.ts'
+import { toServiceError } from '../chain/errors.ts'
+import { type Block, getBlock } from '../chain/requests.ts'
 import type { DatedFact } from '../db/write.ts'
-import { isUnavailable, type ServiceError, unavailable } from '../lib/errors.ts'
-import { decodeLog, type Fact, type Hint, logTopics, type RawLog } from '../protocol/logs.ts'
+import { decodeLog, type Fact, type Hint, type RawLog } from '../protocol/logs.ts'
 
 /** What a range of blocks holds, and the block that closes it. */
 export type Range = { readonly block: Block; readonly facts: readonly DatedFact[]; readonly hints: readonly Hint[] }
 
-/** Blocks from..to, after a block whose hash is known (`null` at the start of the index). */
+/** Blocks from..upTo, after a block whose hash is known (`null` at the start of the index). */
 export type Span = {
   readonly after: { readonly number: bigint; readonly hash: string } | null
   readonly from: bigint
-  readonly to: bigint
-}
-
-/** The range was refused for its size, or the node says so in words we do not know: ask for less. */
-export class RangeRefused extends Error {
-  override readonly name = 'RangeRefused'
-}
-
-/** No node answered, as gateways do that give up on a wide range without a word; it may also be that none is up. */
-export class RangeUnanswered extends Error {
-  override readonly name = 'RangeUnanswered'
-  override readonly cause: ServiceError
-
-  constructor(cause: ServiceError) {
-    super(cause.message)
-    this.cause = cause
-  }
+  readonly upTo: bigint
 }
 
 /** The answer is not of one chain: it changed between two requests, or two nodes answered. Look again. */
@@ -36,27 +19,12 @@ class ChainMoved extends Error {
   override readonly name = 'ChainMoved'
 }
 
-/**
- * Fetches a range in one batch with the block that closes it and the one before it, so that the three belong together. Throws
- * RangeRefused, RangeUnanswered, ChainMoved, or `service_unavailable`.
- */
+/** Fetches as much of a span as a node takes at once. Throws ChainMoved, or what `Chain.logs` throws. */
 export const fetchRange = async (chain: Chain, span: Span): Promise<Range> => {
-  const asked = chain.send([
-    getLogs({ address: chain.deployment.diamond, topics: logTopics, fromBlock: span.from, toBlock: span.to }),
-    getBlock(span.to),
-    getBlock(span.from === 0n ? 0n : span.from - 1n),
-  ])
-  const [logs, last, before] = await asked.catch((fault: unknown) => {
-    throw isUnavailable(fault) ? new RangeUnanswered(fault) : fault
-  })
-  if (!last.ok) throw toServiceError(last.error)
-  if (!before.ok) throw toServiceError(before.error)
-  if (!logs.ok) throw isAboutTheNode(logs.error) ? toServiceError(logs.error) : new RangeRefused(logs.error.message)
-  if (last.value === null) throw unavailable(`no node has block ${span.to}`)
-  if (span.after !== null && before.value?.hash !== span.after.hash)
-    throw new ChainMoved(`block ${span.from - 1n} changed`)
-  const { facts, hints } = sort(logs.value, span, last.value)
-  return { block: last.value, facts: await date(chain, facts, last.value), hints }
+  const { logs, last, before } = await chain.logs(span)
+  if (span.after !== null && before?.hash !== span.after.hash) throw new ChainMoved(`block ${span.from - 1n} changed`)
+  const { facts, hints } = sort(logs, span.from, last)
+  return { block: last, facts: await date(chain, facts, last), hints }
 }
 
 /** Headers asked for in one batch. */
@@ -87,13 +55,13 @@ const date = async (chain: Chain, facts: readonly Fact[], last: Block): Promise<
 
 const sort = (
   logs: readonly RawLog[],
-  span: Span,
+  from: bigint,
   last: Block,
 ): { readonly facts: readonly Fact[]; readonly hints: readonly Hint[] } => {
   const facts: Fact[] = []
   const hints: Hint[] = []
   for (const log of logs) {
-    if (log.blockNumber < span.from || log.blockNumber > span.to) throw new ChainMoved('a log from outside the range')
+    if (log.blockNumber < from || log.blockNumber > last.number) throw new ChainMoved('a log from outside the range')
     if (log.blockNumber === last.number && log.blockHash !== last.hash) throw new ChainMoved('logs of another fork')
     const decoded = decodeLog(log)
     if (decoded === null) continue

@@ -19,15 +19,13 @@ import type { Logger } from '../lib/log.ts'
 import { checkComplete, checkDense, RowMissing } from './close.ts'
 import { existAt, nextIds } from './existence.ts'
 import { observe } from './observe.ts'
-import { fetchRange, type Range, RangeRefused, RangeUnanswered } from './range.ts'
+import { fetchRange, type Range } from './range.ts'
 import { findAncestor, findBefore } from './reorg.ts'
 
 export type StepDeps = {
   readonly chain: Chain
   readonly database: Database
   readonly leaseTtlMs: number
-  /** Blocks asked for at once at first, until a refusal or a success says better; 2,000 unless given. */
-  readonly width?: bigint
   readonly log: Logger
 }
 
@@ -38,17 +36,11 @@ export type StepResult = {
   readonly indexed: bigint | null
 }
 
-/** Widest span of blocks asked for at once; a refusal halves it, a success grows it by half. */
-const WIDEST = 10_000n
-
 /** Subjects observed in one step, so that a step stays short whatever piled up. */
 const OBSERVED_AT_ONCE = 500
 
 /** Steps in a row that have to see a changed hash before it counts: one answer may come from a node on another fork. */
 const CHANGED_TIMES = 2
-
-/** Times in a row that a range may go unanswered at its width: once is a node that hiccups. */
-const UNANSWERED_TIMES = 2
 
 /** Times a range that lacks a row is asked for again before older ranges are suspected. */
 const MISSING_TIMES = 3
@@ -58,13 +50,10 @@ const MISSING_TIMES = 3
  * stopped, killed or thrown out of anywhere: what a step writes is one transaction, and the next step starts from what is stored.
  * `step` throws what nodes and database throw, and LeaseLost when another worker has taken over.
  */
-export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n, log }: StepDeps) => {
+export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const { chainId, deployment } = chain
-  let width = first
-  let asked = first
-  let unanswered = 0
   let changed = 0
-  let missing = 0
+  let gap: { readonly row: string; readonly times: number } | undefined
 
   const commit = (lease: Lease, write: Parameters<Database['transaction']>[0]): Promise<void> =>
     database.transaction(async (handle) => {
@@ -95,33 +84,22 @@ export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n,
     }
   }
 
-  const narrow = (fault: Error): void => {
-    width = asked > 1n ? asked / 2n : 1n
-    log.info({ chainId, width: width.toString(), fault: fault.message }, 'asking for fewer blocks')
-  }
-
   /**
-   * A range that is refused, or not answered again and again, is halved. One that lacks a row is asked for again, for as long as it takes: a node that lags has the row
-   * in a moment. A row that was lost in an older range sends the index back to before it.
+   * A range that lacks a row is asked for again, for as long as it takes: a node that lags has the row in a moment. A row that was lost
+   * in an older range sends the index back to before it.
    */
   const recover = async (lease: Lease, cursor: StoredBlock | null, fault: unknown): Promise<StepResult['did']> => {
-    if (fault instanceof RangeRefused && asked > 1n) {
-      narrow(fault)
-      return 'advanced'
-    }
-    if (fault instanceof RangeUnanswered) {
-      unanswered += 1
-      if (unanswered >= UNANSWERED_TIMES) narrow(fault)
-      throw fault.cause
-    }
     if (!(fault instanceof RowMissing)) throw fault
-    missing += 1
-    // Once is seen when a block arrives between two answers; twice is a node that leaves rows out, and is said ever more rarely.
-    const fields = { chainId, fault: fault.message, times: missing }
-    if (missing === 1) log.info(fields, 'a row is missing')
-    else if (Number.isInteger(Math.log2(missing))) log.warn(fields, 'a row is missing')
-    if (missing < MISSING_TIMES || cursor === null || !(await lostBefore(cursor, fault))) return 'idle'
-    missing = 0
+    // A busy chain grows between two answers, so some row may seem to be missing, each time another. One that stays missing is
+    // left out by a node, which is said ever more rarely.
+    const row = `${fault.kind} ${fault.id}`
+    const times = gap?.row === row ? gap.times + 1 : 1
+    gap = { row, times }
+    const fields = { chainId, fault: fault.message, times }
+    if (times === 1) log.info(fields, 'a row is missing')
+    else if (Number.isInteger(Math.log2(times))) log.warn(fields, 'a row is missing')
+    if (times < MISSING_TIMES || cursor === null || !(await lostBefore(cursor, fault))) return 'idle'
+    gap = undefined
     await backTo(lease, await findBefore({ chain, database }, cursor, fault.kind, fault.id), fault.message)
     return 'rolled back'
   }
@@ -157,18 +135,15 @@ export const createStep = ({ chain, database, leaseTtlMs, width: first = 2_000n,
 
   const advance = async (lease: Lease, { cursor, last }: Progress, head: Block): Promise<void> => {
     const from = cursor === null ? deployment.startBlock : cursor.number + 1n
-    const to = from + width - 1n < head.number ? from + width - 1n : head.number
-    asked = to - from + 1n
-    const range = await fetchRange(chain, { after: cursor, from, to })
-    unanswered = 0
+    const range = await fetchRange(chain, { after: cursor, from, upTo: head.number })
+    const atTip = range.block.number === head.number
     const next = checkDense(await nextIds(chain, head, last), range.facts)
     // Before the tip, later logs would show a gap; nodes that keep no old state cannot be asked there.
-    if (to === head.number) await checkComplete(chain, range.block, next)
+    if (atTip) await checkComplete(chain, range.block, next)
     await write(lease, range, cursor === null)
-    missing = 0
-    width = width + width / 2n + 1n < WIDEST ? width + width / 2n + 1n : WIDEST
-    if (to === head.number) await observeNext(lease, range.block)
-    else log.info({ chainId, block: to.toString(), head: head.number.toString() }, 'catching up')
+    gap = undefined
+    if (atTip) await observeNext(lease, range.block)
+    else log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
   }
 
   return async (lease: Lease): Promise<StepResult> => {

@@ -19,6 +19,8 @@ const OfChain = z.strictObject({ chainId: z.literal(chainIds) })
 export const queues = {
   /** Notes what can still change on a chain, so that it is observed again. */
   sweep: { payload: OfChain, attempts: 4, backoffMs: 250, concurrency: chainIds.length },
+  /** Calibrates the market and stores what it comes to. */
+  calibrate: { payload: z.strictObject({}), attempts: 4, backoffMs: 1_000, concurrency: 1 },
 } as const satisfies Record<string, Queue>
 
 export type JobName = keyof typeof queues

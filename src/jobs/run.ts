@@ -1,4 +1,3 @@
-import type { z } from 'zod'
 import type { Logger } from '../lib/log.ts'
 import { createBullDriver } from './bull.ts'
 import type { Driver } from './driver.ts'
@@ -24,42 +23,46 @@ export type Jobs = {
   close(): Promise<void>
 }
 
-const schemas: { readonly [N in JobName]: z.ZodType<Payload<N>> } = {
-  sweep: queues.sweep.payload,
+const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
+  sweep: (payload) => queues.sweep.payload.parse(payload),
+  calibrate: (payload) => queues.calibrate.payload.parse(payload),
 }
 
 /**
  * Opens the job queue: on a Redis where `redisUrl` is given, else in this process.
  *
  * @example
- * const jobs = createJobs({ redisUrl: undefined, log })
+ * const jobs = createJobs({ redisUrl: undefined, prefix: 'fx-protection', log })
  * await jobs.work(handlers)
  * await jobs.repeat('sweep', { chainId: 8453 }, 5_000)
  */
 export const createJobs = (options: {
   readonly redisUrl: string | undefined
-  readonly prefix?: string
+  /** What the keys on the Redis begin with: systems that share one must not share this. */
+  readonly prefix: string
   readonly log: Logger
 }): Jobs => {
-  const { redisUrl, prefix = 'fx-protection', log } = options
+  const { redisUrl, prefix, log } = options
   const driver: Driver =
     redisUrl === undefined ? createLocalDriver({ log }) : createBullDriver({ redisUrl, prefix, log })
-
-  const parse = <N extends JobName>(name: N, payload: unknown): Payload<N> => schemas[name].parse(payload)
 
   // BullMQ keeps colons for itself.
   const keyOf = (payload: unknown): string => JSON.stringify(payload).replaceAll(':', '=')
 
   return {
     async add(name, payload) {
-      const checked = parse(name, payload)
+      const checked = parsers[name](payload)
       await driver.add(name, keyOf(checked), checked)
     },
     async repeat(name, payload, everyMs) {
-      const checked = parse(name, payload)
+      const checked = parsers[name](payload)
       await driver.repeat(name, keyOf(checked), checked, everyMs)
     },
-    work: (handlers) => driver.work((name, payload, signal) => handlers[name](parse(name, payload), signal)),
+    work(handlers) {
+      const run = <N extends JobName>(name: N, payload: unknown, signal: AbortSignal): Promise<void> =>
+        handlers[name](parsers[name](payload), signal)
+      return driver.work(run)
+    },
     close: () => driver.close(),
   }
 }

@@ -16,14 +16,24 @@ const secrets = [
 ]
 
 /**
- * The process's structured logger: one JSON object a line on stdout, ISO times, secrets removed by key.
+ * The process's structured logger: one JSON object a line on stdout or on stderr (`fd` 2), ISO times, secrets removed by key.
  *
  * @example createLogger({ level: 'info', process: 'worker' }).info({ chainId: 8453 }, 'following')
  */
-export const createLogger = (options: { readonly level: string; readonly process: string }): PinoLogger =>
-  pino({
-    level: options.level,
-    base: { process: options.process, pid: process.pid },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    redact: { paths: [...secrets, ...secrets.map((key) => `*["${key}"]`), 'req.headers.authorization'], remove: true },
-  })
+export const createLogger = (options: {
+  readonly level: string
+  readonly process: string
+  readonly fd?: 1 | 2
+}): PinoLogger =>
+  pino(
+    {
+      level: options.level,
+      base: { process: options.process, pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: {
+        paths: [...secrets, ...secrets.map((key) => `*["${key}"]`), 'req.headers.authorization'],
+        remove: true,
+      },
+    },
+    pino.destination(options.fd ?? 1),
+  )

@@ -7,62 +7,89 @@ import { logReturns } from './variance.ts'
 
 /** A pair's parameters and the history they are of. */
 export type CalibratedPair = {
-  readonly pair: Pair
+  /** `BASE/QUOTE`. */
+  readonly pair: string
   readonly source: string
   /** The last close the fit has seen, YYYY-MM-DD. */
   readonly lastClose: string
+  /** How many daily returns it has seen. */
+  readonly returns: number
   readonly calibration: Calibration
 }
 
 /** Pegs are left to their tier: rounding noise about a peg reads as jumps. */
 const isCalibrated = (pair: Pair): boolean => classify(pair)?.tier !== 'pegged'
 
-/** Calibrates every published pair of a market, about 10 ms each; other work of the process goes on between two. */
-export const calibrateMarket = async (market: Market): Promise<CalibratedPair[]> => {
+/**
+ * Calibrates every published pair of a market that is not among the `known`, about 10 ms each; other work of the process goes on
+ * between two.
+ */
+export const calibrateMarket = async (
+  market: Market,
+  known: readonly CalibratedPair[] = [],
+): Promise<CalibratedPair[]> => {
+  const names = new Set(known.map(({ pair }) => pair))
   const calibrated: CalibratedPair[] = []
-  for (const pair of market.pairs().filter(isCalibrated)) {
+  for (const pair of market.pairs().filter((each) => isCalibrated(each) && !names.has(pairName(each)))) {
     const history = market.history(pair)
     const classification = classify(pair)
     if (history === undefined || classification === undefined) continue
     const returns = logReturns(history.closes.map(({ close }) => close))
     const tier = { garch: tiers[classification.tier].garch, jumps: jumpsOf(classification) }
     const { source, last } = history
-    calibrated.push({ pair, source, lastClose: last.date, calibration: calibrate(returns, tier) })
+    calibrated.push({
+      pair: pairName(pair),
+      source,
+      lastClose: last.date,
+      returns: returns.length,
+      calibration: calibrate(returns, tier),
+    })
     await breathe()
   }
   return calibrated
 }
 
-/** The parameters to price a pair with, and the last close they have seen; null for a tier's defaults. */
-export type Parameters = Calibration & { readonly lastClose: string | null }
+/** The parameters to price a pair with. */
+export type Parameters = Calibration & {
+  /** The last close they have seen; null for a tier's defaults. */
+  readonly lastClose: string | null
+  /** The stored set they are of; null for those of this process and a tier's. */
+  readonly version: number | null
+}
 
 export type Calibrations = {
-  /** Takes a whole new set in place of the one before. */
-  replace(pairs: readonly CalibratedPair[]): void
+  /** Takes these in place of those before: what this process has calibrated, and pairs of a stored set. */
+  replace(
+    own: readonly CalibratedPair[],
+    stored?: { readonly version: number; readonly pairs: readonly CalibratedPair[] },
+  ): void
   /** Those of the pair or its inverse, else the tier's. */
   of(pair: Pair, classification: Classification): Parameters
 }
 
-const turned = (calibration: Calibration): Calibration => ({
-  ...calibration,
+const turned = (parameters: Parameters): Parameters => ({
+  ...parameters,
   // Subtracted, so that no jump stays no jump and does not become -0.
-  jumps: { ...calibration.jumps, jumpMean: 0 - calibration.jumps.jumpMean },
+  jumps: { ...parameters.jumps, jumpMean: 0 - parameters.jumps.jumpMean },
 })
 
-/** The newest set of calibrations; without one every pair is priced with its tier's parameters. */
+/** The calibrations to price with; without one every pair is priced with its tier's parameters. */
 export const createCalibrations = (): Calibrations => {
-  let held: ReadonlyMap<string, CalibratedPair> = new Map()
+  let held: ReadonlyMap<string, Parameters> = new Map()
   return {
-    replace(pairs) {
-      held = new Map(pairs.map((entry) => [pairName(entry.pair), entry]))
+    replace(own, stored) {
+      const entries = (pairs: readonly CalibratedPair[], version: number | null) =>
+        pairs.map(({ pair, calibration, lastClose }) => [pair, { ...calibration, lastClose, version }] as const)
+      held = new Map([...entries(stored?.pairs ?? [], stored?.version ?? null), ...entries(own, null)])
     },
     of(pair, classification) {
       const own = held.get(pairName(pair))
-      if (own !== undefined) return { ...own.calibration, lastClose: own.lastClose }
+      if (own !== undefined) return own
       const other = held.get(pairName(inverse(pair)))
-      if (other !== undefined) return { ...turned(other.calibration), lastClose: other.lastClose }
+      if (other !== undefined) return turned(other)
       const { garch } = tiers[classification.tier]
-      return { garch, garchFrom: 'tier', jumps: jumpsOf(classification), jumpsFrom: 'tier', lastClose: null }
+      const jumps = jumpsOf(classification)
+      return { garch, garchFrom: 'tier', jumps, jumpsFrom: 'tier', lastClose: null, version: null }
     },
   }
 }

@@ -26,6 +26,11 @@ const refusal = ({ status, json }: Answer): ServiceError => {
   return upstream(`the pricing engine failed: ${error?.message ?? `status ${status}`}`)
 }
 
+/** The engine took the request and ended without an answer, or with one without end: it failed, which is more than being away. */
+const brokenOff = ['UND_ERR_SOCKET', 'ECONNRESET', 'UND_ERR_RES_EXCEEDED_MAX_SIZE']
+const brokeOff = (fault: unknown): boolean =>
+  fault instanceof Error && 'code' in fault && brokenOff.some((code) => code === fault.code)
+
 /**
  * The pricing engine behind a URL. Its refusals come through with their message (`validation_error`); it is `upstream_error` when it fails
  * or answers in another shape, and `service_unavailable` when nobody answers within `timeoutMs`.
@@ -41,7 +46,7 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
     let text: string
     let status: number
     try {
-      const response = await request(new URL(path, options.url), {
+      const response = await request(`${options.url.replace(/\/$/, '')}${path}`, {
         method,
         dispatcher,
         signal: AbortSignal.timeout(options.timeoutMs),
@@ -50,7 +55,9 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
       status = response.statusCode
       text = await response.body.text()
     } catch (cause) {
-      throw unavailable('the pricing engine is out of reach', cause)
+      throw brokeOff(cause)
+        ? upstream('the pricing engine broke off its answer', cause)
+        : unavailable('the pricing engine is out of reach', cause)
     }
     try {
       return { status, json: JSON.parse(text) }

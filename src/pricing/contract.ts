@@ -48,7 +48,10 @@ export const QuoteRequest = z
       })
     }
   })
-  .meta({ id: 'QuoteRequest' })
+  .meta({
+    id: 'QuoteRequest',
+    description: `What to price. ${attested.join(', ')} are given together, for a quote to be signed, or not at all.`,
+  })
 
 export type QuoteRequest = z.output<typeof QuoteRequest>
 

@@ -1,32 +1,24 @@
 import type { Logger } from '../lib/log.ts'
 import { openAttester } from './attest.ts'
+import { type CalibrationSet, createSetReader, type FindSet, fittingPairs } from './calibration-sets.ts'
 import { calibrateMarket, createCalibrations } from './calibrations.ts'
 import type { Health, Quote, QuoteRequest } from './contract.ts'
-import { bundledFeed } from './market/bundled.ts'
-import { folderFeed } from './market/folder.ts'
-import { ecbFeed, fredFeed } from './market/live.ts'
 import { readLocalRates } from './market/local-rates.ts'
-import { createMarket, type Feed } from './market/market.ts'
-import { syntheticFeed } from './market/synthetic.ts'
+import { openMarket, type Rates } from './market/open-market.ts'
 import { createUsdRate } from './market/usd-rate.ts'
 import { pairName } from './pair.ts'
 import { createQuoter, isStale } from './quote.ts'
 import { classify, type TierName, tiers } from './tiers.ts'
 
-export type EngineOptions = {
+export type EngineOptions = Rates & {
   /** The signing key itself or a file with it; without either quotes are advisory. */
   readonly key: string | undefined
   readonly keyFile: string | undefined
-  /** A folder of CSV files of rates. */
-  readonly ratesFolder: string | undefined
-  /** Live publishers; asked only where a URL is given. */
-  readonly ecbUrl: string | undefined
-  readonly fredUrl: string | undefined
+  /** Where calibrations are stored; without it the engine calibrates for itself. */
+  readonly findSet: FindSet | undefined
   readonly usdRateUrl: string | undefined
   /** Interest rates by currency; those that come with the service where none is given. */
   readonly localRatesFile: string | undefined
-  /** Adds the made-up history of USD/GHS. */
-  readonly synthetic: boolean
   readonly volMarkups: Readonly<Partial<Record<TierName, number>>>
   readonly maxStalenessDays: number
   /** Unix milliseconds. */
@@ -39,19 +31,8 @@ export type Engine = {
   health(): Promise<Health>
   /** Who signs; null in advisory mode. */
   readonly signerAddress: string | null
-  /** Reads rates again, and calibrates when any changed. */
+  /** Reads rates and stored calibrations again, and calibrates the pairs that these leave out when anything changed. */
   refresh(): Promise<void>
-}
-
-const feedsOf = (options: EngineOptions): Feed[] => {
-  const { ratesFolder, ecbUrl, fredUrl, synthetic, now, log } = options
-  return [
-    ...(ratesFolder === undefined ? [] : [folderFeed({ folder: ratesFolder, log })]),
-    ...(ecbUrl === undefined ? [] : [ecbFeed({ url: ecbUrl, now })]),
-    ...(fredUrl === undefined ? [] : [fredFeed({ url: fredUrl, now })]),
-    bundledFeed(),
-    ...(synthetic ? [syntheticFeed({ now })] : []),
-  ]
 }
 
 /**
@@ -59,19 +40,26 @@ const feedsOf = (options: EngineOptions): Feed[] => {
  * cannot be had are warned of.
  */
 export const openEngine = async (options: EngineOptions): Promise<Engine> => {
-  const { volMarkups, maxStalenessDays, now, log } = options
+  const { findSet, volMarkups, maxStalenessDays, now, log } = options
   const attester = await openAttester(options)
+  const signerAddress = attester?.address ?? null
   const localRates = await readLocalRates(options.localRatesFile)
-  const market = createMarket({ feeds: feedsOf(options), now, log })
+  const market = openMarket(options)
   const calibrations = createCalibrations()
   const fallback = { rate: localRates.rates.USD, recordDate: localRates.asOf }
   const usdRate = createUsdRate({ url: options.usdRateUrl, fallback, now, log })
 
+  const readSet = findSet === undefined ? async () => null : createSetReader({ find: findSet, log })
+  let set: CalibrationSet | null = null
+
   const refresh = async (): Promise<void> => {
-    if (!(await market.refresh())) return
-    const pairs = await calibrateMarket(market)
-    calibrations.replace(pairs)
-    log.info({ pairs: pairs.length }, 'calibrated')
+    const [changed, newest] = [await market.refresh(), await readSet()]
+    if (!changed && newest === set) return
+    const stored = newest === null ? [] : fittingPairs(newest, market)
+    const own = await calibrateMarket(market, stored)
+    calibrations.replace(own, newest === null ? undefined : { ...newest, pairs: stored })
+    set = newest
+    log.info({ version: set?.version, stored: stored.length, own: own.length }, 'calibrated')
   }
   await refresh()
 
@@ -86,14 +74,14 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
       attester,
       now,
     }),
-    signerAddress: attester?.address ?? null,
+    signerAddress,
     refresh,
     async health() {
       const pairs = market.pairs().flatMap((pair) => {
         const history = market.history(pair)
         const classification = classify(pair)
         if (history === undefined || classification === undefined) return []
-        const { garchFrom, jumpsFrom, lastClose } = calibrations.of(pair, classification)
+        const { garchFrom, jumpsFrom, lastClose, version } = calibrations.of(pair, classification)
         return [
           {
             pair: pairName(pair),
@@ -104,11 +92,11 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
             source: history.source,
             synthetic: history.synthetic,
             stale: isStale(history, now(), maxStalenessDays),
-            calibration: { garchFrom, jumpsFrom, lastClose },
+            calibration: { garchFrom, jumpsFrom, lastClose, version },
           },
         ]
       })
-      return { usdRate: await usdRate.read(), pricingEngineSigner: attester?.address ?? null, pairs }
+      return { usdRate: await usdRate.read(), pricingEngineSigner: signerAddress, pairs }
     },
   }
 }

@@ -2,7 +2,7 @@ import type { Parameters } from './calibrations.ts'
 import type { Drift } from './drift.ts'
 import type { History } from './market/market.ts'
 import type { Tier } from './tiers.ts'
-import { averageVariance, ewmaVolatility, kernelSigma, logReturns } from './variance.ts'
+import { averageVariance, ewmaVolatility, kernelSigma, logReturns, type VarianceForecast } from './variance.ts'
 
 /** Closes that the spot volatility looks at: 60 returns. */
 const SPOT_CLOSES = 61
@@ -29,6 +29,16 @@ export type Inputs = Omit<Drift, 'note'> & {
   readonly jump: Parameters['jumps'] & { readonly from: Parameters['jumpsFrom'] }
 }
 
+/** The volatility over a horizon in trading days: as forecast, and as the kernel takes it. */
+export const horizonSigma = (
+  forecast: VarianceForecast,
+  tier: { readonly floor: number; readonly volMarkup: number },
+  tradingDays: number,
+): { readonly sigmaIntegrated: number; readonly sigma: number } => {
+  const sigmaIntegrated = Math.sqrt(averageVariance(forecast, tradingDays))
+  return { sigmaIntegrated, sigma: kernelSigma(sigmaIntegrated, tier) }
+}
+
 /** The kernel's inputs for a horizon in trading days. */
 export const deriveInputs = (from: {
   readonly history: History
@@ -45,13 +55,13 @@ export const deriveInputs = (from: {
   const closes = history.closes.slice(-SPOT_CLOSES).map(({ close }) => close)
   const sigmaRealizedRaw = ewmaVolatility(logReturns(closes))
   const forecast = { sigma0: sigmaRealizedRaw, sigmaLongRun, persistence: alpha + beta }
-  const sigmaIntegrated = Math.sqrt(averageVariance(forecast, tradingDays))
+  const { sigmaIntegrated, sigma } = horizonSigma(forecast, { floor: tier.floor, volMarkup }, tradingDays)
   return {
     r,
     q,
     mu,
     qEffective,
-    sigma: kernelSigma(sigmaIntegrated, { floor: tier.floor, volMarkup }),
+    sigma,
     sigmaRealizedRaw,
     volMarkup,
     volFloor: tier.floor,

@@ -68,11 +68,14 @@ const rangeOf = ({ strike, payoutCap, strikeAbove }: QuoteRequest, spot: number)
   const snap = (path: string, rate: number): bigint => {
     const six = snapRate(rate)
     if (six === undefined)
-      throw refuse(path, `${path} needs more than six decimals: quote the pair the other way round`)
+      throw refuse(
+        path,
+        `${path === 'pair' ? 'the spot' : path} needs more than six decimals: quote the pair the other way round`,
+      )
     return six
   }
   const range = {
-    initialRate: snap('spot', spot),
+    initialRate: snap('pair', spot),
     strike: snap('strike', strike),
     payoutCap: snap('payoutCap', payoutCap),
   }
@@ -198,7 +201,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
           closes: history.closes.length,
           stale,
         },
-        calibration: { lastClose: parameters.lastClose },
+        calibration: { version: parameters.version, lastClose: parameters.lastClose },
       },
     }
   }

@@ -1,5 +1,6 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { errorText, notFound } from '../lib/errors.ts'
+import { closesHalfOpen } from '../lib/half-open.ts'
 import { parseInput } from '../lib/parse.ts'
 import { problem } from '../lib/problem.ts'
 import { QuoteRequest } from './contract.ts'
@@ -7,6 +8,9 @@ import type { Engine } from './engine.ts'
 
 /** Bytes; a request has nine short fields. */
 const BODY_LIMIT = 16_384
+
+/** Longest a request may take to arrive, in milliseconds. */
+const REQUEST_WITHIN_MS = 10_000
 
 /**
  * The engine's own small HTTP app: `POST /quote`, `GET /health`, `GET /signer` and `GET /livez`, in the API's envelopes. It is for the API
@@ -23,8 +27,10 @@ export const buildEngineApp = ({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     bodyLimit: BODY_LIMIT,
+    requestTimeout: REQUEST_WITHIN_MS,
     return503OnClosing: false,
   })
+  app.addHook('preClose', closesHalfOpen(app.server))
   app.removeContentTypeParser('text/plain')
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = problem(error, request.id)

@@ -88,5 +88,6 @@ export const classify = (pair: Pair): Classification | undefined => {
 /** A tier's default jumps, turned the way the pair is quoted. */
 export const jumpsOf = ({ tier, direction }: Classification): Jumps => {
   const { jumps } = tiers[tier]
-  return { ...jumps, jumpMean: direction === 0 ? 0 : direction * jumps.jumpMean }
+  // Added to nothing, so that no jump stays 0: turned, it would be -0.
+  return { ...jumps, jumpMean: 0 + direction * jumps.jumpMean }
 }

@@ -28,11 +28,14 @@ export const PathInteger = digits(BigInt(Number.MAX_SAFE_INTEGER), 'a non-negati
   .meta({ id: 'PathInteger', type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
 
 /** How many items a page may have at most, 1 to `max`; refused outside and never clamped. */
-export const PageLimit = (max: number) =>
-  digits(BigInt(max), `an integer from 1 to ${max}`)
-    .refine((text) => Number(text) > 0, { error: `expected an integer from 1 to ${max}` })
+export const PageLimit = (max: number) => {
+  const error = `expected an integer from 1 to ${max}`
+  return z
+    .string({ error })
+    .refine((text) => DIGITS.test(text) && Number(text) >= 1 && Number(text) <= max, { error })
     .transform(Number)
     .meta({ type: 'integer', minimum: 1, maximum: max, example: 50 })
+}
 
 /** A uint256 of a body or query as a decimal string, decoded to bigint. */
 export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')

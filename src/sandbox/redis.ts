@@ -1,15 +1,20 @@
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { Redis as Client } from 'ioredis'
 import { startChild } from './child.ts'
 import { freePort } from './ports.ts'
 
 export type Redis = {
   readonly url: string
+  /** What the keys of this run begin with: another sandbox may use the same server. */
+  readonly prefix: string
   /** Where it came from, for whoever reads the log. */
   readonly origin: 'REDIS_URL' | 'private redis-server'
+  /** Removes the keys of this run, and ends the server if it is ours. */
   readonly close: () => Promise<void>
 }
 
@@ -25,7 +30,7 @@ const isInstalled = async (): Promise<boolean> => {
 }
 
 /** Starts a private `redis-server` from PATH that keeps nothing on disk. Throws when it does not come up. */
-const startRedis = async (): Promise<Redis> => {
+const startRedis = async (prefix: string): Promise<Redis> => {
   const [port, dir] = [await freePort(), await mkdtemp(join(tmpdir(), 'fx-redis-'))]
   const child = await startChild({
     name: 'Redis',
@@ -43,7 +48,26 @@ const startRedis = async (): Promise<Redis> => {
     await child.stop()
     throw error
   }
-  return { url: `redis://127.0.0.1:${port}`, origin: 'private redis-server', close: child.stop }
+  return { url: `redis://127.0.0.1:${port}`, prefix, origin: 'private redis-server', close: child.stop }
+}
+
+/** Removes every key that begins with the prefix, if the server is still there. */
+const removeKeys = async (url: string, prefix: string): Promise<void> => {
+  const client = new Client(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 5_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    let cursor = '0'
+    do {
+      const [next, keys] = await client.scan(cursor, 'MATCH', `${prefix}:*`, 'COUNT', 1_000)
+      if (keys.length > 0) await client.unlink(keys)
+      cursor = next
+    } while (cursor !== '0')
+  } catch {
+    // A Redis that is gone is no reason for the sandbox not to stop in order.
+  } finally {
+    client.disconnect()
+  }
 }
 
 /**
@@ -52,6 +76,8 @@ const startRedis = async (): Promise<Redis> => {
  * @example const redis = await findRedis({ redisUrl: undefined })
  */
 export const findRedis = async (options: { readonly redisUrl?: string | undefined }): Promise<Redis | null> => {
-  if (options.redisUrl !== undefined) return { url: options.redisUrl, origin: 'REDIS_URL', close: async () => {} }
-  return (await isInstalled()) ? startRedis() : null
+  const prefix = `fx-sandbox-${randomBytes(6).toString('hex')}`
+  const url = options.redisUrl
+  if (url !== undefined) return { url, prefix, origin: 'REDIS_URL', close: () => removeKeys(url, prefix) }
+  return (await isInstalled()) ? startRedis(prefix) : null
 }

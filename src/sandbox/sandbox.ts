@@ -9,7 +9,7 @@ import { type Anvil, startAnvil } from './anvil.ts'
 import { chainVariables, deployOn, type SandboxChain } from './chain.ts'
 import { writeEnvFile } from './env-file.ts'
 import { type Keep, openKeep } from './keep.ts'
-import { claimPort, freePort } from './ports.ts'
+import { claimPorts } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { untilReady } from './ready.ts'
 import { findRedis, type Redis } from './redis.ts'
@@ -76,8 +76,13 @@ const openSandbox = async (
   }
 
   const host = options.service.env.HOST || '127.0.0.1'
-  const apiPort = await claimPort(ports.api, 'PORT', host)
-  const enginePort = await freePort()
+  const [apiPort = 0, rpc8453 = 0, rpc56 = 0, enginePort = 0] = await claimPorts([
+    { variable: 'PORT', port: ports.api, host },
+    { variable: 'SANDBOX_RPC_PORT_8453', port: ports.rpc8453 },
+    { variable: 'SANDBOX_RPC_PORT_56', port: ports.rpc56 },
+    { variable: 'ENGINE_PORT', port: 0 },
+  ])
+  const rpcPorts = { 8453: rpc8453, 56: rpc56 }
   const engineUrl = `http://127.0.0.1:${enginePort}`
   let keep: Keep | undefined
   if (options.persistDir !== undefined) {
@@ -101,7 +106,7 @@ const openSandbox = async (
     const node = await timed(`node of chain ${chainId}`, () =>
       startAnvil({
         chainId,
-        port: ports[`rpc${chainId}`],
+        port: rpcPorts[chainId],
         portVariable: `SANDBOX_RPC_PORT_${chainId}`,
         blockTime: BLOCK_TIME_SECONDS,
         // The story began months ago, so the chain did too; its clock ends up in the present.
@@ -132,23 +137,22 @@ const openSandbox = async (
   const chains = opened.map(({ chain }) => chain)
   const actions = chains.map(createActions)
 
+  // What the worker calibrates the engine prices; made-up rates make the story's own market priceable.
+  const pricing = { DATABASE_URL: databaseUrl, ENGINE_SYNTHETIC: 'true' }
   const variables: Record<string, string> = {
     HOST: host,
     PORT: String(apiPort),
-    DATABASE_URL: databaseUrl,
+    ...pricing,
     REDIS_URL: redis?.url ?? '',
+    JOBS_PREFIX: redis?.prefix ?? '',
     ENGINE_URL: engineUrl,
     ...Object.assign({}, ...chains.map(chainVariables)),
   }
   const envFile = closers.add('the environment file', await writeEnvFile(variables), ({ remove }) => remove())
   const services: Service[] = []
   closers.add('the services', services, (list) => Promise.all(list.map(({ close }) => close())))
-  // Only the engine has its key; made-up rates make the story's own market priceable.
-  const engine = {
-    ENGINE_PORT: String(enginePort),
-    ENGINE_PRIVATE_KEY: cast.engine.privateKey,
-    ENGINE_SYNTHETIC: 'true',
-  }
+  // Only the engine has its key.
+  const engine = { ...pricing, ENGINE_PORT: String(enginePort), ENGINE_PRIVATE_KEY: cast.engine.privateKey }
   for (const [name, own] of Object.entries({ worker: variables, api: variables, engine })) {
     const { command, args, env } = options.service
     services.push(await startService({ name, command, args: [...args, name], env: { ...env, ...own }, print }))

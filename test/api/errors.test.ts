@@ -185,6 +185,14 @@ describe('the envelope, its code and the fields at fault, for', () => {
   test('an unsupported chain names the supported ones', async () => {
     expect((await api.get('/hedge/events/1/1')).error?.message).toMatch(/8453.*56/)
   })
+
+  test.each(['0', '10001', '9'.repeat(400), '1.5', 'ten', ''])(
+    'a limit of %j names the field and its range',
+    async (limit) => {
+      const { error } = await api.send(list(`limit=${limit}`))
+      expect(error?.message).toBe('limit: expected an integer from 1 to 10000')
+    },
+  )
 })
 
 describe('with nothing in reach', () => {

@@ -13,6 +13,8 @@ beforeAll(async () => {
   proxy = await startNodeProxy(protocol.url)
   const nodes = [{ url: `${proxy.url}/?key=secret`, deployment: protocol.deployment }]
   api = await openApp({ nodes, headMaxAgeMs: 0, nodeTimeoutMs: 300 })
+  // A node is used once it has told its chain; its reasons are relayed from then on.
+  expect((await api.get('/governance/owner')).status).toBe(200)
 })
 afterEach(() => proxy.honest())
 afterAll(async () => {

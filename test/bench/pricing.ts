@@ -1,11 +1,17 @@
+import { execFile, spawn } from 'node:child_process'
+import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { calibrate } from '../../src/pricing/calibrate/calibrate.ts'
+import { createPricingClient } from '../../src/pricing/client.ts'
 import { QuoteRequest } from '../../src/pricing/contract.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
 import { bundledFeed } from '../../src/pricing/market/bundled.ts'
 import { createMarket } from '../../src/pricing/market/market.ts'
 import { tiers } from '../../src/pricing/tiers.ts'
 import { logReturns } from '../../src/pricing/variance.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { engineOptions } from '../support/engine.ts'
+import { eventually } from '../support/process.ts'
 
 /*
  * Quotes per second of processor time, signed and not, on the history that comes with the service; the time a pair's calibration takes;
@@ -14,20 +20,7 @@ import { logReturns } from '../../src/pricing/variance.ts'
 
 const QUOTES = 5_000
 const log = pino({ level: 'silent' })
-const engine = await openEngine({
-  key: `0x${'01'.repeat(32)}`,
-  keyFile: undefined,
-  ratesFolder: undefined,
-  ecbUrl: undefined,
-  fredUrl: undefined,
-  usdRateUrl: undefined,
-  localRatesFile: undefined,
-  synthetic: true,
-  volMarkups: {},
-  maxStalenessDays: 7,
-  now: Date.now,
-  log,
-})
+const engine = await openEngine({ ...engineOptions, log })
 
 /** Milliseconds of processor time. */
 const processorTime = async (work: () => Promise<void>): Promise<number> => {
@@ -68,4 +61,29 @@ const spent = await processorTime(async () => {
   for (const { closes } of histories) calibrate(logReturns(closes.map(({ close }) => close)), tiers.mainstreamEM)
 })
 console.log(`calibration    ${(spent / histories.length).toFixed(1)} ms a pair, ${histories.length} pairs`)
-console.log(`memory         ${Math.round(process.memoryUsage().rss / 2 ** 20)} MB resident`)
+
+/** What the engine's own process holds once it has been asked a while. */
+const residentMegabytes = async (): Promise<number> => {
+  const port = await freePort()
+  const env = {
+    ...process.env,
+    DATABASE_URL: '',
+    ENGINE_PORT: String(port),
+    ENGINE_SYNTHETIC: 'true',
+    LOG_LEVEL: 'silent',
+  }
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', 'engine'], { env, stdio: 'inherit' })
+  const client = createPricingClient({ url: `http://127.0.0.1:${port}`, timeoutMs: 5_000 })
+  try {
+    await eventually('the engine answers', () => client.health().then(Boolean, () => false), 30_000)
+    for (let i = 0; i < QUOTES; i += 1) await client.quote(QuoteRequest.parse(advisory))
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', String(child.pid)])
+    return Number(stdout) / 1_024
+  } finally {
+    await client.close()
+    child.kill()
+  }
+}
+console.log(
+  `memory         ${Math.round(await residentMegabytes())} MB resident, the engine's process after ${QUOTES} quotes over HTTP`,
+)

@@ -1,91 +1,92 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { createNode } from '../../src/chain/failover.ts'
-import { getBlock, getChainId } from '../../src/chain/requests.ts'
+import { createKeeper } from '../../src/chain/keeper.ts'
+import { getBlock, getChainId, viewCall } from '../../src/chain/requests.ts'
 import { ServiceError } from '../../src/lib/errors.ts'
-
-type Reply = (calls: { id: number; method: string }[]) => { status?: number; body: string } | 'hang'
+import { call } from '../../src/protocol/outputs.ts'
+import { eventually } from '../support/process.ts'
+import { type Reply, type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
 
 const open: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-/** A node that answers as the test says, over a real socket. */
-const startNode = async (reply: Reply): Promise<{ url: string; hits: () => number }> => {
-  let hits = 0
-  const server = createServer((request, response) => {
-    let text = ''
-    request.on('data', (chunk) => {
-      text += chunk
-    })
-    request.on('end', () => {
-      hits += 1
-      const answer = reply(JSON.parse(text))
-      if (answer === 'hang') return
-      response.writeHead(answer.status ?? 200).end(answer.body)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  open.push(
-    () =>
-      new Promise((resolve) => {
-        server.closeAllConnections()
-        server.close(resolve)
-      }),
-  )
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-key`, hits: () => hits }
+const startNode = async (options?: Parameters<typeof startScriptedNode>[0]) => {
+  const node = await startScriptedNode(options)
+  open.push(node.close)
+  return node
 }
 
-const results =
-  (result: unknown): Reply =>
-  (calls) => ({ body: JSON.stringify(calls.map(({ id }) => ({ jsonrpc: '2.0', id, result }))) })
+const nodeOf = (...urls: string[]) => {
+  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 600, log: pino({ level: 'silent' }) })
+  open.push(keeper.close)
+  return { ...keeper, ...createNode({ keeper, chainId: 8453 }) }
+}
+
+const states = (node: ReturnType<typeof nodeOf>) => node.status().endpoints.map(({ state }) => state)
+
 const errors =
   (code: number, message: string): Reply =>
   (calls) => ({ body: JSON.stringify(calls.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code, message } }))) })
-
-const nodeOf = (...urls: string[]) => {
-  const node = createNode({ chainId: 8453, urls, timeoutMs: 150, log: pino({ level: 'silent' }) })
-  open.push(() => node.close())
-  return node
-}
 
 const garbage: Record<string, Reply> = {
   'HTML of a balancer': () => ({ status: 502, body: '<html>bad gateway</html>' }),
   'an empty body': () => ({ body: '' }),
   'truncated JSON': () => ({ body: '[{"id":0,"resu' }),
-  'one error object for a batch': () => ({
-    body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"limit"}}',
-  }),
   'fewer answers than asked': () => ({ body: '[]' }),
   'another id': () => ({ body: '[{"jsonrpc":"2.0","id":7,"result":"0x1"}]' }),
-  'another shape': results({ not: 'a quantity' }),
+  'another shape': ([first]) => ({ body: JSON.stringify([{ id: first?.id, result: { not: 'a quantity' } }]) }),
   'no answer in time': () => 'hang',
   'a missing block': errors(-32000, 'header not found'),
   'a rate limit in the body': errors(429, 'slow down'),
 }
 
 test.each(Object.entries(garbage))('%s from the first node: the second answers', async (_, reply) => {
-  const [bad, good] = [await startNode(reply), await startNode(results('0x2105'))]
+  const [bad, good] = [await startNode(), await startNode()]
+  const node = nodeOf(bad.url, good.url)
+  await node.send([getChainId()])
+  await eventually('both are known', async () => {
+    await node.send([getChainId()])
+    return states(node).join() === 'ok,ok'
+  })
+  bad.requests()
+  good.requests()
+  bad.say(reply)
+  const [outcome] = await node.send([getChainId()])
+  expect(outcome).toEqual({ ok: true, value: 8453 })
+  expect([bad.requests(), good.requests()].map((requests) => requests.length)).toEqual([1, 1])
+})
+
+test.each(Object.entries(garbage))('%s at the start: the second answers', async (_, reply) => {
+  const [bad, good] = [await startNode(), await startNode()]
+  bad.say(reply)
   const [outcome] = await nodeOf(bad.url, good.url).send([getChainId()])
   expect(outcome).toEqual({ ok: true, value: 8453 })
-  expect([bad.hits(), good.hits()]).toEqual([1, 1])
 })
 
 test('a revert is the answer and no reason to ask another node', async () => {
-  const [first, second] = [
-    await startNode(errors(3, 'execution reverted: Past deadline')),
-    await startNode(results('0x1')),
-  ]
-  const [outcome] = await nodeOf(first.url, second.url).send([getChainId()])
-  expect(outcome.ok || outcome.error.message).toBe('execution reverted: Past deadline')
-  expect(second.hits()).toBe(0)
+  const [first, second] = [await startNode(), await startNode()]
+  first.refuse(({ method }) =>
+    method === 'eth_call' ? { code: 3, message: 'execution reverted: rate limit exceeded' } : null,
+  )
+  const node = nodeOf(first.url, second.url)
+  await eventually('the first is known', async () => {
+    await node.send([getChainId()])
+    return states(node)[0] === 'ok'
+  })
+  second.requests()
+  const paused = viewCall('0x0000000000000000000000000000000000000001', call('isPaused'), 'latest')
+  const [outcome] = await node.send([paused])
+  expect(outcome.ok || outcome.error.message).toBe('execution reverted: rate limit exceeded')
+  expect(second.requests()).toEqual([])
 })
 
 test('nobody answers: service_unavailable, and the message holds no node address', async () => {
-  const bad = await startNode(() => ({ status: 500, body: 'oops' }))
+  const bad = await startNode()
+  bad.say(() => ({ status: 500, body: 'oops' }))
   const failure = await nodeOf(bad.url, 'http://127.0.0.1:1/secret-key')
     .send([getChainId()])
     .catch((error) => error)
@@ -94,23 +95,175 @@ test('nobody answers: service_unavailable, and the message holds no node address
   expect(failure.message).not.toMatch(/127\.0\.0\.1|secret/)
 })
 
-test('a node that keeps hanging rests: later calls do not wait for it', async () => {
-  const [hanging, good] = [await startNode(() => 'hang'), await startNode(results('0x1'))]
-  const node = nodeOf(hanging.url, good.url)
-  for (let call = 0; call < 6; call++) await node.send([getChainId()])
-  expect(hanging.hits()).toBe(2)
-  expect(good.hits()).toBe(6)
+test("the state of a node tells its last fault, without the node's address", async () => {
+  const node = await startNode()
+  const chain = nodeOf(node.url)
+  await chain.send([getChainId()])
+  node.refuse(() => ({ code: -32_000, message: `header not found at ${node.url}` }))
+  await chain.send([getChainId()])
+  expect(chain.status().endpoints).toMatchObject([{ index: 0, state: 'ok', fault: 'header not found at <node>' }])
 })
 
 test('the answers of a batch follow its requests though the node reorders them', async () => {
-  const block = { number: '0x5', hash: '0x01', parentHash: '0x02', timestamp: '0x10' }
-  const reordered: Reply = (calls) => ({
-    body: JSON.stringify(
-      calls.map(({ id, method }) => ({ id, result: method === 'eth_chainId' ? '0x38' : block })).reverse(),
-    ),
-  })
-  const { url } = await startNode(reordered)
-  const [id, found] = await nodeOf(url).send([getChainId(), getBlock('latest')])
-  expect(id).toEqual({ ok: true, value: 56 })
+  const node = await startNode()
+  const block = { number: '0x5', hash: '0x01', timestamp: '0x10' }
+  const result = ({ method }: ScriptedCall) => (method === 'eth_chainId' ? '0x2105' : block)
+  node.say((calls) => ({
+    body: JSON.stringify(calls.map((each) => ({ id: each.id, result: result(each) })).reverse()),
+  }))
+  const [id, found] = await nodeOf(node.url).send([getChainId(), getBlock('latest')])
+  expect(id).toEqual({ ok: true, value: 8453 })
   expect(found.ok && found.value?.number).toBe(5n)
+})
+
+describe('a first node that', () => {
+  const pair = async () => {
+    const [first, second] = [await startNode(), await startNode()]
+    const node = nodeOf(first.url, second.url)
+    await eventually('both are known', async () => {
+      await node.send([getChainId()])
+      return states(node).join() === 'ok,ok'
+    })
+    first.requests()
+    second.requests()
+    return { first, second, node }
+  }
+
+  test('hangs holds up two calls, is out of rotation after them and back after healing', async () => {
+    const { first, second, node } = await pair()
+    first.say(() => 'hang')
+    await eventually('it is out of rotation', async () => {
+      await node.send([getChainId()])
+      return states(node).join() === 'resting,ok'
+    })
+    // Looks beside the traffic tell whether it is back; no call waits for them.
+    expect(first.requests()).toHaveLength(2)
+    first.heal()
+    second.requests()
+    await eventually('the first answers again', async () => {
+      await node.send([getChainId()])
+      return first.requests().length > 0
+    })
+    expect(states(node)).toEqual(['ok', 'ok'])
+  })
+
+  test('limits us rests for as long as it says', async () => {
+    const { first, node } = await pair()
+    first.say(() => ({ status: 429, headers: { 'retry-after': '1' }, body: 'Too Many Requests' }))
+    await node.send([getChainId()])
+    first.heal()
+    expect(first.requests()).toHaveLength(1)
+    const rested = performance.now()
+    await eventually('it is asked again', async () => {
+      await node.send([getChainId()])
+      return first.requests().length > 0
+    })
+    expect(performance.now() - rested).toBeGreaterThan(900)
+  })
+
+  test('falls behind is not preferred until it has caught up', async () => {
+    const { first, second, node } = await pair()
+    second.height += 60
+    second.time += 60
+    // The two are compared when both were looked at again.
+    await eventually('it lags', async () => {
+      await node.send([getBlock('latest')])
+      return states(node)[0] === 'lagging'
+    })
+    first.requests()
+    const [head] = await node.send([getBlock('latest')])
+    expect(head.ok && head.value?.number).toBe(BigInt(second.height))
+    expect(first.requests()).toEqual([])
+    first.height = second.height
+    first.time = second.time
+    await eventually('it is preferred again', async () => {
+      await node.send([getBlock('latest')])
+      return states(node)[0] === 'ok' && first.requests().length > 0
+    })
+  })
+})
+
+test('where every node hangs, callers are told at once, but for the few that try again', async () => {
+  const nodes = [await startNode(), await startNode()]
+  const node = nodeOf(...nodes.map(({ url }) => url))
+  await node.send([getChainId()])
+  for (const each of nodes) each.say(() => 'hang')
+  await eventually('both are out of rotation', async () => {
+    await node.send([getChainId()]).catch(() => {})
+    return states(node).join() === 'resting,resting'
+  })
+  for (const each of nodes) each.requests()
+  await Promise.all(
+    Array.from({ length: 400 }, async (_, at) => {
+      await sleep(at * 5)
+      await expect(node.send([getChainId()])).rejects.toMatchObject({ code: 'service_unavailable' })
+    }),
+  )
+  // Whoever asks no node waits for none.
+  expect(nodes.flatMap((each) => each.requests()).length).toBeLessThan(20)
+})
+
+test('a node of another chain is never used, and set aside', async () => {
+  const [wrong, right] = [await startNode({ chainId: 1 }), await startNode()]
+  const node = nodeOf(wrong.url, right.url)
+  for (let times = 0; times < 5; times += 1) await node.send([getBlock('latest')])
+  await eventually('it is known', () => states(node).join() === 'wrong chain,ok')
+  expect(wrong.requests()).toEqual([])
+  expect(node.status().endpoints[0]?.fault).toBe('serves another chain')
+  await expect(nodeOf(wrong.url).send([getBlock('latest')])).rejects.toMatchObject({ code: 'service_unavailable' })
+  expect(wrong.requests()).toEqual([])
+})
+
+const tenBlocks = Array.from({ length: 10 }, (_, at) => getBlock(BigInt(at)))
+
+test.each([
+  ['states its limit', 4, 'batch size limit of 4 exceeded'],
+  ['refuses in words of its own', 3, 'nope'],
+  ['takes no batches', 1, 'batch requests are not supported'],
+])('a node that %s is sent smaller batches from then on', async (_, most, message) => {
+  const node = await startNode()
+  node.say((calls, isBatch) =>
+    calls.length > most || (most === 1 && isBatch)
+      ? { status: 400, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_600, message } }) }
+      : null,
+  )
+  const many = nodeOf(node.url)
+  expect((await many.send(tenBlocks)).map((outcome) => outcome.ok && outcome.value?.number)).toEqual(
+    tenBlocks.map((_, at) => BigInt(at)),
+  )
+  node.requests()
+  await many.send(tenBlocks)
+  const sizes = node.requests().map((calls) => calls.length)
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(most)
+  expect(sizes.reduce((sum, size) => sum + size)).toBe(10)
+})
+
+test('a refusal that no smaller batch helps is not taken for a limit', async () => {
+  const node = await startNode()
+  const many = nodeOf(node.url)
+  await many.send([getChainId()])
+  node.requests()
+  node.say(() => ({ body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"nope"}}' }))
+  await expect(many.send(tenBlocks)).rejects.toMatchObject({ code: 'service_unavailable' })
+  expect(node.requests().length).toBeLessThanOrEqual(4)
+  expect(many.status().endpoints[0]).toMatchObject({ batch: 100, fault: 'node refused the batch: nope' })
+})
+
+test('a chain that stands still is told from a node that does not answer', async () => {
+  const [first, second] = [await startNode(), await startNode()]
+  first.time -= 600
+  second.time -= 600
+  const node = nodeOf(first.url, second.url)
+  await eventually('both are known', async () => {
+    await node.send([getBlock('latest')])
+    return states(node).join() === 'ok,ok'
+  })
+  expect(node.status().halted).toBe(true)
+  second.height += 1
+  second.time += 600
+  await eventually('one goes on', async () => {
+    await node.send([getBlock('latest')])
+    return !node.status().halted
+  })
+  expect(states(node)).toEqual(['lagging', 'ok'])
 })

@@ -33,8 +33,8 @@ let snapshot: Hex
 let store: TestDatabase
 let database: Database
 
-const open = (url: string): Chain =>
-  createChain({ deployment: world.deployment, rpcUrls: [url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
+const open = (url: string, options: { readonly logWidth?: bigint } = {}): Chain =>
+  createChain({ deployment: world.deployment, rpcUrls: [url], timeoutMs: 5_000, headMaxAgeMs: 1, log, ...options })
 
 const connect = (): Database => createDatabase({ url: store.url, log, maxConnections: 4, statementTimeoutMs: 5_000 })
 
@@ -86,7 +86,7 @@ const counts = async () => {
 const expectObserved = async (): Promise<void> => {
   const facts = await readFacts(database, 8453)
   if (facts === null) throw new Error('nothing is indexed')
-  const block = { ...facts.cursor, parentHash: '0x' } as const
+  const block = facts.cursor
   const seen = await observe({ chain: truth, log }, block, [
     { subject: 'chain', id: 0n },
     ...facts.events.map(({ id }) => ({ subject: 'event', id }) as const),
@@ -171,13 +171,38 @@ test('a row that a node leaves out for a while is waited for; no other row goes 
   expect(await counts()).toMatchObject({ positions: 5 })
 })
 
+test('a chain that grows between two answers is no reason to warn; a row that stays missing is', async () => {
+  await converge()
+  const warnings: string[] = []
+  const step = createStep({
+    chain,
+    database,
+    leaseTtlMs: TTL_MS,
+    log: pino({ level: 'warn' }, { write: (line) => void warnings.push(JSON.parse(line).fault) }),
+  })
+  const lease = await lead()
+  proxy.alter((method, result) => (method === 'eth_getLogs' && Array.isArray(result) ? result.slice(0, -1) : result))
+  for (let busy = 0; busy < 4; busy += 1) {
+    await world.actions.buy(world.hedger, 1n, 50n * USDC)
+    expect((await step(lease)).did).toBe('idle')
+  }
+  expect(warnings).toEqual([])
+  await step(lease)
+  expect(warnings).toEqual([expect.stringMatching(/^position 8 is missing: it exists at \d+$/)])
+  proxy.honest()
+  await converge(step)
+  expect(await counts()).toMatchObject({ positions: 8 })
+})
+
 test('a row lost in an older range is fetched from there, and rows before it stay', async () => {
   const { node } = world.actions
   await node.mine({ blocks: 60 })
   const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
   const { number } = await world.actions.client.getBlock()
   await node.mine({ blocks: 200 })
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, width: 5n, log })
+  await chain.close()
+  chain = open(proxy.url, { logWidth: 5n })
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
   // Left out while the range is passed that holds it, and found when the tip is compared.
   hide(({ blockNumber }) => BigInt(blockNumber) === number)
@@ -236,9 +261,18 @@ test('a node that limits how often it is asked is asked later, not for less', as
   })
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
-  for (let steps = 0; steps < 4; steps += 1) await expect(step(lease)).rejects.toThrow('takes requests now')
+  await eventually('it is asked four times', async () => {
+    await expect(step(lease)).rejects.toMatchObject({ code: 'service_unavailable' })
+    return widths.length >= 4
+  })
   expect(new Set(widths).size).toBe(1)
   proxy.honest()
+  await eventually('it rests no more', () =>
+    step(lease).then(
+      () => true,
+      () => false,
+    ),
+  )
   await converge(step)
 })
 

@@ -8,6 +8,7 @@ import { startTestRedis, type TestService } from '../support/services.ts'
 const log = createLogger({ level: 'silent', process: 'test' })
 const base = { chainId: 8453 } as const
 const bnb = { chainId: 56 } as const
+const idle = { sweep: async () => {}, calibrate: async () => {} }
 
 let redis: TestService
 let systems = 0
@@ -50,7 +51,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     await jobs.add('sweep', bnb)
     await sleep(50)
     expect(sweep).not.toHaveBeenCalled()
-    await jobs.work({ sweep })
+    await jobs.work({ ...idle, sweep })
     await vi.waitFor(() => expect(sweep).toHaveBeenCalledTimes(2), 5_000)
     expect(sweep).toHaveBeenCalledWith(base, expect.any(AbortSignal))
     expect(sweep).toHaveBeenCalledWith(bnb, expect.any(AbortSignal))
@@ -60,7 +61,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     const jobs = open()
     const sweep = vi.fn(async () => {})
     for (let times = 0; times < 5; times += 1) await jobs.add('sweep', base)
-    await jobs.work({ sweep })
+    await jobs.work({ ...idle, sweep })
     await vi.waitFor(() => expect(sweep).toHaveBeenCalled(), 5_000)
     await sleep(200)
     expect(sweep).toHaveBeenCalledTimes(1)
@@ -77,7 +78,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
       await passed
       running -= 1
     })
-    await jobs.work({ sweep })
+    await jobs.work({ ...idle, sweep })
     await jobs.add('sweep', base)
     await vi.waitFor(() => expect(sweep).toHaveBeenCalledTimes(1), 5_000)
     for (let times = 0; times < 3; times += 1) await jobs.add('sweep', base)
@@ -95,6 +96,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     let tried = 0
     const done = gate()
     await jobs.work({
+      ...idle,
       async sweep() {
         tried += 1
         if (tried < 3) throw new Error('not yet')
@@ -112,6 +114,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     let failed = 0
     let worked = 0
     await jobs.work({
+      ...idle,
       async sweep({ chainId }) {
         if (chainId === 56) {
           worked += 1
@@ -136,7 +139,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     const jobs = open(prefix)
     const asking = shared ? open(prefix) : jobs
     const sweep = vi.fn(async () => {})
-    await jobs.work({ sweep })
+    await jobs.work({ ...idle, sweep })
     await jobs.repeat('sweep', base, 200)
     await asking.repeat('sweep', base, 200)
     await sleep(1_300)
@@ -153,7 +156,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
       await sleep(50)
       ended = true
     })
-    await jobs.work({ sweep })
+    await jobs.work({ ...idle, sweep })
     await jobs.add('sweep', base)
     await vi.waitFor(() => expect(sweep).toHaveBeenCalledTimes(1), 5_000)
     await jobs.close()
@@ -169,7 +172,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
 })
 
 it('says within seconds that its Redis is out of reach', async () => {
-  const jobs = createJobs({ redisUrl: 'redis://127.0.0.1:1', log })
+  const jobs = createJobs({ redisUrl: 'redis://127.0.0.1:1', prefix: 'test', log })
   try {
     await expect(jobs.add('sweep', base)).rejects.toMatchObject({ code: 'service_unavailable' })
   } finally {

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPricingClient, type PricingClient } from '../../src/pricing/client.ts'
@@ -190,6 +192,26 @@ describe('the client', () => {
         message: expect.stringContaining('shape'),
       })
     }
+  })
+
+  test('takes an engine that dies over a request for an upstream error', async () => {
+    const dying = createServer((request) => request.socket.destroy())
+    await once(dying.listen(0, '127.0.0.1'), 'listening')
+    const address = dying.address()
+    if (address === null || typeof address === 'string') throw new Error('no port')
+    const pricing = createPricingClient({ url: `http://127.0.0.1:${address.port}`, timeoutMs: 5_000 })
+    expect(await fault(pricing.quote(cedi))).toMatchObject({ code: 'upstream_error' })
+    await pricing.close()
+    dying.close()
+  })
+
+  test('asks below the path of its URL', async () => {
+    const proxy = await startPublisher(() => ({ body: '{"data":{"signerAddress":null}}' }))
+    const pricing = createPricingClient({ url: `${proxy.url}/engine/`, timeoutMs: 5_000 })
+    expect(await pricing.signer()).toEqual({ signerAddress: null })
+    expect(proxy.asked).toEqual(['/engine/signer'])
+    await pricing.close()
+    await proxy.close()
   })
 
   test('takes an engine that is away, busy or silent for an unavailable one', async () => {

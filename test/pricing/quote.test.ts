@@ -61,7 +61,7 @@ const Breakdown = z.strictObject({
     closes: z.int(),
     stale: z.boolean(),
   }),
-  calibration: z.strictObject({ lastClose: z.string().nullable() }),
+  calibration: z.strictObject({ version: z.int().nullable(), lastClose: z.string().nullable() }),
 })
 
 const priced = async (request: object = {}) => {
@@ -298,7 +298,7 @@ describe('a quote is refused for', () => {
     [
       'edges finer than the chain',
       { pair: 'IDR/USD', strike: 0.00006, payoutCap: 0.00005, strikeAbove: false },
-      'spot: spot needs more',
+      'pair: the spot needs more',
     ],
     ['more than can be counted', { notional: 1e9, strike: 10, payoutCap: 100 }, 'notional: the payout is too large'],
   ])('%s', async (_, request, reason) => {
@@ -336,8 +336,13 @@ test('a pair and its inverse share one calibration', () => {
     jumps: { lambda: 1, jumpMean: 0.05, jumpStd: 0.02 },
     jumpsFrom: 'fit' as const,
   }
-  calibrations.replace([{ pair: usd, source: 'desk', lastClose: '2026-11-20', calibration }])
+  calibrations.replace([{ pair: 'USD/GHS', source: 'desk', lastClose: '2026-11-20', returns: 300, calibration }])
   const turned = calibrations.of({ base: 'GHS', quote: 'USD' }, { tier: 'frontierEM', direction: -1 })
-  expect(turned).toEqual({ ...calibration, jumps: { ...calibration.jumps, jumpMean: -0.05 }, lastClose: '2026-11-20' })
+  expect(turned).toEqual({
+    ...calibration,
+    jumps: { ...calibration.jumps, jumpMean: -0.05 },
+    lastClose: '2026-11-20',
+    version: null,
+  })
   expect(market.history(usd)?.closes).toHaveLength(301)
 })

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { Redis } from 'ioredis'
+import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { createJobs } from '../../src/jobs/run.ts'
 import { findRedis } from '../../src/sandbox/redis.ts'
 import { startTestRedis } from '../support/services.ts'
 
@@ -16,6 +18,36 @@ const isOnPath = (command: string): boolean => spawnSync('sh', ['-c', `command -
 test('an address that was given is used as it is', async () => {
   const redis = await findRedis({ redisUrl: 'redis://elsewhere:6379' })
   expect(redis).toMatchObject({ url: 'redis://elsewhere:6379', origin: 'REDIS_URL' })
+})
+
+test('two sandboxes on one Redis keep apart, and each removes what is its own', async () => {
+  const service = await startTestRedis()
+  const client = await connect(service.url)
+  const log = pino({ level: 'silent' })
+  const open = async () => {
+    const redis = await findRedis({ redisUrl: service.url })
+    if (redis === null) throw new Error('a given address was not used')
+    const jobs = createJobs({ redisUrl: redis.url, prefix: redis.prefix, log })
+    await jobs.repeat('sweep', { chainId: 56 }, 60_000)
+    await jobs.close()
+    return { close: redis.close, keys: () => client.keys(`${redis.prefix}:*`) }
+  }
+  const [one, other] = [await open(), await open()]
+  const [mine, theirs] = [await one.keys(), await other.keys()]
+  expect(mine.length).toBeGreaterThan(0)
+  expect(theirs.filter((key) => mine.includes(key))).toEqual([])
+  await one.close()
+  expect(await one.keys()).toEqual([])
+  expect((await other.keys()).sort()).toEqual(theirs.sort())
+  await other.close()
+  expect(await other.keys()).toEqual([])
+  client.disconnect()
+  await service.close()
+})
+
+test('a Redis that is gone does not hold up the end', async () => {
+  const redis = await findRedis({ redisUrl: 'redis://127.0.0.1:9' })
+  await redis?.close()
 })
 
 test('a redis-server on PATH is started privately, never forgets a job, and ends when it is closed', async () => {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { envelope, pagedEnvelope } from '../../src/api/envelope.ts'
 import { Me } from '../../src/identity/me.ts'
 import { ErrorBody } from '../../src/lib/problem.ts'
+import * as pricing from '../../src/pricing/contract.ts'
 import { reads } from '../../src/reads/table.ts'
 import { BuiltTx } from '../../src/tx/build.ts'
 import { Broadcast } from '../../src/tx/relay.ts'
@@ -26,6 +27,9 @@ const responses: readonly (readonly [RegExp, z.ZodType])[] = [
   [/^\/v1\/me$/, envelope(Me)],
   [/^\/v1\/tx\/broadcast$/, envelope(Broadcast)],
   [/^\/v1\/tx\//, envelope(BuiltTx)],
+  [/^\/v1\/pricing\/quote$/, envelope(pricing.Quote)],
+  [/^\/v1\/pricing\/health$/, envelope(pricing.Health)],
+  [/^\/v1\/pricing\/signer$/, envelope(pricing.Signer)],
 ]
 
 function staticParts(path: string): number {

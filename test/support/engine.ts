@@ -9,6 +9,7 @@ export const ENGINE_KEY = `0x${'01'.repeat(32)}`
 export const engineOptions = {
   key: ENGINE_KEY,
   keyFile: undefined,
+  findSet: undefined,
   ratesFolder: undefined,
   ecbUrl: undefined,
   fredUrl: undefined,

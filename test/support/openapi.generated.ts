@@ -1764,6 +1764,7 @@ export interface components {
             /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
             signerAddress: string | null;
         };
+        /** @description What to price. chainId, diamondAddress, creator are given together, for a quote to be signed, or not at all. */
         QuoteRequest: {
             /**
              * @description BASE/QUOTE; rates are QUOTE per 1 BASE
@@ -2046,7 +2047,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "unauthorized",
-                 *         "message": "expected a bearer token in the Authorization header"
+                 *         "message": "a bearer token is required"
                  *       }
                  *     }
                  */
@@ -2424,6 +2425,24 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "the protocol on chain 8453 has no such function"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -2464,6 +2483,24 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "the protocol on chain 8453 has no such function"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -2505,6 +2542,24 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "the protocol on chain 8453 has no such function"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -2546,6 +2601,24 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "the protocol on chain 8453 has no such function"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -3401,6 +3474,24 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "the protocol on chain 8453 has no such function"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -3443,6 +3534,24 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "the protocol on chain 8453 has no such function"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -3558,6 +3667,24 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "the protocol on chain 8453 has no such function"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -3608,6 +3735,24 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            /** @description It does not exist on the chain */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "not_found",
+                     *         "message": "the protocol on chain 8453 has no such function"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];

@@ -92,9 +92,10 @@ export const openQuoter = async (options: Partial<QuoterOptions> & { readonly ke
   const calibrations = createCalibrations()
   calibrations.replace([
     {
-      pair: { base: 'USD', quote: 'GHS' },
+      pair: 'USD/GHS',
       source: 'desk',
       lastClose: '2026-11-20',
+      returns: 300,
       calibration: {
         garch: { alpha: 0.12, beta: 0.83, sigmaLongRun: 0.17 },
         garchFrom: 'fit',

@@ -34,7 +34,7 @@ export const failures = {
   unauthorized: failure(
     'unauthorized',
     'The bearer token is missing, malformed or rejected',
-    'expected a bearer token in the Authorization header',
+    'a bearer token is required',
   ),
   rate_limited: failure('rate_limited', 'Reserved: no limit is applied at present', 'too many requests'),
   internal_error: failure(

@@ -14,6 +14,8 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
   else if (status > 500) request.log.warn({ code: body.error.code, fault: errorText(error) }, 'request failed')
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  // A connection closed on a client that still sends takes the answer with it: the rest of the body is read and dropped instead.
+  if (status === 413) reply.removeHeader('connection')
   return reply.code(status).send(body)
 }
 

@@ -1,3 +1,5 @@
+import { errorText } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
 import { download } from './download.ts'
 import { fredSeries, parseSeries } from './formats.ts'
 import type { Feed } from './market.ts'
@@ -6,22 +8,50 @@ import type { Series, Source } from './series.ts'
 /** Publishers fix their rates once a day. */
 const EVERY_MS = 3_600_000
 
+/** How long a failure stands before the next attempt. */
+const RETRY_MS = 60_000
+
 /** Days of history that fill the window of estimates. */
 const HISTORY_DAYS = 3.1 * 365
 
-type Options = { readonly url: string; readonly now: () => number; readonly everyMs?: number }
+type Options = { readonly url: string; readonly now: () => number; readonly log: Logger }
 
-/** Downloads when the last attempt is old enough, whether it worked or not; the market keeps what it had before a failure. */
-const hourly = (name: string, options: Options, fetchSeries: () => Promise<readonly Series[]>): Feed => {
-  const { now, everyMs = EVERY_MS } = options
+/** What one request to a publisher brings. */
+type Part = { readonly name: string; fetch(): Promise<readonly Series[]> }
+
+/**
+ * Fetches each part hourly, and again after a minute when it failed. A part that fails keeps what it had, with a warning; throws the
+ * first fault when all of them fail.
+ */
+const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Feed => {
+  const held = new Map<Part, readonly Series[]>()
+  const next = new Map<Part, number>()
   let sources: readonly Source[] = []
-  let next = 0
+
+  const fetchPart = async (part: Part) => {
+    try {
+      held.set(part, await part.fetch())
+      next.set(part, now() + EVERY_MS)
+      return []
+    } catch (fault) {
+      next.set(part, now() + RETRY_MS)
+      return [{ part, fault }]
+    }
+  }
+
   return {
     name,
     async read() {
-      if (now() < next) return sources
-      next = now() + everyMs
-      sources = [{ name, synthetic: false, series: await fetchSeries() }]
+      const due = parts.filter((part) => now() >= (next.get(part) ?? 0))
+      // At once, so that a publisher who is silent takes the time of one request and not of all.
+      const failed = (await Promise.all(due.map(fetchPart))).flat()
+      if (failed.length === parts.length) throw failed[0]?.fault
+      for (const { part, fault } of failed) {
+        log.warn({ feed: name, series: part.name, fault: errorText(fault) }, 'a series is not refreshed')
+      }
+      if (failed.length < due.length) {
+        sources = [{ name, synthetic: false, series: parts.flatMap((part) => held.get(part) ?? []) }]
+      }
       return sources
     },
   }
@@ -29,18 +59,21 @@ const hourly = (name: string, options: Options, fetchSeries: () => Promise<reado
 
 /** The European Central Bank's reference rates, as CSV or in a zip archive (`eurofxref-hist.zip`). */
 export const ecbFeed = (options: Options): Feed =>
-  hourly('ECB', options, async () => parseSeries(await download(options.url), 'ECB'))
+  hourly('ECB', options, [{ name: 'all', fetch: async () => parseSeries(await download(options.url), 'ECB') }])
 
 /** The Federal Reserve's daily rates by FRED's `fredgraph.csv`, one series a request. */
 export const fredFeed = (options: Options): Feed =>
-  hourly('FRED', options, async () => {
-    const since = new Date(options.now() - HISTORY_DAYS * 86_400_000).toISOString().slice(0, 10)
-    const series: Series[] = []
-    for (const id of Object.keys(fredSeries)) {
-      const url = new URL(options.url)
-      url.searchParams.set('id', id)
-      url.searchParams.set('cosd', since)
-      series.push(...parseSeries(await download(url.href), `FRED ${id}`))
-    }
-    return series
-  })
+  hourly(
+    'FRED',
+    options,
+    Object.keys(fredSeries).map((id) => ({
+      name: id,
+      async fetch() {
+        const since = new Date(options.now() - HISTORY_DAYS * 86_400_000).toISOString().slice(0, 10)
+        const url = new URL(options.url)
+        url.searchParams.set('id', id)
+        url.searchParams.set('cosd', since)
+        return parseSeries(await download(url.href), `FRED ${id}`)
+      },
+    })),
+  )

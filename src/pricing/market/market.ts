@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { errorText } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type Pair, pairName } from '../pair.ts'
-import { type Close, closesOf, isThick, type Source, type Table, usableCloses } from './series.ts'
+import { type Close, closesOf, isOneLevel, isThick, type Source, type Table, usableCloses } from './series.ts'
 
 /** Where sources come from. `read` gives the same array as before when nothing changed, and throws when it cannot tell. */
 export type Feed = { readonly name: string; read(): Promise<readonly Source[]> }
@@ -23,7 +23,7 @@ export type Market = {
   history(pair: Pair): History | undefined
   /** The pairs that sources publish and that have a history, each in one direction. */
   pairs(): readonly Pair[]
-  /** Reads every feed again; one that fails keeps what it had. True when anything changed. */
+  /** Reads every feed again; one that fails keeps what it had. True when anything changed, as it may with a new day (UTC). */
   refresh(): Promise<boolean>
 }
 
@@ -39,12 +39,9 @@ type Candidate = {
 /** Beyond what the currencies of all sources make pairs. */
 const MOST_HISTORIES = 2_000
 
-/** A rate that far from the history is not of the same thing. */
-const agrees = (a: Close, b: Close): boolean => Math.abs(Math.log(a.close / b.close)) < 1
-
 /**
- * Daily rates of every configured feed; the newest source of a pair counts, among equals that of the earlier feed. Empty until the
- * first `refresh`.
+ * Daily rates of every configured feed up to today (UTC), whenever the feed gave them; the newest source of a pair counts, among
+ * equals that of the earlier feed. Empty until the first `refresh`.
  *
  * @example
  * const market = createMarket({ feeds: [bundledFeed()], now: Date.now, log })
@@ -60,9 +57,22 @@ export const createMarket = (options: {
   const held = new Map<Feed, Held>()
   const histories = new LRUCache<string, { readonly found: History | undefined }>({ max: MOST_HISTORIES })
 
-  const load = ({ name, synthetic, series }: Source): Loaded => {
-    const today = new Date(now()).toISOString().slice(0, 10)
-    return { name, synthetic, table: new Map(series.map((s) => [pairName(s.pair), usableCloses(s.closes, today)])) }
+  const todayUtc = (): string => new Date(now()).toISOString().slice(0, 10)
+  let today = todayUtc()
+  let refreshedOn = today
+
+  const load = ({ name, synthetic, series }: Source): Loaded => ({
+    name,
+    synthetic,
+    table: new Map(series.map((s) => [pairName(s.pair), usableCloses(s.closes, today)])),
+  })
+
+  /** A new day lets in what is dated with it: an office east of UTC publishes a close before its day begins here. */
+  const turnDay = (): void => {
+    if (today === todayUtc()) return
+    today = todayUtc()
+    for (const [feed, { given }] of held) held.set(feed, { given, loaded: given.map(load) })
+    histories.clear()
   }
 
   const sources = (): Loaded[] => feeds.flatMap((feed) => held.get(feed)?.loaded ?? [])
@@ -77,11 +87,12 @@ export const createMarket = (options: {
       .toSorted((a, b) => (a.last.date > b.last.date ? -1 : a.last.date < b.last.date ? 1 : 0))
     const thick = candidates.find(({ closes }) => isThick(closes))
     if (thick === undefined) return undefined
-    const newest = candidates.find(({ last }) => agrees(last, thick.last)) ?? thick
+    const newest = candidates.find(({ last }) => isOneLevel(last, thick.last)) ?? thick
     return { pair, ...thick, spot: { ...newest.last, source: newest.source, synthetic: newest.synthetic } }
   }
 
   const history = (pair: Pair): History | undefined => {
+    turnDay()
     const key = pairName(pair)
     const known = histories.get(key) ?? { found: find(pair) }
     histories.set(key, known)
@@ -102,7 +113,9 @@ export const createMarket = (options: {
       return [...published.values()].filter((pair) => history(pair) !== undefined)
     },
     async refresh() {
-      let changed = false
+      turnDay()
+      let changed = today !== refreshedOn
+      refreshedOn = today
       for (const feed of feeds) {
         try {
           const given = await feed.read()

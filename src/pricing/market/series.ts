@@ -29,20 +29,30 @@ const isWeekday = (date: string): boolean => {
   return day >= 1 && day <= 5
 }
 
-/** A move no floating rate makes in a day: a slip, or another currency under the same code. */
-const isBroken = (close: number, before: number): boolean => Math.abs(Math.log(close / before)) >= 1
+/** False for a move no floating rate makes in a day: a slip, or another currency under the same code. */
+export const isOneLevel = (a: Close, b: Close): boolean => Math.abs(Math.log(a.close / b.close)) < 1
 
 /**
  * What of a series can be estimated on, oldest first and the last three years of it: weekdays up to `today`, positive, one close a
- * day, none that leaps by a factor of e from the one before.
+ * day, none that leaps by a factor of e from the one before. A close that leaps is left out, unless the next day's bears it out: then
+ * the currency has a new level (or the old one was a slip), and the series starts there.
  */
 export const usableCloses = (closes: readonly Close[], today: string): readonly Close[] => {
-  const usable: Close[] = []
+  let usable: Close[] = []
+  let leapt: Close | undefined
   for (const close of closes.toSorted((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0))) {
     const last = usable.at(-1)
     const sane = close.close > 0 && Number.isFinite(close.close) && isWeekday(close.date) && close.date <= today
     if (!sane || last?.date === close.date) continue
-    if (last === undefined || !isBroken(close.close, last.close)) usable.push(close)
+    if (last === undefined || isOneLevel(close, last)) {
+      usable.push(close)
+      leapt = undefined
+    } else if (leapt === undefined || !isOneLevel(close, leapt)) {
+      leapt = close
+    } else if (leapt.date !== close.date) {
+      usable = [leapt, close]
+      leapt = undefined
+    }
   }
   return usable.slice(-WINDOW)
 }

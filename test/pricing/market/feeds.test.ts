@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { bundledFeed } from '../../../src/pricing/market/bundled.ts'
 import { folderFeed } from '../../../src/pricing/market/folder.ts'
+import { parseSeries } from '../../../src/pricing/market/formats.ts'
 import { ecbFeed, fredFeed } from '../../../src/pricing/market/live.ts'
 import { readLocalRates } from '../../../src/pricing/market/local-rates.ts'
 import { createMarket, type Feed } from '../../../src/pricing/market/market.ts'
@@ -155,6 +156,30 @@ describe('the drop-in folder', () => {
   })
 })
 
+describe('a close dated tomorrow', () => {
+  test('counts from the day it is dated, though its feed has not changed', async () => {
+    let now = Date.UTC(2026, 10, 19, 23, 59)
+    const closes = parseSeries(
+      csv(40, (i) => 11.4 + i / 100),
+      'USD-GHS.csv',
+    )
+    const sources = [{ name: 'desk', synthetic: false, series: closes }]
+    const market = createMarket({ feeds: [{ name: 'desk', read: async () => sources }], now: () => now, log })
+    const newest = () => {
+      const found = market.history(pairOf('USD/GHS'))
+      return [found?.last, found?.spot.date, found?.closes.length]
+    }
+    expect(await market.refresh()).toBe(true)
+    expect(newest()).toEqual([{ date: '2026-11-19', close: 11.41 }, '2026-11-19', 39])
+    now += 59_999
+    expect(await market.refresh()).toBe(false)
+    now += 1
+    expect(newest()).toEqual([{ date: '2026-11-20', close: 11.4 }, '2026-11-20', 40])
+    // What was found meanwhile is still news to who calibrates on refreshes.
+    expect([await market.refresh(), await market.refresh()]).toEqual([true, false])
+  })
+})
+
 describe('a live publisher', () => {
   test('the ECB is read as CSV and in a zip, once an hour', async () => {
     const zipped = zipSync({ 'eurofxref-hist.csv': strToU8(recorded('eurofxref-hist.csv')) })
@@ -162,9 +187,9 @@ describe('a live publisher', () => {
       body: path === '/zip' ? zipped : recorded('eurofxref-hist.csv'),
     }))
     let now = today
-    const feed = ecbFeed({ url: `${publisher.url}/zip`, now: () => now })
+    const feed = ecbFeed({ url: `${publisher.url}/zip`, now: () => now, log })
     const first = await feed.read()
-    expect(await ecbFeed({ url: `${publisher.url}/csv`, now: () => now }).read()).toEqual(first)
+    expect(await ecbFeed({ url: `${publisher.url}/csv`, now: () => now, log }).read()).toEqual(first)
     expect(first[0]?.series.map(({ closes }) => closes.length)).toEqual([4, 4, 4, 0, 4])
     now += HOUR - 1
     expect(await feed.read()).toBe(first)
@@ -179,10 +204,74 @@ describe('a live publisher', () => {
       const id = new URL(path, 'http://fred').searchParams.get('id')
       return { body: recorded('DEXUSEU.csv').replace('DEXUSEU', id ?? '') }
     })
-    const [source] = await fredFeed({ url: `${publisher.url}/fredgraph.csv?key=1`, now: () => today }).read()
+    const [source] = await fredFeed({ url: `${publisher.url}/fredgraph.csv?key=1`, now: () => today, log }).read()
     expect(source?.series).toHaveLength(22)
     expect(publisher.asked).toHaveLength(22)
     expect(publisher.asked[0]).toMatch(/^\/fredgraph\.csv\?key=1&id=DEX\w+&cosd=2023-10-\d\d$/)
+    await publisher.close()
+  })
+
+  test('that refuses one series gives the others, and is asked for that one again after a minute', async () => {
+    const refused = new Set<string>()
+    let rate = '1.05'
+    const publisher = await startPublisher((path) => {
+      const id = new URL(path, 'http://fred').searchParams.get('id') ?? ''
+      if (refused.has('all') || refused.has(id)) return { status: 404, body: '' }
+      return { body: `observation_date,${id}\n2026-11-20,${rate}\n` }
+    })
+    const { lines, log: heard } = listen()
+    let now = today
+    const feed = fredFeed({ url: `${publisher.url}/fredgraph.csv?key=secret`, now: () => now, log: heard })
+    const read = async () => {
+      const [source] = await feed.read()
+      return Object.fromEntries(source?.series.map(({ pair, closes }) => [pairName(pair), closes[0]?.close]) ?? [])
+    }
+
+    refused.add('DEXSLUS')
+    const first = await read()
+    expect([Object.keys(first).length, first['USD/LKR'], first['EUR/USD']]).toEqual([21, undefined, 1.05])
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('DEXSLUS')
+    expect(lines[0]).toContain('status 404')
+    expect(lines[0]).not.toContain('secret')
+
+    now += 59_999
+    const held = await feed.read()
+    expect(publisher.asked).toHaveLength(22)
+    now += 1
+    expect(await feed.read()).toBe(held)
+    expect([publisher.asked.length, lines.length]).toEqual([23, 2])
+    refused.clear()
+    now += 60_000
+    expect(Object.keys(await read())).toHaveLength(22)
+    expect(publisher.asked).toHaveLength(24)
+
+    // A series that there was stays as it was.
+    refused.add('DEXUSEU')
+    rate = '1.06'
+    now += HOUR
+    expect(await read()).toMatchObject({ 'EUR/USD': 1.05, 'GBP/USD': 1.06, 'USD/LKR': 1.06 })
+    refused.add('all')
+    now += HOUR
+    await expect(feed.read()).rejects.toThrow('status 404')
+    refused.clear()
+    now += 60_000
+    expect(await read()).toMatchObject({ 'EUR/USD': 1.06, 'USD/LKR': 1.06 })
+    await publisher.close()
+  })
+
+  test('that failed is asked again after a minute', async () => {
+    let status = 503
+    const publisher = await startPublisher(() => ({ status, body: recorded('eurofxref-hist.csv') }))
+    let now = today
+    const feed = ecbFeed({ url: publisher.url, now: () => now, log })
+    await expect(feed.read()).rejects.toThrow('status 503')
+    status = 200
+    now += 59_999
+    expect(await feed.read()).toEqual([])
+    now += 1
+    expect(await feed.read()).toHaveLength(1)
+    expect(publisher.asked).toHaveLength(2)
     await publisher.close()
   })
 
@@ -191,7 +280,7 @@ describe('a live publisher', () => {
     const publisher = await startPublisher(() => ({ status, body: recorded('eurofxref-hist.csv') }))
     const { lines, log: heard } = listen()
     let now = today
-    const feed = ecbFeed({ url: `${publisher.url}/hist?key=secret`, now: () => now })
+    const feed = ecbFeed({ url: `${publisher.url}/hist?key=secret`, now: () => now, log: heard })
     const market = createMarket({ feeds: [feed], now: () => now, log: heard })
     expect(await market.refresh()).toBe(true)
     status = 503
@@ -291,7 +380,7 @@ describe('local rates', () => {
   test('that come with the service are dated, and cover the rated tiers of the bundled history', async () => {
     const { asOf, rates } = await readLocalRates()
     expect(asOf).toBe('2024-11-29')
-    for (const currency of ['USD', 'EUR', 'JPY', 'MXN', 'MYR']) expect(rates[currency]).toBeGreaterThan(0)
+    for (const currency of ['USD', 'EUR', 'JPY', 'SGD', 'MXN', 'MYR']) expect(rates[currency]).toBeGreaterThan(0)
   })
 
   test('of an operator are checked', async () => {

@@ -45,6 +45,31 @@ describe('usable closes', () => {
     expect(usableCloses(closes, today)).toHaveLength(6)
   })
 
+  test('start at a level that lasts', () => {
+    const of = (...rates: number[]) => {
+      const days = weekdays(rates.length)
+      return usableCloses(
+        rates.map((close, i) => ({ date: days[i] ?? '', close })),
+        today,
+      ).map(({ close }) => close)
+    }
+    expect(of(1_000, 10, 10.1, 10.2)).toEqual([10, 10.1, 10.2])
+    expect(of(11_400, 11_500, 11.4, 11.5, 11.6)).toEqual([11.4, 11.5, 11.6])
+    // Slips that do not agree, or have a good close between them, are no level.
+    expect(of(10, 1_000, 0.1, 10.1, 1_000, 10.2, 1_000)).toEqual([10, 10.1, 10.2])
+  })
+
+  test('do not start at a leap that only the same day bears out', () => {
+    const [monday = '', tuesday = '', wednesday = ''] = weekdays(3)
+    const closes = [
+      { date: monday, close: 10 },
+      { date: tuesday, close: 1_000 },
+      { date: tuesday, close: 1_001 },
+      { date: wednesday, close: 10.1 },
+    ]
+    expect(usableCloses(closes, today).map(({ close }) => close)).toEqual([10, 10.1])
+  })
+
   test('go back three years of trading', () => {
     expect(usableCloses(flat(1_000), today)).toEqual(flat(1_000).slice(-756))
   })

@@ -1,0 +1,182 @@
+import { backoffMs } from '../lib/backoff.ts'
+import type { Capability, Fault } from './faults.ts'
+import { firstWidth, learnWidth, type Width } from './width.ts'
+
+/** Something a node turned out not to do; tried again after a time that doubles. */
+type Lack = { readonly times: number; readonly until: number }
+
+/** What is remembered of an endpoint; times in milliseconds since the epoch. */
+export type EndpointState = {
+  /** Whether it serves the chain it is configured for; `unknown` until it is asked, and again after it was down. */
+  readonly chain: 'unknown' | 'right' | 'wrong'
+  /** Its newest block when last asked for it, and when that was; `timestamp` in Unix seconds. */
+  readonly head: { readonly number: bigint; readonly timestamp: bigint; readonly seenAt: number } | null
+  readonly width: Width
+  /** Requests it takes in one batch (at 1 it takes none), and answers since that was learned. */
+  readonly batch: { readonly most: number; readonly answers: number }
+  readonly lacks: Readonly<Partial<Record<Need, Lack>>>
+  /** Times in a row that it was of no use. */
+  readonly failures: number
+  readonly restsUntil: number
+  /** Text of its last fault, without URLs. */
+  readonly fault: string | null
+}
+
+/** Capabilities that a request may need; `topics` is a filter with as many topics as the protocol has logs. */
+export const needs = ['logs', 'tags', 'pinned', 'topics'] as const satisfies readonly (Capability | 'topics')[]
+
+export type Need = (typeof needs)[number]
+
+/** What an endpoint was seen to do. */
+export type Seen =
+  /** A batch was answered, and what was asked of these needs was served. */
+  | { readonly is: 'answer'; readonly needed: readonly Need[] }
+  | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
+  | { readonly is: 'chain'; readonly right: boolean }
+  | { readonly is: 'batch'; readonly most: number }
+  /** A range of `asked` blocks was answered, or not (`fault`). */
+  | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null }
+  /** `needed` is what the request needed of the node, beyond what all nodes do. */
+  | { readonly is: 'fault'; readonly fault: Fault; readonly text: string; readonly needed: readonly Need[] }
+
+/** Nodes refuse batches past a size of their own; a hundred passes nearly everywhere. */
+const FIRST_BATCH = 100
+
+/** A batch may have been refused for a passing reason: after so many answers, twice as many requests are tried. */
+const ANSWERS_UNTIL_MORE = 100
+
+/** Failures in a row after which an endpoint rests: once is a hiccup. */
+const FAILURES = 2
+
+/** Refusals of a range in a row, ever narrower, after which the node is taken to have no logs. */
+const REFUSALS = 4
+
+/** Seconds of chain time that an endpoint may be behind another and still be preferred to it. */
+const LAG_SECONDS = 5n
+
+const REST = { from: 250, to: 5_000 }
+const LACK = { from: 5_000, to: 600_000 }
+const WRONG_CHAIN_REST_MS = 60_000
+/** Longest rest a node may ask for by `Retry-After`. */
+const LONGEST_WAIT_MS = 60_000
+
+/** An endpoint that nobody has asked anything yet; `logWidth` is the blocks to ask the logs of at first. */
+export const unseen = (logWidth: bigint): EndpointState => ({
+  chain: 'unknown',
+  head: null,
+  width: firstWidth(logWidth),
+  batch: { most: FIRST_BATCH, answers: 0 },
+  lacks: {},
+  failures: 0,
+  restsUntil: 0,
+  fault: null,
+})
+
+const larger = ({ most, answers }: EndpointState['batch']): EndpointState['batch'] =>
+  most === FIRST_BATCH || answers < ANSWERS_UNTIL_MORE
+    ? { most, answers: answers + 1 }
+    : { most: Math.min(FIRST_BATCH, most * 2), answers: 0 }
+
+const lacking = (state: EndpointState, need: Need, now: number): EndpointState => {
+  const times = (state.lacks[need]?.times ?? 0) + 1
+  return {
+    ...state,
+    lacks: { ...state.lacks, [need]: { times, until: now + backoffMs(times - 1, LACK.from, LACK.to) } },
+  }
+}
+
+const without = (lacks: EndpointState['lacks'], served: readonly Need[]): EndpointState['lacks'] => {
+  if (!served.some((need) => need in lacks)) return lacks
+  const left = { ...lacks }
+  for (const need of served) delete left[need]
+  return left
+}
+
+const failed = (state: EndpointState, now: number): EndpointState => {
+  // Requests that were under way together fail together, and count once.
+  if (state.restsUntil > now) return state
+  const failures = state.failures + 1
+  if (failures < FAILURES) return { ...state, failures }
+  // Whatever comes back at this address may be another node.
+  return { ...state, chain: 'unknown', failures, restsUntil: now + backoffMs(failures - FAILURES, REST.from, REST.to) }
+}
+
+/** Asked too often: it rests for as long as it says, or ever longer. */
+const limited = (state: EndpointState, retryAfterMs: number | null, now: number): EndpointState => {
+  const isResting = state.restsUntil > now
+  if (isResting && retryAfterMs === null) return state
+  const waitMs = Math.min(retryAfterMs ?? backoffMs(state.failures, REST.from, REST.to), LONGEST_WAIT_MS)
+  const failures = isResting ? state.failures : state.failures + 1
+  return { ...state, failures, restsUntil: Math.max(state.restsUntil, now + waitMs) }
+}
+
+const faulty = (state: EndpointState, { fault, text, needed }: Extract<Seen, { is: 'fault' }>, now: number) => {
+  const told = { ...state, fault: text }
+  switch (fault.kind) {
+    case 'rate':
+      return limited(told, fault.retryAfterMs, now)
+    case 'capability': {
+      const need = needed.find((each) => fault.lacks === null || each === fault.lacks)
+      return need === undefined ? told : lacking(told, need, now)
+    }
+    case 'filters':
+      return lacking(told, 'topics', now)
+    case 'unanswered':
+    case 'garbage':
+    case 'batch':
+      return failed(told, now)
+    default:
+      return told
+  }
+}
+
+const ranged = (state: EndpointState, asked: bigint, fault: Fault | null, now: number): EndpointState => {
+  const width = learnWidth(state.width, asked, fault)
+  const refused = width.refusals > state.width.refusals
+  if (!refused || fault?.kind === 'size' || (width.refusals < REFUSALS && asked > 1n)) return { ...state, width }
+  return lacking({ ...state, width: { ...width, refusals: 0 } }, 'logs', now)
+}
+
+/**
+ * What is known of an endpoint after something more was seen of it. A rate limit and a missing block never change the width.
+ *
+ * @example states[0] = learn(states[0], { is: 'chain', right: true }, Date.now())
+ */
+export const learn = (state: EndpointState, seen: Seen, now: number): EndpointState => {
+  switch (seen.is) {
+    case 'answer':
+      return { ...state, failures: 0, batch: larger(state.batch), lacks: without(state.lacks, seen.needed) }
+    case 'head':
+      return { ...state, head: { number: seen.number, timestamp: seen.timestamp, seenAt: now } }
+    case 'chain':
+      return seen.right
+        ? { ...state, chain: 'right' }
+        : { ...state, chain: 'wrong', head: null, restsUntil: now + WRONG_CHAIN_REST_MS, fault: 'serves another chain' }
+    case 'batch':
+      return { ...state, batch: { most: seen.most, answers: 0 } }
+    case 'range':
+      return ranged(state, seen.asked, seen.fault, now)
+    case 'fault':
+      return faulty(state, seen, now)
+  }
+}
+
+/** Whether the endpoint was found lately not to do this. */
+export const lacks = (state: EndpointState, need: Need, now: number): boolean => (state.lacks[need]?.until ?? 0) > now
+
+/** Whether requests may go to the endpoint. */
+export const isFit = (state: EndpointState, now: number): boolean => state.chain === 'right' && state.restsUntil <= now
+
+/**
+ * Whether the endpoint, looked at after another one, was behind it all the same by more than a few seconds of chain time. Compared is
+ * with others alone, so a chain that stands still has no node that lags.
+ */
+export const isLagging = ({ head }: EndpointState, others: readonly EndpointState[]): boolean =>
+  head !== null &&
+  others.some(
+    (other) =>
+      other.head !== null &&
+      other.chain === 'right' &&
+      other.head.seenAt <= head.seenAt &&
+      other.head.timestamp - head.timestamp > LAG_SECONDS,
+  )

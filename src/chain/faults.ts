@@ -1,0 +1,183 @@
+import { z } from 'zod'
+
+/** What some nodes do not do: serve logs, know the tags `safe` and `finalized`, run calls at a block hash. */
+export type Capability = 'logs' | 'tags' | 'pinned'
+
+/** What an error says of the node that gave it; one definition for all that decide by it. */
+export type Fault =
+  /** The range of blocks is too wide; `usable` blocks would do, if the node says so. */
+  | { readonly kind: 'range'; readonly usable: bigint | null }
+  /** The result is too big, whatever the width; `usable` as above, for this range alone. */
+  | { readonly kind: 'size'; readonly usable: bigint | null }
+  /** The filter names too many addresses or topics. */
+  | { readonly kind: 'filters'; readonly most: number | null }
+  /** Asking for less does not help; null where the text does not tell what is lacking. */
+  | { readonly kind: 'capability'; readonly lacks: Capability | null }
+  /** The batch as a whole was refused; `most` requests would do, if the node says so. */
+  | { readonly kind: 'batch'; readonly most: number | null }
+  /** Asked too often; milliseconds to wait, if the node says so. */
+  | { readonly kind: 'rate'; readonly retryAfterMs: number | null }
+  /** The node does not have the block, or not yet. */
+  | { readonly kind: 'missing' }
+  /** The node or its gateway gave up, or said nothing. */
+  | { readonly kind: 'unanswered' }
+  /** Something that is no answer to what was asked: a page, half a body, another id. */
+  | { readonly kind: 'garbage' }
+  /** The request was judged, or the words are unknown. */
+  | { readonly kind: 'other' }
+
+/** An error as it travelled: what is not known is left out. */
+export type Refusal = {
+  readonly status?: number
+  readonly retryAfter?: string | undefined
+  readonly code?: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+type Row = {
+  readonly kind: Exclude<Fault['kind'], 'garbage' | 'other'>
+  readonly is: RegExp
+  readonly codes?: readonly number[]
+  readonly lacks?: Capability
+}
+
+const N = String.raw`(?<n>\d[\d,]*k?)`
+/** `{n}` stands for a number the text states. */
+const text = (pattern: string): RegExp => new RegExp(pattern.replaceAll('{n}', N), 'i')
+
+/*
+ * Texts of public providers, the first that fits decides. Limits on how often come first, since they must never narrow a range, and a
+ * result's size before the widths that such a text mentions. A code alone decides only where no provider uses it for something else.
+ */
+const rows: readonly Row[] = [
+  { kind: 'batch', is: text('batch (?:size|limit)[^\\d]*{n}?') },
+  { kind: 'batch', is: text('batch of more than {n} requests') },
+  { kind: 'batch', is: /batch.*(?:too large|not (?:allowed|supported))|too many requests in (?:a |the )?batch/i },
+
+  { kind: 'rate', is: /\brate.?limit|too many requests|requests limited to|compute units|exceeded the quota/i },
+  { kind: 'rate', is: /daily request count exceeded|timeout on (?:the )?free ?tier/i, codes: [429, -32_029] },
+
+  { kind: 'capability', is: /(?:safe|finalized|pending) block not found/i, lacks: 'tags' },
+  { kind: 'capability', is: /(?:safe|finalized|pending)\W+is not a supported/i, lacks: 'tags' },
+  // The seed nodes of chain 56 say this to a single block.
+  { kind: 'capability', is: /^limit exceeded\.?$/i, lacks: 'logs' },
+  { kind: 'capability', is: /specify an address in your request/i, lacks: 'logs' },
+  {
+    kind: 'capability',
+    is: /eth_getLogs.*(?:disabled|not (?:exist|available|supported|allowed|enabled))/i,
+    lacks: 'logs',
+  },
+  { kind: 'capability', is: /cannot unmarshal object into Go value of type string/i, lacks: 'pinned' },
+  { kind: 'capability', is: /method not (?:found|supported|available)/i, codes: [-32_601] },
+
+  { kind: 'filters', is: text('contains \\d+ filters.*current limit is {n}') },
+  { kind: 'filters', is: /exceed max addresses or topics/i },
+
+  { kind: 'size', is: /response size (?:exceeded|should not)|(?:response|result) (?:is )?too (?:big|large)/i },
+  { kind: 'size', is: /query returned more than|more than \d+ logs returned|exceeds max results/i },
+  { kind: 'size', is: /query must be smaller than size|logs matched by query exceeds/i },
+
+  { kind: 'range', is: text('up to an? {n} block range') },
+  { kind: 'range', is: text('limited to (?:an? )?(?:0 - )?{n}') },
+  { kind: 'range', is: text('ranges over {n} blocks are not supported') },
+  { kind: 'range', is: text('too many blocks from \\S+ to \\S+ maximum is set to {n}') },
+  { kind: 'range', is: text('exceeds the range allowed for your plan \\([\\d,]+ > {n}\\)') },
+  { kind: 'range', is: text('max(?:imum)? block range[:= ]+{n}') },
+  { kind: 'range', is: text('blocks distance: {n}') },
+  { kind: 'range', is: text('range exceeds server limit, narrow your filter: {n}') },
+  { kind: 'range', is: text('allowed number of requested blocks is {n}') },
+  { kind: 'range', is: text('max range: {n}') },
+  { kind: 'range', is: text('limit the query to at most {n} blocks') },
+  { kind: 'range', is: text('range is too large, max is {n} blocks') },
+  { kind: 'range', is: text('too wide blocks range, the limit is {n}') },
+  { kind: 'range', is: text('maximum allowed is {n} blocks') },
+  { kind: 'range', is: text('block range greater than {n} max') },
+  { kind: 'range', is: text('block range exceeds {n}') },
+  { kind: 'range', is: /block range (?:is )?too (?:wide|large)|block range limit exceeded/i },
+
+  { kind: 'missing', is: /header not found|unknown block|block not found|could not find block|resource not found/i },
+  { kind: 'missing', is: /block is out of range|invalid block height/i, codes: [-32_019, -39_001] },
+  { kind: 'missing', is: /cannot query unfinalized data|after last accepted block/i },
+
+  { kind: 'unanswered', is: /timed out|query timeout|unable to complete request/i },
+  { kind: 'unanswered', is: /no backend is currently healthy/i },
+]
+
+const rowOf = ({ code, message }: Refusal): { readonly row: Row; readonly stated: string | undefined } | undefined => {
+  for (const row of rows) {
+    const match = row.is.exec(message)
+    if (match !== null) return { row, stated: match.groups?.n }
+  }
+  // Texts go before codes: providers reuse each other's codes.
+  const row = rows.find(({ codes }) => code !== undefined && codes?.includes(code))
+  return row && { row, stated: undefined }
+}
+
+/** `10,000` and `10k` as numbers. */
+const toNumber = (stated: string | undefined): number | null =>
+  stated === undefined ? null : Number(stated.replaceAll(',', '').replace(/k$/i, '000'))
+
+const toWidth = (stated: string | undefined): bigint | null => {
+  const count = toNumber(stated)
+  return count === null || count < 1 ? null : BigInt(count)
+}
+
+const Suggested = z.object({ from: z.string().regex(/^0x[\da-f]+$/i), to: z.string().regex(/^0x[\da-f]+$/i) })
+
+/** The width of a range that a refusal suggests, in words or as data; null without one, and for one that ends before it begins. */
+const suggestedWidth = ({ message, data }: Refusal): bigint | null => {
+  const inWords = /\[(0x[\da-f]+),\s*(0x[\da-f]+)\]|range (\d+)-(\d+)/i.exec(message)
+  const asData = Suggested.safeParse(data)
+  const first = inWords?.[1] ?? inWords?.[3] ?? asData.data?.from
+  const last = inWords?.[2] ?? inWords?.[4] ?? asData.data?.to
+  if (first === undefined || last === undefined) return null
+  const width = BigInt(last) - BigInt(first) + 1n
+  return width > 0n ? width : null
+}
+
+/** `Retry-After` in milliseconds: it is seconds or a date. */
+const waitOf = (header: string | undefined): number | null => {
+  if (header === undefined) return null
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now()
+  return Number.isFinite(ms) && ms >= 0 ? ms : null
+}
+
+/** Statuses by which a gateway says that it waited in vain. */
+const GAVE_UP: readonly number[] = [408, 502, 503, 504, 522, 524]
+
+/**
+ * What a refusal says of the node. A revert says nothing of it, whatever text the contract gave. Patterns and what they mean:
+ * see the rows above, each held to a recorded body by a test.
+ *
+ * @example classify({ code: -32_614, message: 'eth_getLogs is limited to a 10,000 range' }) // { kind: 'range', usable: 10_000n }
+ */
+export const classify = (refusal: Refusal): Fault => {
+  const { status, code, message } = refusal
+  if (code === 3 || /^execution reverted/i.test(message)) return { kind: 'other' }
+  if (status === 429) return { kind: 'rate', retryAfterMs: waitOf(refusal.retryAfter) }
+  const found = rowOf(refusal)
+  if (found === undefined)
+    return status !== undefined && GAVE_UP.includes(status) ? { kind: 'unanswered' } : { kind: 'other' }
+  const { row, stated } = found
+  switch (row.kind) {
+    case 'range':
+      return { kind: 'range', usable: toWidth(stated) }
+    case 'size':
+      return { kind: 'size', usable: suggestedWidth(refusal) }
+    case 'filters':
+      return { kind: 'filters', most: toNumber(stated) }
+    case 'batch':
+      return { kind: 'batch', most: toNumber(stated) }
+    case 'capability':
+      return { kind: 'capability', lacks: row.lacks ?? null }
+    case 'rate':
+      return { kind: 'rate', retryAfterMs: waitOf(refusal.retryAfter) }
+    default:
+      return { kind: row.kind }
+  }
+}
+
+/** True when another node, or the same one later, may well answer the same request. */
+export const isOfTheNode = ({ kind }: Fault): boolean =>
+  kind === 'capability' || kind === 'rate' || kind === 'missing' || kind === 'unanswered' || kind === 'garbage'

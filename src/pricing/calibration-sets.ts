@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { errorText } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
+import { type CalibratedPair, calibrateMarket } from './calibrations.ts'
+import type { Market } from './market/market.ts'
+import { daysBetween } from './market/series.ts'
+import { parsePair } from './pair.ts'
+
+/**
+ * What stored calibrations mean. Raised with every change of what `calibrate` comes to, of a tier's defaults or of the shape below:
+ * a process leaves sets of another model alone, so that two versions of the service can share a database.
+ */
+export const CALIBRATION_MODEL = 1
+
+/** Days between the closes a stored calibration has seen and those it is to price: a week of three years moves little. */
+const MOST_DAYS_APART = 7
+
+const AtLeastZero = z.number().min(0)
+
+const Pairs: z.ZodType<CalibratedPair[]> = z.array(
+  z.object({
+    pair: z.string(),
+    source: z.string(),
+    lastClose: z.iso.date(),
+    returns: z.int(),
+    calibration: z.object({
+      garch: z.object({ alpha: AtLeastZero, beta: AtLeastZero, sigmaLongRun: AtLeastZero }),
+      garchFrom: z.enum(['fit', 'sample', 'tier']),
+      jumps: z.object({ lambda: AtLeastZero, jumpMean: z.number(), jumpStd: AtLeastZero }),
+      jumpsFrom: z.enum(['fit', 'tier']),
+    }),
+  }),
+)
+
+/** One calibration of a whole market; versions grow. */
+export type CalibrationSet = { readonly version: number; readonly pairs: readonly CalibratedPair[] }
+
+/** Looks up the newest set of a model; null when there is none. What `pairs` holds is checked here. */
+export type FindSet = (model: number) => Promise<{ readonly version: number; readonly pairs: unknown } | null>
+
+/** Stores a set and returns its version; null when the newest one of the model says the same. */
+type AppendSet = (model: number, pairs: readonly CalibratedPair[]) => Promise<number | null>
+
+/** Reads the newest set that this version of the service understands. Never throws: what cannot be read leaves the set before. */
+export const createSetReader = (options: {
+  readonly find: FindSet
+  readonly log: Logger
+}): (() => Promise<CalibrationSet | null>) => {
+  const { find, log } = options
+  let newest: CalibrationSet | null = null
+  let failing = false
+  return async () => {
+    try {
+      const found = await find(CALIBRATION_MODEL)
+      if (found?.version !== newest?.version) newest = found && { ...found, pairs: Pairs.parse(found.pairs) }
+      failing = false
+    } catch (fault) {
+      if (!failing) log.warn({ fault: errorText(fault) }, 'stored calibrations not read')
+      failing = true
+    }
+    return newest
+  }
+}
+
+/** The part of a set that is of the market's own sources, and of much the same closes. */
+export const fittingPairs = (set: CalibrationSet, market: Market): CalibratedPair[] =>
+  set.pairs.filter(({ pair, source, lastClose }) => {
+    const parsed = parsePair(pair)
+    const history = parsed && market.history(parsed)
+    return history?.source === source && Math.abs(daysBetween(lastClose, history.last.date)) <= MOST_DAYS_APART
+  })
+
+/** The scheduled job: reads rates, calibrates every pair and stores the set. Throws what `append` throws. */
+export const createCalibrator = (options: {
+  readonly market: Market
+  readonly append: AppendSet
+  readonly log: Logger
+}): (() => Promise<void>) => {
+  const { market, append, log } = options
+  return async () => {
+    await market.refresh()
+    const pairs = await calibrateMarket(market)
+    if (pairs.length === 0) return
+    const version = await append(CALIBRATION_MODEL, pairs)
+    if (version !== null) log.info({ version, pairs: pairs.length }, 'calibrations stored')
+  }
+}

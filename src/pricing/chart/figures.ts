@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { payoff } from '../../protocol/payoff.ts'
+import { Breakdown, type Quote } from '../contract.ts'
+import { horizonSigma } from '../inputs.ts'
+import { spreadPrice } from '../kernel/spread.ts'
+import { amountsDown, fromSix, premiumRateRound, sixRound } from '../premium.ts'
+import { TRADING_DAYS } from '../variance.ts'
+
+const Six = z.string().regex(/^\d+$/).transform(BigInt)
+
+/** What a picture needs of our engine's breakdown beyond what every engine says. */
+const Basis = Breakdown.extend({
+  asOf: z.int(),
+  initialRateFixed6: Six,
+  strikeFixed6: Six,
+  payoutCapFixed6: Six,
+  inputs: Breakdown.shape.inputs.extend({ volFloor: z.number() }),
+  spotSource: z.object({ source: z.string(), date: z.string(), synthetic: z.boolean() }),
+  history: z.object({ source: z.string(), lastClose: z.string(), synthetic: z.boolean(), stale: z.boolean() }),
+})
+
+/** A quote as a picture needs it. Rates are QUOTE per 1 BASE, amounts whole payment-token units. */
+export type Figures = z.output<typeof Basis> & {
+  readonly premium: number
+  readonly maxPayout: number
+  readonly premiumRate: number
+  /** What the hedger has after settlement at a rate: the payout less the premium. */
+  net(settlement: number): number
+  /** The premium of the same range at another spot and time left; at those of the quote its own. */
+  premiumAt(spot: number, years: number): number
+  /** The rate at which the payout is the premium; undefined when no payout is. */
+  readonly breakEven: number | undefined
+}
+
+/** Everything follows from the quote and its breakdown, with the engine's and the protocol's own formulas. */
+export const figuresOf = (quote: Quote): Figures => {
+  const basis = Basis.parse(quote.breakdown)
+  const { strike, payoutCap, inputs, notional } = basis
+  const { premiumUsd: premium, maxPayoutUsd: maxPayout, premiumRate } = quote
+  const range = {
+    initialRate: basis.initialRateFixed6,
+    strike: basis.strikeFixed6,
+    payoutCap: basis.payoutCapFixed6,
+    strikeAbove: basis.direction === 'upward',
+  }
+  return {
+    ...basis,
+    premium,
+    maxPayout,
+    premiumRate,
+    net: (settlement) => fromSix(payoff(range, sixRound(settlement), sixRound(notional))) - premium,
+    premiumAt(spot, years) {
+      const { r, qEffective: q, garch, jump, volFloor: floor, volMarkup } = inputs
+      const { sigma } = horizonSigma(garch, { floor, volMarkup }, TRADING_DAYS * years)
+      const value = spreadPrice({ spot, strike, payoutCap, years, sigma, r, q }, jump)
+      return fromSix(amountsDown(range, premiumRateRound(value, range), sixRound(notional)).premium)
+    },
+    breakEven: premium < maxPayout ? strike + ((payoutCap - strike) * premium) / maxPayout : undefined,
+  }
+}

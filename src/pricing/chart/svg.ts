@@ -1,0 +1,37 @@
+/** Attributes of an element; numbers are written to a hundredth. */
+type Attributes = Readonly<Record<string, string | number>>
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Text as it may stand in a document or an attribute; what XML has no place for at all is replaced. */
+export const escapeXml = (text: string): string =>
+  text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replace(/[&<>"']/g, (character) => entities[character] ?? '')
+
+const written = (value: string | number): string =>
+  typeof value === 'number' ? String(Math.round(value * 100) / 100) : escapeXml(value)
+
+/** One element. Children are markup already: escape text with `escapeXml`. */
+export const element = (name: string, attributes: Attributes, ...children: readonly string[]): string => {
+  const start = [name, ...Object.entries(attributes).map(([key, value]) => `${key}="${written(value)}"`)].join(' ')
+  return children.length === 0 ? `<${start}/>` : `<${start}>${children.join('')}</${name}>`
+}
+
+/** A line of text. The halo keeps it readable over a curve. */
+export const label = (text: string, x: number, y: number, attributes: Attributes = {}): string =>
+  element(
+    'text',
+    { x, y, 'paint-order': 'stroke', stroke: '#ffffff', 'stroke-width': 4, 'stroke-linejoin': 'round', ...attributes },
+    escapeXml(text),
+  )
+
+/** The `d` of a line through points. */
+export const pathThrough = (points: readonly (readonly [number, number])[]): string =>
+  points.map(([x, y], index) => `${index === 0 ? 'M' : 'L'}${written(x)} ${written(y)}`).join('')

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { openApp } from '../support/app.ts'
+
+const HEAD = 'GET /v1/slow HTTP/1.1\r\nHost: a\r\n'
+const POST =
+  'POST /v1/tx/hedge/deposit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n'
+
+/** The app on a port, with a route that answers when it is told to. */
+const listening = async () => {
+  const api = await openApp({})
+  let answer = (): void => {}
+  const asked = new Promise<void>((arrived) => {
+    const told = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    api.app.get('/v1/slow', async () => {
+      arrived()
+      await told
+      return { data: 'late' }
+    })
+  })
+  await api.app.listen({ port: 0, host: '127.0.0.1' })
+  const address = api.app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('the app does not listen')
+  const open = async (bytes: string): Promise<{ socket: Socket; ended: Promise<string> }> => {
+    const socket = connect(address.port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(bytes)
+    let text = ''
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk
+    })
+    return { socket, ended: once(socket, 'close').then(() => text) }
+  }
+  return { api, asked, answer: () => answer(), open }
+}
+
+/** Until the server has seen what was written. */
+const arrived = () => new Promise((resolve) => setTimeout(resolve, 100))
+
+test.each([
+  ['says nothing', ''],
+  ['never ends its head', 'GET /v1/chains HTTP/1.1\r\nHost: a\r\n'],
+  ['never ends its body', `${POST}{"chainId":`],
+  ['was answered and is kept open', 'GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'],
+])('a connection that %s does not hold up the stop', async (_, bytes) => {
+  const { api, open } = await listening()
+  const { ended } = await open(bytes)
+  await arrived()
+  const started = Date.now()
+  await api.close()
+  await ended
+  expect(Date.now() - started).toBeLessThan(5_000)
+})
+
+test('what was asked is answered before the stop, and its connection closed then', async () => {
+  const { api, asked, answer, open } = await listening()
+  const half = await open(`${POST}{`)
+  const whole = await open(`${HEAD}Connection: keep-alive\r\n\r\n`)
+  await asked
+  const closed = api.close()
+  expect(await half.ended).toBe('')
+  expect(whole.socket.destroyed).toBe(false)
+  const started = Date.now()
+  answer()
+  expect(await whole.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"data":"late"\}$/)
+  await closed
+  expect(Date.now() - started).toBeLessThan(5_000)
+})
+
+test('a request that is not all there in time is refused: 10 s for its head, 30 s for all of it', async () => {
+  const { api, open } = await listening()
+  const { headersTimeout, requestTimeout } = api.app.server
+  expect([headersTimeout, requestTimeout]).toEqual([10_000, 30_000])
+  // Nobody wants to wait for that here; the server looks once a second.
+  api.app.server.headersTimeout = 50
+  api.app.server.requestTimeout = 50
+  const halves = await Promise.all([open('GET /v1/chains HTTP/1.1\r\nHost: a\r\n'), open(`${POST}{`)])
+  for (const { ended } of halves) {
+    const answer = await ended
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/)
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'validation_error' } })
+  }
+  await api.close()
+})
+
+test('a body that is too large is answered, the rest of it dropped, and its connection goes on', async () => {
+  const { api, open } = await listening()
+  const size = 8_000_000
+  const { socket, ended } = await open(POST.replace('100', String(size)))
+  // Its length says enough: the answer is there before the body is.
+  await once(socket, 'data')
+  socket.write('1'.repeat(size))
+  socket.write('GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  expect((await ended).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
+  await api.close()
+})

@@ -1,0 +1,148 @@
+import { pino } from 'pino'
+import { afterEach, expect, test } from 'vitest'
+import { createKeeper } from '../../src/chain/keeper.ts'
+import { fetchLogs } from '../../src/chain/logs.ts'
+import type { Deployment } from '../../src/protocol/chains.ts'
+import { eventually } from '../support/process.ts'
+import { startScriptedNode, widthOf } from '../support/scripted-node.ts'
+
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+const startNode = async () => {
+  const node = await startScriptedNode()
+  open.push(node.close)
+  /** The widths it was asked the logs of, since the last look. */
+  const widths = (): number[] =>
+    node.requests().flatMap((calls) => calls.map(widthOf).filter((width) => width !== null))
+  return { ...node, widths }
+}
+
+const nobody = '0x000000000000000000000000000000000000dEaD'
+const deployment: Deployment = {
+  chainId: 8453,
+  diamond: nobody,
+  usdc: nobody,
+  usdt: null,
+  publicRpcUrl: 'http://node.example',
+  startBlock: 0n,
+  profile: 'reference',
+}
+
+const chainOf = (...urls: string[]) => {
+  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 400, log: pino({ level: 'silent' }) })
+  open.push(keeper.close)
+  return { ...keeper, logs: (from = 0n) => fetchLogs({ keeper, deployment }, { from, upTo: 900_000n }) }
+}
+
+const limit = (most: number, code: number, message: string) => (call: Parameters<typeof widthOf>[0]) =>
+  (widthOf(call) ?? 0) > most ? { code, message } : null
+
+test('a range goes as far as the node takes, and the next one starts there', async () => {
+  const node = await startNode()
+  const chain = chainOf(node.url)
+  const first = await chain.logs()
+  expect(first.last.number).toBe(1_999n)
+  expect((await chain.logs(2_000n)).before?.hash).toBe(first.last.hash)
+  expect(node.widths()).toEqual([2_000, 3_001])
+})
+
+test('a number that lies is found out within four requests', async () => {
+  const node = await startNode()
+  node.refuse(limit(200, 35, 'ranges over 10000 blocks are not supported on freetier'))
+  const { last } = await chainOf(node.url).logs()
+  expect(node.widths()).toEqual([2_000, 500, 31])
+  expect(last.number).toBe(30n)
+})
+
+test('a stated limit below what was asked is used', async () => {
+  const node = await startNode()
+  node.refuse(limit(1_000, -32_602, 'eth_getLogs is limited to a 1000 blocks range'))
+  const chain = chainOf(node.url)
+  for (let from = 0n; from < 3_000n; from += 1_000n) await chain.logs(from)
+  expect(node.widths()).toEqual([2_000, 1_000, 1_000, 1_000])
+  expect(chain.status().endpoints[0]?.width).toBe(1_000n)
+})
+
+test('a node without getLogs is asked once, and another one that has it from then on', async () => {
+  const [without, having] = [await startNode(), await startNode()]
+  without.refuse(limit(0, -32_005, 'limit exceeded'))
+  const chain = chainOf(without.url, having.url)
+  await chain.logs()
+  await eventually('both are known', async () => {
+    await chain.fit([])
+    return chain.status().endpoints.every(({ state }) => state === 'ok')
+  })
+  for (let times = 0; times < 5; times += 1) await chain.logs()
+  expect(without.widths().length).toBeLessThanOrEqual(1)
+  expect(chain.status()).toMatchObject({ hasLogs: true, endpoints: [{ state: 'ok', width: 2_000n }, { lacks: [] }] })
+})
+
+test.each([
+  [-32_005, 'limit exceeded', 1],
+  [-32_601, 'the method eth_getLogs does not exist/is not available', 1],
+  [-32_000, 'not today', 4],
+])('the only node has no getLogs (%i %s): said within four requests', async (code, message, most) => {
+  const node = await startNode()
+  node.refuse(limit(0, code, message))
+  const chain = chainOf(node.url)
+  await expect(chain.logs()).rejects.toThrow()
+  expect(node.widths().length).toBeLessThanOrEqual(most)
+  expect(chain.status()).toMatchObject({ hasLogs: false, endpoints: [{ state: 'ok', lacks: ['logs'] }] })
+  await expect(chain.logs()).rejects.toThrow('no node of chain 8453 serves logs')
+  expect(node.widths()).toEqual([])
+})
+
+test.each(['429', 'item'])('a rate limit (%s) changes no width', async (how) => {
+  const node = await startNode()
+  const chain = chainOf(node.url)
+  await chain.logs()
+  const { width } = chain.status().endpoints[0] ?? {}
+  node.widths()
+  if (how === 'item') node.refuse(limit(0, -32_005, 'Too Many Requests'))
+  else node.say(() => ({ status: 429, headers: { 'retry-after': '0' }, body: 'Too Many Requests' }))
+  for (let times = 0; times < 5; times += 1) {
+    await expect(chain.logs(2_000n)).rejects.toMatchObject({ code: 'service_unavailable' })
+  }
+  expect(chain.status()).toMatchObject({ hasLogs: true, endpoints: [{ width }] })
+  node.heal()
+  await eventually('it answers again', () =>
+    chain.logs(2_000n).then(
+      () => true,
+      () => false,
+    ),
+  )
+  expect(new Set(node.widths())).toEqual(new Set([Number(width)]))
+})
+
+test('a result too big is asked for in smaller pieces', async () => {
+  const node = await startNode()
+  node.refuse(limit(300, -32_602, 'query exceeds max results 20000, retry with the range 0-299'))
+  await chainOf(node.url).logs()
+  expect(node.widths()).toEqual([2_000, 300])
+})
+
+test('a filter of too many topics is replaced by one of the address alone', async () => {
+  const node = await startNode()
+  const topics = (call: Parameters<typeof widthOf>[0]) => JSON.stringify(call.params).includes('"topics":[[')
+  node.refuse((call) =>
+    topics(call) ? { code: -32_602, message: 'This query contains 17 filters. The current limit is 10' } : null,
+  )
+  const chain = chainOf(node.url)
+  expect((await chain.logs()).last.number).toBe(1_999n)
+  await chain.logs(2_000n)
+  expect(node.widths()).toEqual([2_000, 2_000, 3_001])
+})
+
+test('a node that has not got the last block yet answers with nothing: another one is asked', async () => {
+  const [behind, ahead] = [await startNode(), await startNode()]
+  behind.height = 500
+  const chain = chainOf(behind.url, ahead.url)
+  await eventually('both are known', async () => {
+    await chain.fit([])
+    return chain.status().endpoints.every(({ height }) => height !== null)
+  })
+  expect((await chain.logs()).last.number).toBe(1_999n)
+})

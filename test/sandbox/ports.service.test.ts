@@ -1,0 +1,47 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { claimPorts, freePort } from '../../src/sandbox/ports.ts'
+
+test('0 is any free port, never the same one twice, and each can be listened on afterwards', async () => {
+  const given = await freePort()
+  const ports = await claimPorts([
+    { variable: 'A', port: 0 },
+    { variable: 'B', port: given },
+    { variable: 'C', port: 0 },
+  ])
+  expect(ports[1]).toBe(given)
+  expect(new Set(ports).size).toBe(3)
+  for (const port of ports) {
+    const server = createServer().listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    server.close()
+  }
+})
+
+test('a taken port is an error that names its variable, and the others are free again', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const free = await freePort()
+  const wanted = [
+    { variable: 'PORT', port: free },
+    { variable: 'SANDBOX_RPC_PORT_56', port },
+  ]
+  await expect(claimPorts(wanted)).rejects.toThrow(
+    `port ${port} is taken: stop what listens there, or choose another port with SANDBOX_RPC_PORT_56=<port> (0 = any free one)`,
+  )
+  taken.close()
+  await once(taken, 'close')
+  expect(await claimPorts(wanted)).toEqual([free, port])
+})
+
+test('two variables with one port are an error that names both', async () => {
+  const wanted = [
+    { variable: 'PORT', port: 8545, host: '0.0.0.0' },
+    { variable: 'SANDBOX_RPC_PORT_8453', port: 8545 },
+  ]
+  await expect(claimPorts(wanted)).rejects.toThrow(
+    'PORT and SANDBOX_RPC_PORT_8453 are both 8545: give each a port of its own',
+  )
+})

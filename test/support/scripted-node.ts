@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { numberToHex, pad } from 'viem'
+import { z } from 'zod'
+
+const Call = z.object({ id: z.number(), method: z.string(), params: z.array(z.unknown()) })
+export type ScriptedCall = z.infer<typeof Call>
+
+/** An error the node gives. */
+type Failure = { readonly code: number; readonly message: string; readonly data?: unknown }
+
+/** What the node says to a whole HTTP request; `hang` says nothing at all, null leaves it to the honest node. */
+export type Reply = (
+  calls: readonly ScriptedCall[],
+  isBatch: boolean,
+) => { readonly status?: number; readonly headers?: Record<string, string>; readonly body: string } | 'hang' | null
+
+/** How many blocks a call asks the logs of; null when it asks for something else. */
+export const widthOf = ({ method, params: [filter] }: ScriptedCall): number | null => {
+  if (method !== 'eth_getLogs') return null
+  const { fromBlock, toBlock } = z.object({ fromBlock: z.string(), toBlock: z.string() }).parse(filter)
+  return Number(toBlock) - Number(fromBlock) + 1
+}
+
+/**
+ * A node over a real socket that serves an empty chain honestly until a test says otherwise: for what a real node cannot be made to
+ * say.
+ */
+export const startScriptedNode = async (options: { readonly chainId?: number; readonly height?: number } = {}) => {
+  let reply: Reply = () => null
+  let refusal: (call: ScriptedCall) => Failure | null = () => null
+  const seen: ScriptedCall[][] = []
+  const node = {
+    chainId: options.chainId ?? 8453,
+    height: options.height ?? 1_000_000,
+    /** Unix seconds of its newest block. */
+    time: Math.floor(Date.now() / 1_000),
+  }
+
+  const blockAt = (tag: unknown) => {
+    const number = typeof tag === 'string' && tag.startsWith('0x') ? Number(tag) : node.height
+    if (number > node.height) return null
+    const timestamp = numberToHex(node.time - (node.height - number))
+    return { number: numberToHex(number), hash: pad(numberToHex(number)), timestamp }
+  }
+  const answer = ({ method, params: [first] }: ScriptedCall): unknown => {
+    if (method === 'eth_chainId') return numberToHex(node.chainId)
+    if (method === 'eth_getBlockByNumber') return blockAt(first)
+    return method === 'eth_getLogs' ? [] : '0x01'
+  }
+
+  const server = createServer(async (request, response) => {
+    const parsed: unknown = JSON.parse(await text(request))
+    const isBatch = Array.isArray(parsed)
+    const calls = z.array(Call).parse(isBatch ? parsed : [parsed])
+    seen.push(calls)
+    const said = reply(calls, isBatch)
+    if (said === 'hang') return
+    const answers = calls.map((call) => {
+      const error = refusal(call)
+      return { jsonrpc: '2.0', id: call.id, ...(error === null ? { result: answer(call) } : { error }) }
+    })
+    const plain = { body: JSON.stringify(isBatch ? answers : answers[0]) }
+    const { status = 200, headers = {}, body } = { headers: {}, status: 200, ...(said ?? plain) }
+    response.writeHead(status, headers).end(body)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the node has no port')
+  return Object.assign(node, {
+    /** Its path stands for a provider's key. */
+    url: `http://127.0.0.1:${address.port}/secret-key`,
+    say(next: Reply): void {
+      reply = next
+    },
+    /** Refuses some calls; the others of a batch are answered honestly. */
+    refuse(fault: (call: ScriptedCall) => Failure | null): void {
+      refusal = fault
+    },
+    heal(): void {
+      reply = () => null
+      refusal = () => null
+    },
+    /** The HTTP requests since the last look, but for those that only ask which chain and block it is at. */
+    requests: (): ScriptedCall[][] =>
+      seen.splice(0).filter((calls) => calls.length !== 2 || calls[0]?.method !== 'eth_chainId'),
+    async close(): Promise<void> {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  })
+}
