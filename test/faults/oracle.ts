@@ -1,130 +1,41 @@
 import { Client } from 'pg'
-import { decodeEventLog, type Hex, parseAbi, toEventSelector } from 'viem'
 import { z } from 'zod'
-import { createRpc, hex } from './rpc.ts'
+import { kindNames, kinds, plain, type Row, type Rows, rowOf } from './creations.ts'
+import { createLedger, type Point } from './ledger.ts'
+import { createRpc, type Rpc } from './rpc.ts'
 
 /*
- * The judge of the index: tables against logs, both read here and by nothing of the product, so that a mistake of the product cannot
- * hide in it.
+ * The judge of the index: tables against logs, both read by nothing of the product, so that a mistake of the product cannot hide in it.
  */
 
-const kinds = {
-  event: {
-    table: 'events',
-    logs: ['EventCreated', 'HedgeEventCreated'],
-    inputs:
-      'uint256 indexed id, address indexed creator, string underlying, uint256 strike, uint256 premium_rate, uint256 expiry_date, uint256 initial_liquidity',
-  },
-  deposit: {
-    table: 'deposits',
-    logs: ['DepositCreated', 'LiquidityDeposited'],
-    inputs: 'uint256 indexed event_id, uint256 indexed id, address indexed lp, uint256 amount, uint256 shares',
-  },
-  position: {
-    table: 'positions',
-    logs: ['PositionCreated', 'ProtectionPurchased'],
-    inputs:
-      'uint256 indexed event_id, uint256 indexed id, address indexed hedger, uint256 notional, uint256 premium_paid, uint256 platform_fee, uint256 total_cost',
-  },
-} as const
+const StoredPoint = z.object({ number: z.string().transform(Number), hash: z.string() })
 
-type Kind = keyof typeof kinds
-const kindNames = ['event', 'deposit', 'position'] as const satisfies readonly Kind[]
+/** The block up to which the index says to have read. */
+const CURSOR = `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') AS hash FROM cursors WHERE chain_id = $1`
 
-const abi = parseAbi(
-  kindNames.flatMap((kind) =>
-    kinds[kind].logs.map((log) => `event ${log}(${kinds[kind].inputs})`),
-  ) as readonly string[],
-)
-const topics = abi.flatMap((item) => (item.type === 'event' ? [toEventSelector(item)] : []))
-const kindOf = (name: string | undefined): Kind | undefined =>
-  kindNames.find((kind) => kinds[kind].logs.some((log) => log === name))
+/** The block at which the index says to have proved that it and the chain are equal. */
+const PROVEN = `SELECT proven_number AS number, '0x' || encode(proven_hash, 'hex') AS hash FROM looks
+  WHERE chain_id = $1 AND proven_number IS NOT NULL`
 
-/** A row as text, and under which kind and id. */
-type Rows = ReadonlyMap<string, string>
+type Stored = { readonly cursor: Point | null; readonly proven: Point | null; readonly rows: Rows }
 
-const columns = {
-  event: ['creator', 'underlying', 'strike', 'premium_rate', 'expiry_date', 'initial_liquidity'],
-  deposit: ['event_id', 'lp', 'amount', 'shares'],
-  position: ['event_id', 'hedger', 'notional', 'premium_paid', 'platform_fee'],
-} as const satisfies Record<Kind, readonly string[]>
-
-const origin = ['block_number', 'block_hash', 'block_timestamp', 'tx_hash', 'log_index']
-
-/** Numbers, texts and bytes of both sides as one text. */
-const plain = (value: unknown): string => {
-  if (Buffer.isBuffer(value)) return value.toString('hex')
-  const text = String(value)
-  return text.startsWith('0x') ? text.slice(2).toLowerCase() : text
-}
-
-const row = (kind: Kind, value: (column: string) => unknown): string =>
-  [...columns[kind], ...origin].map((column) => `${column}=${plain(value(column))}`).join(' ')
-
-const utf8 = (text: unknown): Buffer => Buffer.from(String(text), 'utf8')
-
-const Log = z.object({
-  topics: z.array(z.string()),
-  data: z.string(),
-  blockNumber: z.string().transform(Number),
-  blockHash: z.string(),
-  blockTimestamp: z.string().transform(Number),
-  transactionHash: z.string(),
-  logIndex: z.string().transform(Number),
-})
-
-const chainRows = async (node: ReturnType<typeof createRpc>, diamond: string, to: number): Promise<Rows> => {
-  const filter = { address: diamond, topics: [topics], fromBlock: '0x0', toBlock: hex(to) }
-  const logs = z.array(Log).parse(await node.send('eth_getLogs', [filter]))
-  const rows = new Map<string, string>()
-  for (const log of logs) {
-    const { eventName, args } = decodeEventLog({ abi, topics: log.topics as [Hex, ...Hex[]], data: log.data as Hex })
-    const kind = kindOf(eventName)
-    if (kind === undefined) continue
-    const own: Readonly<Record<string, unknown>> = {
-      ...Object(args),
-      block_number: log.blockNumber,
-      block_hash: log.blockHash,
-      block_timestamp: log.blockTimestamp,
-      tx_hash: log.transactionHash,
-      log_index: log.logIndex,
-    }
-    const name = `${kind} ${plain(own.id)}`
-    // Of two logs that tell of one creation the first counts.
-    if (rows.has(name)) continue
-    rows.set(
-      name,
-      row(kind, (column) => (column === 'underlying' ? utf8(own.underlying) : own[column])),
-    )
-  }
-  return rows
-}
-
-const Cursor = z.object({
-  number: z.string().transform(Number),
-  hash: z.string(),
-  timestamp: z.string().transform(Number),
-})
-type Cursor = z.output<typeof Cursor>
-
-const databaseRows = async (client: Client, chainId: number): Promise<{ cursor: Cursor | null; rows: Rows }> => {
+const readIndex = async (client: Client, chainId: number, publishes: boolean): Promise<Stored> => {
+  const point = async (query: string): Promise<Point | null> =>
+    StoredPoint.nullable().parse((await client.query(query, [chainId])).rows[0] ?? null)
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   try {
-    const found = await client.query(
-      `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') AS hash, block_timestamp AS timestamp
-       FROM cursors WHERE chain_id = $1`,
-      [chainId],
-    )
-    const rows = new Map<string, string>()
+    const cursor = await point(CURSOR)
+    const proven = publishes ? await point(PROVEN) : null
+    const rows = new Map<string, Row>()
     for (const kind of kindNames) {
       const stored = await client.query(`SELECT * FROM ${kinds[kind].table} WHERE chain_id = $1`, [chainId])
       for (const each of stored.rows)
         rows.set(
           `${kind} ${each.id}`,
-          row(kind, (column) => each[column]),
+          rowOf(kind, (column) => each[column]),
         )
     }
-    return { cursor: Cursor.nullable().parse(found.rows[0] ?? null), rows }
+    return { cursor, proven, rows }
   } finally {
     await client.query('ROLLBACK')
   }
@@ -132,27 +43,60 @@ const databaseRows = async (client: Client, chainId: number): Promise<{ cursor: 
 
 /** What a look found. `forked`: the index stands on a block that the chain does not have, so rows were not compared. */
 export type Verdict =
-  | { readonly state: 'empty' | 'forked'; readonly cursor: Cursor | null }
+  | { readonly state: 'empty' | 'forked'; readonly cursor: Point | null }
   | {
       readonly state: 'compared'
-      readonly cursor: Cursor
-      readonly rows: number
+      readonly cursor: Point
       readonly missing: readonly string[]
       readonly extra: readonly string[]
       readonly different: readonly string[]
+      /** Of these, what lies at or below the block at which the index says to have been proved equal to the chain. */
+      readonly provenWrong: readonly string[]
     }
 
 /** True when every row of the chain is in the index as it is on the chain, and no other. */
 export const isExact = (verdict: Verdict): boolean =>
   verdict.state === 'compared' && verdict.missing.length + verdict.extra.length + verdict.different.length === 0
 
+/** True when the index holds something that is not on the chain, or says to be proved while it is not equal to it. */
+export const isFalse = (verdict: Verdict): boolean =>
+  verdict.state === 'compared' && verdict.extra.length + verdict.different.length + verdict.provenWrong.length > 0
+
 /** A verdict in a line. */
 export const say = (verdict: Verdict): string => {
   if (verdict.state !== 'compared') return `${verdict.state} at ${verdict.cursor?.number ?? 'no block'}`
-  const { cursor, missing, extra, different } = verdict
+  const { cursor, missing, extra, different, provenWrong } = verdict
   const found = [...missing.map((it) => `-${it}`), ...extra.map((it) => `+${it}`), ...different]
-  return `at ${cursor.number}: ${missing.length} missing, ${extra.length} extra, ${different.length} different ${found.slice(0, 5).join('; ')}`
+  const proof = provenWrong.length === 0 ? '' : `; ${provenWrong.length} of them said to be proved`
+  return `at ${cursor.number}: ${missing.length} missing, ${extra.length} extra, ${different.length} different ${found.slice(0, 5).join('; ')}${proof}`
 }
+
+/**
+ * Tells which rows are not those of the chain. With `logs`, a row has to name the log that made it; without, no log at all, and a block of
+ * the chain at which the row existed.
+ */
+const createComparison =
+  (node: Rpc, logs: boolean) =>
+  async (stored: Rows, chain: Rows): Promise<string[]> => {
+    const both = [...chain].flatMap(([name, there]) => {
+      const here = stored.get(name)
+      return here === undefined ? [] : [{ name, here, there }]
+    })
+    if (logs) return both.filter(({ here, there }) => here.says !== there.says || here.from !== there.from).map(nameOf)
+    const numbers = [...new Set(both.map(({ here }) => here.block))]
+    const blocks = await Promise.all(numbers.map((number) => node.block(number)))
+    const hashes = new Map(blocks.flatMap((block) => (block === null ? [] : [[block.number, plain(block.hash)]])))
+    return both
+      .filter(
+        ({ here, there }) =>
+          here.says !== there.says || here.hasLog || here.block < there.block || hashes.get(here.block) !== here.hash,
+      )
+      .map(nameOf)
+  }
+
+const nameOf = ({ name }: { readonly name: string }): string => name
+
+const higher = (a: Point, b: Point | null): Point => (b !== null && b.number > a.number ? b : a)
 
 /**
  * Compares the facts of a database with the chain at the block that the index says to have reached. Opens one connection until
@@ -163,29 +107,36 @@ export const createOracle = async (options: {
   readonly rpcUrl: string
   readonly chainId: number
   readonly diamond: string
+  /** Whether rows can tell the log that made them. */
+  readonly logs: boolean
 }) => {
   const client = new Client({ connectionString: options.databaseUrl, application_name: 'oracle' })
   client.on('error', () => {})
   await client.connect()
+  const publishes = (await client.query(`SELECT to_regclass('looks') IS NOT NULL AS it`)).rows[0]?.it === true
   const node = createRpc(options.rpcUrl)
+  const ledger = createLedger(node, options.diamond)
+  const compare = createComparison(node, options.logs)
 
   const look = async (): Promise<Verdict> => {
-    const { cursor, rows } = await databaseRows(client, options.chainId)
+    const { cursor, proven, rows } = await readIndex(client, options.chainId, publishes)
     if (cursor === null) return { state: 'empty', cursor }
-    const chain = await chainRows(node, options.diamond, cursor.number)
-    // After the logs: had the chain moved before or between, the hash would show it.
-    if ((await node.block(cursor.number))?.hash !== cursor.hash) return { state: 'forked', cursor }
-    const names = [...chain.keys()]
-    return {
-      state: 'compared',
-      cursor,
-      rows: rows.size,
-      missing: names.filter((name) => !rows.has(name)),
-      extra: [...rows.keys()].filter((name) => !chain.has(name)),
-      different: names.filter((name) => rows.has(name) && rows.get(name) !== chain.get(name)),
-    }
+    const whole = await ledger.upTo(higher(cursor, proven))
+    const isOn = whole !== null && (await node.block(cursor.number))?.hash === cursor.hash
+    if (!isOn) return { state: 'forked', cursor }
+    const upTo = (block: number): Rows => new Map([...whole].filter(([, row]) => row.block <= block))
+    const chain = upTo(cursor.number)
+    const missing = [...chain.keys()].filter((name) => !rows.has(name))
+    const extra = [...rows.keys()].filter((name) => !whole.has(name))
+    const different = await compare(rows, chain)
+    // A row that is not on the chain was never proved; one that is there was up to the block.
+    const provenWrong =
+      proven === null
+        ? []
+        : [...upTo(proven.number).keys()].filter((name) => !rows.has(name) || different.includes(name))
+    return { state: 'compared', cursor, missing, extra, different, provenWrong }
   }
-  return { look, close: () => client.end() }
+  return { look, publishes, close: () => client.end() }
 }
 
 export type Oracle = Awaited<ReturnType<typeof createOracle>>

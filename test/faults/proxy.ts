@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { uniforms } from '../../src/lib/random.ts'
-import { createRpc, hex, type RpcAnswer, type RpcCall } from './rpc.ts'
+import { creationTopics } from './creations.ts'
+import { createRpc, heightOf, type RpcAnswer, type RpcCall } from './rpc.ts'
+import { createStale } from './stale.ts'
 
 /** What a rule does to a whole HTTP request. */
 const transports = {
@@ -38,6 +40,9 @@ const answers = {
   empty: (result: unknown): unknown => withResult(result, () => []),
   truncate: (result: unknown, uniform: () => number): unknown =>
     withResult(result, (list) => list.slice(0, Math.floor(uniform() * list.length))),
+  /** Logs as a protocol leaves them that emits no others than those of creations. */
+  creationsOnly: (result: unknown): unknown =>
+    withResult(result, (list) => list.filter((log) => creationTopics.includes(Object(log).topics[0]))),
   /** A block as another fork would have it; the height is right. */
   wrongHash: (result: unknown, uniform: () => number): unknown => {
     if (typeof result !== 'object' || result === null || !('hash' in result)) return result
@@ -46,7 +51,9 @@ const answers = {
   },
 } as const
 
-export type Fault = keyof typeof transports | keyof typeof answers | 'stale' | 'elsewhere' | 'narrow'
+export type Fault = keyof typeof transports | keyof typeof answers | keyof typeof refusals | 'stale' | 'elsewhere'
+
+const has = <T extends object>(table: T, name: PropertyKey): name is keyof T => Object.hasOwn(table, name)
 
 export type Rule = {
   readonly fault: Fault
@@ -63,48 +70,21 @@ export type Rule = {
   readonly until?: number
 }
 
-const tags = ['latest', 'pending', 'safe', 'finalized']
-
-/** The blocks a call names, as the node calls them: by tag, by height or by hash. */
-const heightOf = (value: unknown): number | undefined =>
-  typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? Number(value) : undefined
-
 const widthOf = (filter: unknown): number => {
   const { fromBlock, toBlock } = Object(filter)
   return (heightOf(toBlock) ?? 0) - (heightOf(fromBlock) ?? 0) + 1
 }
 
-/**
- * A node as it was some blocks ago: no answer of it shows that it lags. Logs past its head are left out without a word, which is what
- * balancers do.
- */
-const createStale = (behind: number, target: string) => {
-  const node = createRpc(target)
-  const unknownBlock = (id: number): RpcAnswer => ({ id, error: { code: -32000, message: 'header not found' } })
-  const answerOne = async (call: RpcCall, head: number): Promise<RpcAnswer> => {
-    const { id, method, params } = call
-    const clamp = (value: unknown): unknown => (typeof value === 'string' && tags.includes(value) ? hex(head) : value)
-    if (method === 'eth_blockNumber') return { id, result: hex(head) }
-    if (method === 'eth_getBlockByNumber' && (heightOf(params[0]) ?? 0) > head) return { id, result: null }
-    if (method === 'eth_getLogs') {
-      const filter = { ...Object(params[0]) }
-      if ((heightOf(filter.fromBlock) ?? 0) > head) return { id, result: [] }
-      const to = Math.min(heightOf(filter.toBlock) ?? head, head)
-      return { ...(await node.batch([{ method, params: [{ ...filter, toBlock: hex(to) }] }]))[0], id }
-    }
-    const by = params.find((it) => typeof it === 'object' && it !== null && 'blockHash' in it)
-    if (by !== undefined) {
-      const [found] = await node.batch([{ method: 'eth_getBlockByHash', params: [Object(by).blockHash, false] }])
-      const number = heightOf(Object(found?.result).number)
-      if (number === undefined || number > head) return unknownBlock(id)
-    }
-    return { ...(await node.batch([{ method, params: params.map(clamp) }]))[0], id }
-  }
-  return async (calls: readonly RpcCall[]): Promise<RpcAnswer[]> => {
-    const head = Math.max(0, (await node.blockNumber()) - behind)
-    return Promise.all(calls.map((call) => answerOne(call, head)))
-  }
-}
+/** What a node refuses for what it is: its error instead of an answer, undefined for what it serves. */
+const refusals = {
+  narrow: ({ method, params }: RpcCall, blocks = 1): RpcAnswer['error'] =>
+    method === 'eth_getLogs' && widthOf(params[0]) > blocks
+      ? { code: -32602, message: `query exceeds max block range ${blocks}` }
+      : undefined,
+  /** As the public nodes of chain 56 do. */
+  noLogs: ({ method }: RpcCall): RpcAnswer['error'] =>
+    method === 'eth_getLogs' ? { code: -32005, message: 'limit exceeded' } : undefined,
+} as const
 
 /**
  * A JSON-RPC proxy between the service and a real node that misbehaves by rules. What it draws depends on the seed and on the order
@@ -114,10 +94,15 @@ const createStale = (behind: number, target: string) => {
  * const proxy = await startFaultProxy({ target: anvil.url, seed: 7 })
  * proxy.set([{ fault: 'empty', method: 'eth_getLogs', share: 0.2 }, { fault: 'hang', from: 5_000, until: 8_000 }])
  */
-export const startFaultProxy = async (options: { readonly target: string; readonly seed: number }) => {
+export const startFaultProxy = async (options: {
+  readonly target: string
+  readonly seed: number
+  /** Rules that hold whatever others are set. */
+  readonly always?: readonly Rule[]
+}) => {
   let uniform = uniforms(options.seed)
-  const { target } = options
-  let rules: readonly Rule[] = []
+  const { target, always = [] } = options
+  let rules = always
   let since = performance.now()
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
   let counts = { requests: 0, looks: 0, methods: new Map<string, number>(), faults: new Map<Fault, number>() }
@@ -142,13 +127,15 @@ export const startFaultProxy = async (options: { readonly target: string; readon
 
   const tampered = (call: RpcCall | undefined, answer: RpcAnswer): RpcAnswer => {
     if (call === undefined || answer.error !== undefined) return answer
-    const narrow = rules.find(({ fault }) => fault === 'narrow')?.blocks
-    if (narrow !== undefined && call.method === 'eth_getLogs' && widthOf(call.params[0]) > narrow)
-      return { id: answer.id, error: { code: -32602, message: `query exceeds max block range ${narrow}` } }
+    for (const { fault, blocks } of rules) {
+      const error = has(refusals, fault) ? refusals[fault](call, blocks) : undefined
+      if (error !== undefined) return { id: answer.id, error }
+    }
     let { result } = answer
-    for (const rule of rules)
-      if (rule.fault in answers && strikes(rule, [call.method]))
-        result = answers[rule.fault as keyof typeof answers](result, uniform)
+    for (const rule of rules) {
+      const { fault } = rule
+      if (has(answers, fault) && strikes(rule, [call.method])) result = answers[fault](result, uniform)
+    }
     return { ...answer, result }
   }
 
@@ -163,11 +150,9 @@ export const startFaultProxy = async (options: { readonly target: string; readon
     }
     const methods = calls.map(({ method }) => method)
     const struck = rules
-      .filter(({ fault }) => !(fault in answers) && fault !== 'narrow')
+      .filter(({ fault }) => !has(answers, fault) && !has(refusals, fault))
       .filter((rule) => strikes(rule, methods))
-    const transport = struck.map(({ fault }) => fault).find((fault) => fault in transports) as
-      | keyof typeof transports
-      | undefined
+    const transport = struck.map(({ fault }) => fault).find((fault) => has(transports, fault))
     if (transport !== undefined && transport !== 'slow') return void transports[transport](response, '', uniform)
     const said = (await ask(calls, struck)).map((it) => ({
       jsonrpc: '2.0',
@@ -192,7 +177,7 @@ export const startFaultProxy = async (options: { readonly target: string; readon
     url: `http://127.0.0.1:${address.port}`,
     /** Misbehaves by these rules from now on; an empty list is an honest node. */
     set(next: readonly Rule[]): void {
-      rules = next
+      rules = [...always, ...next]
       since = performance.now()
     },
     /** Draws as a proxy of this seed from now on. */

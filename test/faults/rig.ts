@@ -1,16 +1,15 @@
 import { Client } from 'pg'
 import { migrate } from '../../src/db/migrate.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
-import type { ChainId } from '../../src/protocol/chains.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
-import { startAnvil } from '../../src/sandbox/anvil.ts'
-import { chainVariables, deployOn } from '../../src/sandbox/chain.ts'
+import { chainVariables } from '../../src/sandbox/chain.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
+import { openChain } from './chain.ts'
 import { recordCommits } from './commits.ts'
 import { createOracle, isExact, type Oracle, say, type Verdict } from './oracle.ts'
 import { startFaultProxy } from './proxy.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
+import { type Variant, variants } from './variant.ts'
 import { type Process, startProcess } from './worker.ts'
 
 /** A server and a migrated template on it. */
@@ -33,26 +32,15 @@ export const openStore = async (): Promise<Store & { readonly close: () => Promi
   return { server: postgres.url, template, close: postgres.close }
 }
 
-/** Blocks that come quicker than a second apart take the chain's clock into the future; it begins so far back that it stays in the past. */
-const HEAD_START_SECONDS = 86_400
-
-/** A node with the protocol on it. */
-const openChain = async (chainId: ChainId) => {
-  const genesisTimestamp = Math.floor(Date.now() / 1000) - HEAD_START_SECONDS
-  const anvil = await startAnvil({ chainId, genesisTimestamp })
-  const chain = await deployOn(anvil.url, chainId, createCast())
-  return { anvil, chain }
-}
-
 /**
  * The chains of the rig: 8453 lives by seeded traffic and is what the bars look at; 56 stands still. One of each serves all seeds.
  */
-export const openChains = async (seed: number) => {
+export const openChains = async (seed: number, variant: Variant = variants.reference) => {
   const closers = createClosers()
-  const [subject, quiet] = await Promise.all([openChain(8453), openChain(56)])
-  for (const { anvil } of [subject, quiet]) closers.add(`node ${anvil.chainId}`, anvil, (it) => it.close())
+  const [subject, quiet] = await Promise.all([openChain(8453, variant.profile), openChain(56, variant.profile)])
+  for (const each of [subject, quiet]) closers.add(`node ${each.chain.chainId}`, each, (it) => it.close())
   const traffic: Traffic = await createTraffic({ chain: subject.chain, seed })
-  return { chain: subject.chain, quiet: quiet.chain, traffic, close: closers.close }
+  return { chain: subject.chain, quiet: quiet.chain, traffic, variant, close: closers.close }
 }
 
 export type Chains = Awaited<ReturnType<typeof openChains>>
@@ -70,7 +58,7 @@ export const openIndex = async (options: {
   const database = closers.add('database', await cloneDatabase(store.server, store.template), (it) => it.close())
   const proxies = await Promise.all(
     Array.from({ length: options.nodes ?? 1 }, (_, at) =>
-      startFaultProxy({ target: chains.chain.rpcUrl, seed: seed * 31 + at }),
+      startFaultProxy({ target: chains.chain.rpcUrl, seed: seed * 31 + at, always: chains.variant.always }),
     ),
   )
   for (const proxy of proxies) closers.add('proxy', proxy, (it) => it.close())
@@ -81,6 +69,7 @@ export const openIndex = async (options: {
       rpcUrl: chains.chain.rpcUrl,
       chainId: chains.chain.chainId,
       diamond: chains.chain.diamond,
+      logs: chains.variant.logs,
     }),
     (it) => it.close(),
   )
@@ -89,6 +78,9 @@ export const openIndex = async (options: {
     ...chainVariables(chains.chain),
     ...chainVariables(chains.quiet),
     [`RPC_URLS_${chains.chain.chainId}`]: proxies.map(({ url }) => url).join(),
+    ...Object.fromEntries(
+      [chains.chain, chains.quiet].map(({ chainId }) => [`PROFILE_${chainId}`, chains.variant.profile]),
+    ),
     POLL_MS: String(POLL_MS),
     LOG_LEVEL: 'info',
   }

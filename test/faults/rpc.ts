@@ -43,4 +43,10 @@ export const createRpc = (url: string) => {
   }
 }
 
+export type Rpc = ReturnType<typeof createRpc>
+
 export const hex = (value: number | bigint): `0x${string}` => `0x${value.toString(16)}`
+
+/** The height a parameter names; undefined for a tag and anything else. */
+export const heightOf = (value: unknown): number | undefined =>
+  typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? Number(value) : undefined

@@ -5,14 +5,16 @@ import { corpus } from './bars/corpus.ts'
 import { cost } from './bars/cost.ts'
 import { freshness } from './bars/freshness.ts'
 import { kills } from './bars/kills.ts'
-import { loss } from './bars/loss.ts'
+import { loss, mix } from './bars/loss.ts'
 import { deadNode, postgresGone } from './bars/outages.ts'
 import { deep, liar, reorgs } from './bars/reorgs.ts'
 import { takeover } from './bars/takeover.ts'
 import { openChains, openStore } from './rig.ts'
+import { isVariant, variants } from './variant.ts'
 
 const bars: Readonly<Record<string, Bar>> = {
   '1': loss,
+  '1-mix': mix,
   '2': reorgs,
   '2-liar': liar,
   '2-deep': deep,
@@ -25,11 +27,15 @@ const bars: Readonly<Record<string, Bar>> = {
   '11': deadNode,
 }
 
-/** `npm run faults -- [--bar 1,2] [--seeds 20] [--seed N] [--long]`: one line a bar, and how to see each failure again. */
+/** Bars that hold whatever the protocol emits and however it was deployed. */
+const ofEveryVariant = '1,2,6,11'
+
+/** `npm run faults -- [--bar 1,2] [--variant NAME] [--seeds 20] [--seed N] [--long]`: one line a bar, and how to see each failure again. */
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
-      bar: { type: 'string', default: Object.keys(bars).join() },
+      bar: { type: 'string' },
+      variant: { type: 'string', default: 'reference' },
       seeds: { type: 'string', default: '20' },
       seed: { type: 'string' },
       long: { type: 'boolean', default: false },
@@ -37,7 +43,10 @@ const main = async (): Promise<void> => {
   })
   const seeds =
     values.seed === undefined ? Array.from({ length: Number(values.seeds) }, (_, at) => at + 1) : [Number(values.seed)]
-  const chosen = values.bar.split(',').map((name) => {
+  const { variant } = values
+  if (!isVariant(variant)) throw new RangeError(`no variant ${variant}: there are ${Object.keys(variants).join(', ')}`)
+  const all = variant === 'reference' ? Object.keys(bars).join() : ofEveryVariant
+  const chosen = (values.bar ?? all).split(',').map((name) => {
     const bar = bars[name]
     if (bar === undefined) throw new RangeError(`no bar ${name}: there are ${Object.keys(bars).join(', ')}`)
     return { name, bar }
@@ -45,12 +54,15 @@ const main = async (): Promise<void> => {
   const closers = createClosers()
   try {
     const store = closers.add('PostgreSQL', await openStore(), (it) => it.close())
-    const chains = closers.add('the chains', await openChains(seeds[0] ?? 1), (it) => it.close())
+    const chains = closers.add('the chains', await openChains(seeds[0] ?? 1, variants[variant]), (it) => it.close())
     for (const { name, bar } of chosen) {
       const { measured, met, failures } = await bar.run({ store, chains, seeds, long: values.long })
-      console.log(`bar ${name} | ${bar.claim} | ${bar.figure} | ${measured} | ${met ? 'met' : 'MISSED'}`)
+      const where = variant === 'reference' ? '' : ` (${variant})`
+      console.log(`bar ${name}${where} | ${bar.claim} | ${bar.figure} | ${measured} | ${met ? 'met' : 'MISSED'}`)
       for (const { seed, what } of failures)
-        console.log(`  seed ${seed}: ${what}\n  again: npm run faults -- --bar ${name} --seed ${seed}`)
+        console.log(
+          `  seed ${seed}: ${what}\n  again: npm run faults -- --bar ${name}${variant === 'reference' ? '' : ` --variant ${variant}`} --seed ${seed}`,
+        )
       if (!met) process.exitCode = 1
     }
   } finally {

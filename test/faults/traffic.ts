@@ -14,14 +14,23 @@ const PER_EVENT = 25
 
 const GAS = 2_000_000
 
+/** Ten tokens: what some deployments take at least. */
+const LEAST = 10_000_000
+
+type Call = { readonly from: Hex; readonly to: Hex; readonly data: Hex }
+
+/** Blocks that a node mines in one request. */
+const PER_STRIDE = 100
+
 /**
  * Seeded life on a chain whose blocks are mined here and nowhere else: events, deposits and positions, so many a block, and reorgs in
  * which the same ids come to mean something else. The node signs for its own accounts.
  *
  * @example
  * const traffic = await createTraffic({ chain, seed: 7 })
+ * const replace = await traffic.fork()
  * await traffic.mine(3)
- * await traffic.reorg(16)
+ * await replace()
  */
 export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxChain; readonly seed: number }) => {
   const node = createRpc(chain.rpcUrl)
@@ -32,7 +41,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
   const { diamond } = chain
   let random = createRandom(seed)
 
-  const submit = async (calls: readonly { from: Hex; to: Hex; data: Hex }[]): Promise<void> => {
+  const submit = async (calls: readonly Call[]): Promise<void> => {
     const said = await node.batch(
       calls.map((call) => ({ method: 'eth_sendTransaction', params: [{ ...call, gas: hex(GAS) }] })),
     )
@@ -44,7 +53,17 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     return BigInt(String(await node.send('eth_call', [{ to: diamond, data }, 'latest'])))
   }
 
-  const newEvent = (): Hex => {
+  /** A new event and, where pools begin closed, its opening: by the same wallet, so the node keeps their order. */
+  const newEvent = (next: bigint): Call[] => {
+    const from = random.pick(wallets)
+    const open = encodeFunctionData({ abi: protocolAbi, functionName: 'setPoolSettings', args: [next, true, true] })
+    return [
+      { from, to: diamond, data: creation() },
+      { from, to: diamond, data: open },
+    ]
+  }
+
+  const creation = (): Hex => {
     const initialRate = BigInt(random.int(1_000_000, 90_000_000))
     const params = {
       name: `Event ${random.int(0, 1_000_000)}`,
@@ -69,29 +88,34 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     encodeFunctionData({
       abi: protocolAbi,
       functionName: 'deposit',
-      args: [event, BigInt(random.int(1_000_000, 900_000_000))],
+      args: [event, BigInt(random.int(LEAST, 900_000_000))],
     })
 
-  const act = (events: bigint): { from: Hex; to: Hex; data: Hex } => {
+  /** Something in the newest event. */
+  const act = (event: bigint): Call[] => {
     const from = random.pick(wallets)
-    if (events === 0n || random.int(1, PER_EVENT) === 1) return { from, to: diamond, data: newEvent() }
-    const notional = BigInt(random.int(1_000_000, 900_000_000))
+    const notional = BigInt(random.int(LEAST, 900_000_000))
     const data =
       random.int(0, 1) === 0
-        ? deposit(events)
+        ? deposit(event)
         : encodeFunctionData({
             abi: protocolAbi,
             functionName: 'buyProtection',
-            args: [events, notional, maxUint256, maxUint256],
+            args: [event, notional, maxUint256, maxUint256],
           })
-    return { from, to: diamond, data }
+    return [{ from, to: diamond, data }]
   }
 
   /** Mines one block with `count` transactions, and a deposit into an event besides when one is given; gives its height. */
   const mine = async (count = 0, event?: bigint): Promise<number> => {
     if (count > 0) {
-      const events = await total()
-      await submit(Array.from({ length: count }, () => act(events)))
+      let events = await total()
+      const calls = Array.from({ length: count }, () => {
+        if (events > 0n && random.int(1, PER_EVENT) > 1) return act(events)
+        events += 1n
+        return newEvent(events)
+      })
+      await submit(calls.flat())
     }
     if (event !== undefined) await submit([{ from: random.pick(wallets), to: diamond, data: deposit(event) }])
     await node.send('evm_mine')
@@ -112,14 +136,38 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     }
   }
 
+  /** Mines many blocks at once, transactions in the first of every `PER_STRIDE` only; gives the height. */
+  const mineMany = async (blocks: number): Promise<number> => {
+    let head = 0
+    for (let left = blocks; left > 0; left -= PER_STRIDE) {
+      head = await mine(2)
+      const empty = Math.min(left, PER_STRIDE) - 1
+      if (empty > 0) await node.send('anvil_mine', [hex(empty)])
+      head += empty
+    }
+    return head
+  }
+
   /**
-   * Replaces the newest `depth` blocks by `depth + 1` others with other transactions in about half of them. Takes its time: hold the
-   * proxy meanwhile.
+   * Remembers the newest block. The function it gives replaces what came after it by one block more, with other transactions in about
+   * half of them, and gives the new height. Takes its time: hold the proxy meanwhile. A snapshot, because the node's own rollback finds
+   * states that it moved to disk empty.
    */
-  const reorg = async (depth: number): Promise<number> => {
-    await node.send('anvil_rollback', [depth])
-    for (let at = 0; at < depth; at += 1) await mine(random.int(0, 1) * random.int(1, 3))
-    return mine(2)
+  const fork = async (): Promise<(grow?: (blocks: number) => Promise<number>) => Promise<number>> => {
+    const ancestor = await node.blockNumber()
+    const snapshot = await node.send('evm_snapshot')
+    const byOnes = async (blocks: number): Promise<number> => {
+      // The first must differ, or it would be the same block again.
+      let head = await mine(2)
+      for (let at = 1; at < blocks; at += 1) head = await mine(random.int(0, 1) * random.int(1, 3))
+      return head
+    }
+    return async (grow = byOnes) => {
+      const depth = (await node.blockNumber()) - ancestor
+      await node.send('evm_revert', [snapshot])
+      await grow(depth)
+      return mine(2)
+    }
   }
 
   await node.send('evm_setBlockGasLimit', [hex(1_000_000_000)])
@@ -142,12 +190,12 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
   return {
     node,
     mine,
+    mineMany,
     run,
-    reorg,
+    fork,
     /** Mines a block with a new event; gives its id. Whatever the traffic does next goes to a newer one. */
     async createEvent(): Promise<bigint> {
-      for (let at = 0; at < 2; at += 1)
-        await submit([{ from: random.pick(wallets), to: diamond, data: newEvent() }]).then(() => mine())
+      for (let at = 0; at < 2; at += 1) await submit(newEvent((await total()) + 1n)).then(() => mine())
       return (await total()) - 1n
     },
     /** Brings the chain's clock to the present; blocks a second apart keep it there. */

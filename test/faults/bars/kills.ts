@@ -2,17 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../src/lib/errors.ts'
 import { createRandom } from '../../../src/sandbox/random.ts'
 import { type Bar, type Failure, quantile, seconds } from '../bar.ts'
+import { createLanes, type Lane } from '../lanes.ts'
 import type { Rule } from '../proxy.ts'
-import { type Index, openIndex } from '../rig.ts'
+import { openIndex } from '../rig.ts'
 import type { Traffic } from '../traffic.ts'
-import type { Process } from '../worker.ts'
 
 const COMMIT_WITHIN_MS = 2_000
 const PATIENCE_MS = 45_000
 
+/** Seeds of one phase, side by side. */
+const AT_ONCE = 4
+
 /** A backlog of so many blocks, in ranges so narrow that a kill finds the worker between two of them. */
 const BACKLOG = 60
-const NARROW = 3
+const narrow: readonly Rule[] = [{ fault: 'narrow', blocks: 3 }]
 
 /** Runs traffic while something happens; gives the last block that holds a log. */
 const during = async (traffic: Traffic, work: () => Promise<unknown>): Promise<number> => {
@@ -27,9 +30,36 @@ const during = async (traffic: Traffic, work: () => Promise<unknown>): Promise<n
   return traffic.mine(1)
 }
 
-const narrow: readonly Rule[] = [{ fault: 'narrow', blocks: NARROW }]
+/** Brings the lanes to what they are to be killed in; `kill` resolves when all are dead. */
+type Phase = (traffic: Traffic, lanes: readonly Lane[], group: number, kill: () => Promise<unknown>) => Promise<unknown>
 
-const phaseNames = ['backfill', 'tip', 'rollback'] as const
+const phases = {
+  async rollback(traffic, lanes, group, kill) {
+    const random = createRandom(group)
+    const depth = random.int(2, 24)
+    await traffic.mine(2)
+    const replace = await traffic.fork()
+    let last = 0
+    for (let at = 0; at < depth; at += 1) last = await traffic.mine(at % 3)
+    await Promise.all(lanes.map(({ index }) => index.untilExact(last, PATIENCE_MS)))
+    for (const { index } of lanes) index.proxy.hold()
+    await replace().finally(() => {
+      for (const { index } of lanes) index.proxy.release()
+    })
+    await kill()
+  },
+  async backfill(traffic, lanes, _group, kill) {
+    for (const { index } of lanes) index.proxy.set([{ fault: 'drop' }])
+    for (let at = 0; at < BACKLOG; at += 1) await traffic.mine(at % 2)
+    const back = Date.now()
+    for (const { index } of lanes) index.proxy.set(narrow)
+    await Promise.all(lanes.map(({ index }) => index.commits.first(back, undefined, PATIENCE_MS)))
+    await kill()
+  },
+  tip: (traffic, _lanes, _group, kill) => during(traffic, kill),
+} as const satisfies Record<string, Phase>
+
+const phaseNames = ['rollback', 'backfill', 'tip'] as const
 
 /** Bar 6: a kill a seed, in a phase and at a moment that the seed chooses. */
 export const kills: Bar = {
@@ -40,70 +70,74 @@ export const kills: Bar = {
     const failures: Failure[] = []
     const fromSpawn: number[] = []
     const fromUp: number[] = []
-    const phases = { backfill: 0, tip: 0, rollback: 0 }
-    let index: Index | undefined
-    let worker: Process | undefined
-
-    const fresh = async (seed: number): Promise<{ index: Index; worker: Process }> => {
-      await index?.close()
-      index = await openIndex({ store, chains, seed })
-      worker = await index.start('worker', `first-${seed}`)
+    const times = { backfill: 0, tip: 0, rollback: 0 }
+    const lanes = createLanes(async (seed) => {
+      const index = await openIndex({ store, chains, seed })
+      const worker = await index.start('worker', `first-${seed}`)
       await worker.waitForLine(/"chainId":8453.*following/, 60_000)
       return { index, worker }
-    }
+    })
 
-    const strike = async (seed: number): Promise<void> => {
-      const random = createRandom(seed)
-      traffic.reseed(seed)
-      const phase = phaseNames[seed % phaseNames.length] ?? 'tip'
-      phases[phase] += 1
-      let victim = index === undefined || worker === undefined ? await fresh(seed) : { index, worker }
-      const { index: subject } = victim
-      let last = 0
-      if (phase === 'tip') last = await during(traffic, () => sleep(random.int(0, 800)).then(victim.worker.kill))
-      if (phase === 'backfill') {
-        subject.proxy.set([{ fault: 'drop' }])
-        for (let at = 0; at < BACKLOG; at += 1) last = await traffic.mine(at % 2)
-        subject.proxy.set(narrow)
-        await subject.commits.first(Date.now(), undefined, PATIENCE_MS)
-      }
-      if (phase === 'rollback') {
-        const depth = random.int(2, 24)
-        for (let at = 0; at < depth + 2; at += 1) last = await traffic.mine(at % 3)
-        await subject.untilExact(last, PATIENCE_MS)
-        subject.proxy.hold()
-        last = await traffic.reorg(depth).finally(subject.proxy.release)
-      }
-      if (phase !== 'tip') await sleep(random.int(0, 400)).then(victim.worker.kill)
-      const who = `again-${seed}`
-      last = await during(traffic, async () => {
-        const killed = Date.now()
-        victim = { index: subject, worker: await subject.start('worker', who) }
-        worker = victim.worker
+    const strike = async (group: number, members: readonly number[]): Promise<void> => {
+      traffic.reseed(group)
+      const phase = phaseNames[group % phaseNames.length] ?? 'tip'
+      times[phase] += members.length
+      const taken = await lanes.take(members)
+      const before = await traffic.mine(2)
+      await Promise.all(taken.map(({ index }) => index.untilExact(before, PATIENCE_MS)))
+      const killed: number[] = []
+      await phases[phase](traffic, taken, group, () =>
+        Promise.all(
+          taken.map(async ({ worker }, at) => {
+            await sleep(createRandom(members[at] ?? 0).int(0, phase === 'tip' ? 800 : 400))
+            killed[at] = Date.now()
+            await worker.kill()
+          }),
+        ),
+      )
+      const again = async ({ index }: Lane, at: number): Promise<Lane> => {
+        const who = `again-${members[at]}`
+        const worker = await index.start('worker', who)
+        lanes.replace(at, { index, worker })
         await worker.waitForLine(/worker started/, PATIENCE_MS)
         const up = Date.now()
-        const { at } = await subject.commits.first(killed, who, PATIENCE_MS)
-        fromSpawn.push(at - killed)
-        fromUp.push(at - up)
+        const commit = await index.commits.first(killed[at] ?? 0, who, PATIENCE_MS)
+        fromSpawn.push(commit.at - (killed[at] ?? 0))
+        fromUp.push(commit.at - up)
+        return { index, worker }
+      }
+      let risen: readonly Lane[] = []
+      const last = await during(traffic, async () => {
+        risen = await Promise.all(taken.map(again))
       })
-      await subject.untilExact(last, PATIENCE_MS)
-      subject.proxy.set([])
+      await Promise.all(
+        risen.map(async ({ index, worker }, at) => {
+          try {
+            await index.untilExact(last, PATIENCE_MS)
+            index.proxy.set([])
+          } catch (fault) {
+            failures.push({ seed: members[at] ?? 0, what: `${errorText(fault)}\n${worker.tail().slice(-2_000)}` })
+            await lanes.drop(at)
+          }
+        }),
+      )
     }
 
-    for (const seed of seeds) {
+    const groupOf = (seed: number): number => Math.floor((seed - 1) / AT_ONCE)
+    for (const group of new Set(seeds.map(groupOf))) {
+      const members = seeds.filter((seed) => groupOf(seed) === group)
       try {
-        await strike(seed)
+        await strike(group, members)
       } catch (fault) {
-        failures.push({ seed, what: `${errorText(fault)}\n${worker?.tail().slice(-2_000)}` })
-        await index?.close()
-        index = undefined
+        failures.push({ seed: members[0] ?? 0, what: errorText(fault) })
+        for (const at of members.keys()) await lanes.drop(at)
       }
     }
-    await index?.close()
+    await lanes.close()
     const spread = (list: readonly number[]): string =>
       `${seconds(quantile(list, 0.5))} (p50), ${seconds(Math.max(0, ...list))} (worst)`
     return {
-      measured: `${seeds.length} kills (${phases.backfill} backfill, ${phases.tip} tip, ${phases.rollback} rollback), ${failures.length} inexact, first commit after the process is up ${spread(fromUp)}, its start included ${spread(fromSpawn)}`,
+      measured: `${seeds.length} kills (${times.backfill} backfill, ${times.tip} tip, ${times.rollback} rollback), ${failures.length} inexact, first commit after the process is up ${spread(fromUp)}, its start included ${spread(fromSpawn)}`,
       met: failures.length === 0 && Math.max(...fromUp) <= COMMIT_WITHIN_MS,
       failures,
     }

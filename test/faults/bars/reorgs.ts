@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../src/lib/errors.ts'
 import { createRandom } from '../../../src/sandbox/random.ts'
 import { type Bar, type Failure, quantile, seconds } from '../bar.ts'
-import { type Chains, type Index, openIndex, type Store } from '../rig.ts'
+import { type Chains, type Index, openChains, openIndex, type Store } from '../rig.ts'
 import type { Process } from '../worker.ts'
 
 const WITHIN_MS = 3_000
@@ -47,9 +47,11 @@ export const reorgs: Bar = {
       const { index, worker } = begun
       try {
         const depth = random.pick([1, 2, 3, 5, 8, 16, 32, 64])
-        await index.untilExact(await live({ store, chains, seed }, depth + 2), PATIENCE_MS)
+        await traffic.mine(2)
+        const replace = await traffic.fork()
+        await index.untilExact(await live({ store, chains, seed }, depth), PATIENCE_MS)
         index.proxy.hold()
-        const head = await traffic.reorg(depth).finally(index.proxy.release)
+        const head = await replace().finally(index.proxy.release)
         took.push(await index.untilExact(head, PATIENCE_MS))
         if (worker.hasExited()) throw new Error('the worker ended')
       } catch (fault) {
@@ -102,39 +104,35 @@ export const liar: Bar = {
   },
 }
 
-/** Bar 2, depth 6,000: two chains of 6,000 blocks have to be mined, which takes minutes. */
+/** Bar 2, depth 6,000, on a chain of its own: the longer and fuller a chain is, the slower its node mines. */
 export const deep: Bar = {
   claim: `a reorg of depth ${DEEP}`,
   figure: 'exact again in 20 s, never exits',
-  async run({ store, chains, seeds: [seed = 1] }) {
+  async run({ store, chains: { variant }, seeds: [seed = 1] }) {
+    const chains = await openChains(seed, variant)
     const { traffic } = chains
-    traffic.reseed(seed)
-    const { index, worker } = await begin({ store, chains, seed })
     try {
-      // The node forgets the states that a rollback of this depth needs; a snapshot it keeps.
-      const ancestor = await traffic.node.send('evm_snapshot')
-      const grow = async (blocks: number): Promise<number> => {
-        let head = 0
-        for (let at = 0; at < blocks; at += 1) head = await traffic.mine(at % 40 === 0 ? 2 : 0)
-        return head
-      }
-      await index.untilExact(await grow(DEEP), PATIENCE_MS)
-      // Nobody waits so long for an answer: the node refuses while it changes sides.
-      index.proxy.set([{ fault: 'drop' }])
-      await traffic.node.send('evm_revert', [ancestor])
-      traffic.reseed(seed + 1)
-      const head = await grow(DEEP + 1)
-      index.proxy.set([])
-      const took = await index.untilExact(head, 120_000).catch((fault: unknown) => fault)
-      const failures = typeof took === 'number' ? [] : [{ seed, what: errorText(took) }]
-      if (worker.hasExited()) failures.push({ seed, what: 'the worker ended' })
-      return {
-        measured: typeof took === 'number' ? `exact after ${seconds(took)}` : errorText(took),
-        met: failures.length === 0 && typeof took === 'number' && took <= DEEP_WITHIN_MS,
-        failures,
+      const { index, worker } = await begin({ store, chains, seed })
+      try {
+        const replace = await traffic.fork()
+        await index.untilExact(await traffic.mineMany(DEEP), PATIENCE_MS)
+        // Nobody waits so long for an answer: the node refuses while it changes sides.
+        index.proxy.set([{ fault: 'drop' }])
+        const head = await replace(traffic.mineMany)
+        index.proxy.set([])
+        const took = await index.untilExact(head, 120_000).catch((fault: unknown) => fault)
+        const failures = typeof took === 'number' ? [] : [{ seed, what: `${errorText(took)}\n${worker.tail()}` }]
+        if (worker.hasExited()) failures.push({ seed, what: 'the worker ended' })
+        return {
+          measured: typeof took === 'number' ? `exact after ${seconds(took)}` : errorText(took),
+          met: failures.length === 0 && typeof took === 'number' && took <= DEEP_WITHIN_MS,
+          failures,
+        }
+      } finally {
+        await index.close()
       }
     } finally {
-      await index.close()
+      await chains.close()
     }
   },
 }
