@@ -41,9 +41,9 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/**/*.e2e.test.ts'],
+          globalSetup: ['test/support/built.ts', 'test/support/shared-sandbox.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          fileParallelism: false,
           sequence: { groupOrder: 2 },
         },
       },

@@ -1,4 +1,3 @@
-#!/usr/bin/env -S npx tsx
 import { parseArgs } from 'node:util'
 import { ConfigError } from './config.ts'
 import { OperatorError, ServiceError } from './lib/errors.ts'
@@ -57,7 +56,7 @@ const commands: Readonly<Record<string, Command>> = {
 
 const usage = (): string =>
   [
-    'usage: npx tsx src/cli.ts COMMAND [--env-file FILE]',
+    'usage: node dist/cli.js COMMAND [--env-file FILE]',
     ...Object.entries(commands).map(([name, { summary, operand }]) =>
       operand === undefined ? `  ${name.padEnd(8)} ${summary}` : `  ${name} ${operand}\n${' '.repeat(11)}${summary}`,
     ),

@@ -1,5 +1,4 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
 import { chainsOf, environments, inherited, load, ratesOf } from './config.ts'
@@ -16,6 +15,7 @@ import { createJobs } from './jobs/run.ts'
 import { errorText } from './lib/errors.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
+import { packaged } from './lib/root.ts'
 import { serve } from './lib/serve.ts'
 import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
@@ -82,7 +82,7 @@ export const runApi = async (): Promise<void> => {
   })
 }
 
-const OPENAPI_FILE = new URL('../docs/openapi.json', import.meta.url)
+const OPENAPI_FILE = packaged('docs/openapi.json')
 
 /** Writes what `/v1/openapi.json` serves to the repository; with `check`, exit code 1 when the file there says something else. */
 export const runOpenapi = async ({ check }: { readonly check: boolean }): Promise<void> => {
@@ -187,7 +187,8 @@ export const runSandbox = async (flags: {
     redisUrl: config.REDIS_URL,
     service: {
       command: process.execPath,
-      args: ['--import', import.meta.resolve('tsx'), fileURLToPath(new URL('cli.ts', import.meta.url))],
+      // As we were started ourselves: from the build, or from the sources with a loader.
+      args: [...process.execArgv, ...process.argv.slice(1, 2)],
       env: { ...inherited(), LOG_LEVEL: config.LOG_LEVEL, POLL_MS: String(SANDBOX_POLL_MS) },
     },
     print: (line) => void process.stdout.write(`${line}\n`),

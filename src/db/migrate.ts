@@ -4,11 +4,12 @@ import { migrate as apply } from 'drizzle-orm/node-postgres/migrator'
 import { Client } from 'pg'
 import { OperatorError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { packaged } from '../lib/root.ts'
 
 /** Any number, as long as every version of this service takes the same. */
 const LOCK = 4_210_001
 
-const migrationsFolder = fileURLToPath(new URL('../../migrations', import.meta.url))
+const migrationsFolder = fileURLToPath(packaged('migrations'))
 
 /**
  * Brings a database to the schema of this version. Safe to run from several processes at once: they take turns. Throws when the

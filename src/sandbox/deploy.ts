@@ -14,6 +14,7 @@ import type { LocalAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
+import { packaged } from '../lib/root.ts'
 import type { ProfileName } from '../protocol/profiles.ts'
 
 /** The diamond of each profile, its facets, and the functions of theirs that it does not mount. */
@@ -92,7 +93,7 @@ const Artifact = z.object({
 
 /** What a contract of `contracts/` compiled to. Throws when there is no such artifact. */
 export const artifact = (name: string): z.output<typeof Artifact> =>
-  Artifact.parse(JSON.parse(readFileSync(new URL(`../../contracts/artifacts/${name}.json`, import.meta.url), 'utf8')))
+  Artifact.parse(JSON.parse(readFileSync(packaged(`contracts/artifacts/${name}.json`), 'utf8')))
 
 /** The functions that a profile's diamond mounts of one of its facets. */
 export const mountedOf = (profile: ProfileName, facet: string): Hex[] =>

@@ -1,20 +1,12 @@
 import createClient from 'openapi-fetch'
 import { createPublicClient, http } from 'viem'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import type { paths } from '../support/openapi.generated.ts'
 import { document } from '../support/openapi.ts'
-import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
 
-let sandbox: SandboxProcess
-let api: ReturnType<typeof createClient<paths>>
-beforeAll(async () => {
-  sandbox = await startSandboxProcess(['--quiet'])
-  api = createClient<paths>({ baseUrl: sandbox.url })
-})
-afterAll(async () => {
-  expect(await sandbox.stop('SIGTERM'), sandbox.output()).toEqual({ code: 0, left: [] })
-})
+const sandbox = inject('sandbox')
+const api = createClient<paths>({ baseUrl: sandbox.url })
 
 const chainId = 8453
 const { account } = createCast().extras[0] ?? {}

@@ -39,7 +39,7 @@ const auditIsClean = async (): Promise<void> => {
 test('the worker killed five times during live activity: no row is lost and none is doubled', async () => {
   for (let times = 0; times < 5; times++) {
     // The sandbox waits longer with each death before it starts the next one.
-    await eventually('there is a worker to kill', () => kill(/cli\.ts worker/) === 1)
+    await eventually('there is a worker to kill', () => kill(/cli\.js worker/) === 1)
     await sleep(1_500)
   }
   await ready()

@@ -1,17 +1,10 @@
 import { type Hex, maxUint256 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { createClient } from '../../examples/api-client.ts'
 import type { Quote } from '../../src/pricing/contract.ts'
-import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
 
-let sandbox: SandboxProcess
-beforeAll(async () => {
-  sandbox = await startSandboxProcess(['--quiet'])
-})
-afterAll(async () => {
-  expect(await sandbox.stop('SIGTERM'), sandbox.output()).toEqual({ code: 0, left: [] })
-})
+const sandbox = inject('sandbox')
 
 const user = (addressIndex: number) =>
   mnemonicToAccount('test test test test test test test test test test test junk', { addressIndex })

@@ -2,9 +2,8 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
+import { builtCommand } from './built.ts'
 import { eventually, isAlive } from './process.ts'
-
-const cli = ['--import', 'tsx', 'src/cli.ts']
 
 /** A sandbox as somebody starts it from a terminal, on free ports. */
 export type SandboxProcess = {
@@ -81,7 +80,8 @@ export const startSandboxProcess = async (flags: readonly string[]): Promise<San
     children,
     async audit() {
       const envFile = find(/--env-file (\S+)/)
-      const { stdout } = await promisify(execFile)(process.execPath, [...cli, 'audit', '--env-file', envFile])
+      const { command, args } = builtCommand('audit', '--env-file', envFile)
+      const { stdout } = await promisify(execFile)(command, args)
       return stdout
     },
     async stop(signal) {

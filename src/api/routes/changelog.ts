@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
+import { packaged } from '../../lib/root.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 
@@ -25,7 +26,7 @@ export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
 
 /** `/changelog`: where a removal is announced, at least six months ahead. */
 export const changelogRoutes: FastifyPluginAsync = async (app) => {
-  const data = parseChangelog(await readFile(new URL('../../../CHANGELOG.md', import.meta.url), 'utf8'))
+  const data = parseChangelog(await readFile(packaged('CHANGELOG.md'), 'utf8'))
   const schema = { response: { 200: envelope(Changelog), ...errorResponses } }
   const operation: Operation = {
     tag: 'Service',

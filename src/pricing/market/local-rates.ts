@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { errorText, OperatorError } from '../../lib/errors.ts'
+import { packaged } from '../../lib/root.ts'
 
 const Rate = z.number().min(-0.1).max(3)
 
@@ -13,7 +14,7 @@ const Rates = z.strictObject({
 /** Risk-free rates by currency as annual fractions, on one date. The dollar's is what is used while its bill rate cannot be had. */
 export type LocalRates = z.output<typeof Rates>
 
-const shipped = new URL('local-rates.json', import.meta.url)
+const shipped = packaged('src/pricing/market/local-rates.json')
 
 /**
  * The rates of a JSON file `{asOf, source, rates: {USD: 0.044, EUR: 0.0325, …}}`; without one, those that come with the service. Throws an

@@ -2,20 +2,26 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { builtCommand } from './support/built.ts'
 
 const run = promisify(execFile)
 
 /** What a call of the command line prints; rejects with the exit code and stderr. */
 const cli = async (words: string): Promise<string> => {
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...words.split(' ')], {
-    env: { PATH: process.env.PATH },
-  })
+  const { command, args } = builtCommand(...words.split(' '))
+  // Nothing of ours: no loader that the build could lean on.
+  const { stdout } = await run(command, args, { env: { PATH: process.env.PATH } })
   return stdout
 }
 
+test('help names the commands', async () => {
+  const help = await cli('help')
+  for (const name of ['sandbox', 'api', 'worker', 'engine', 'migrate', 'audit']) expect(help).toContain(`\n  ${name} `)
+})
+
 test('the picture in the documents is what the command beside it draws', async () => {
   const page = readFileSync('docs/pricing.md', 'utf8').replaceAll('\\\n', ' ').replace(/ +/g, ' ')
-  const [, words = '', file = ''] = /npx tsx src\/cli\.ts (engine chart .+) --out (\S+)/.exec(page) ?? []
+  const [, words = '', file = ''] = /node dist\/cli\.js (engine chart .+) --out (\S+)/.exec(page) ?? []
   expect(await cli(words)).toBe(readFileSync(file, 'utf8'))
 }, 30_000)
 

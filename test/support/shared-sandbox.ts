@@ -1,0 +1,22 @@
+import type { TestProject } from 'vitest/node'
+import { startSandboxProcess } from './sandbox-process.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A quiet sandbox for every file that only adds to its story. */
+    sandbox: { readonly url: string; readonly rpcUrls: Readonly<Record<number, string>> }
+  }
+}
+
+/** Starts it once for the run; afterwards it must end in order and leave nothing behind. */
+export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
+  const sandbox = await startSandboxProcess(['--quiet'])
+  const { url, rpcUrls } = sandbox
+  project.provide('sandbox', { url, rpcUrls })
+  return async () => {
+    const { code, left } = await sandbox.stop('SIGINT')
+    if (code !== 0 || left.length > 0) {
+      throw new Error(`the sandbox ended with ${code} and left ${JSON.stringify(left)}:\n${sandbox.output()}`)
+    }
+  }
+}
