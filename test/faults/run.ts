@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { createClosers } from '../../src/lib/lifecycle.ts'
+import { setup as build } from '../support/built.ts'
 import type { Bar } from './bar.ts'
 import { corpus } from './bars/corpus.ts'
 import { cost } from './bars/cost.ts'
@@ -52,6 +53,7 @@ const main = async (): Promise<void> => {
     return { name, bar }
   })
   const closers = createClosers()
+  await build()
   try {
     const store = closers.add('PostgreSQL', await openStore(), (it) => it.close())
     const chains = closers.add('the chains', await openChains(seeds[0] ?? 1, variants[variant]), (it) => it.close())

@@ -1,7 +1,5 @@
-import { fileURLToPath } from 'node:url'
 import { type Child, startChild } from '../../src/sandbox/child.ts'
-
-const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url))
+import { builtCommand } from '../support/built.ts'
 
 /**
  * A process of the product as production runs it. The watchdog of `startChild` sees to it that none outlives the rig.
@@ -14,8 +12,7 @@ export const startProcess = async (command: 'worker' | 'api', env: Readonly<Reco
   const lines: string[] = []
   const child: Child = await startChild({
     name: command,
-    command: process.execPath,
-    args: ['--import', import.meta.resolve('tsx'), cli, command],
+    ...builtCommand(command),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     graceMs: 15_000,
     onLine: (line) => lines.push(line),
