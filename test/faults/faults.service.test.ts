@@ -1,23 +1,18 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import type { Bar } from './bar.ts'
 import { kills } from './bars/kills.ts'
 import { loss } from './bars/loss.ts'
 import { reorgs } from './bars/reorgs.ts'
-import { type Chains, openChains, openIndex } from './rig.ts'
-
-/** 200 and more are a matter of `npm run faults -- --seeds 200`. */
-const seeds = Array.from({ length: 20 }, (_, at) => at + 1)
-
-let chains: Chains
-beforeAll(async () => {
-  chains = await openChains(1)
-})
-afterAll(() => chains?.close())
+import { openChains, openIndex } from './rig.ts'
+import { type VariantName, variants } from './variant.ts'
 
 const store = () => ({ server: inject('postgresUrl'), template: inject('templateDatabase') })
 
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, at) => at + 1)
+
 test('the oracle finds one lost, one wrong and one invented row', async () => {
+  const chains = await openChains(1)
   const index = await openIndex({ store: store(), chains, seed: 1 })
   const client = new Client(index.database.url)
   try {
@@ -37,20 +32,36 @@ test('the oracle finds one lost, one wrong and one invented row', async () => {
   } finally {
     await client.end()
     await index.close()
+    await chains.close()
   }
 }, 120_000)
 
-// Times depend on what else the machine does, so they are printed; lost, doubled or wrong rows do not.
-test.each<[string, Bar]>([
+const bars: readonly (readonly [string, Bar])[] = [
   ['1', loss],
   ['2', reorgs],
   ['6', kills],
-])(
-  'bar %s: no seed of 1 to 20 loses, doubles or falsifies a row, and no worker ends by itself',
-  async (name, bar) => {
-    const { measured, failures } = await bar.run({ store: store(), chains, seeds, long: false })
-    console.log(`bar ${name}, seeds 1 to 20: ${measured}`)
-    expect(failures, `again: npm run faults -- --bar ${name} --seed ${failures[0]?.seed}`).toEqual([])
-  },
-  300_000,
-)
+]
+
+// Times depend on what else the machine does, so they are printed; lost, doubled or wrong rows do not. More seeds: docs/bars.md.
+describe.each<{ variant: VariantName; seeds: number[] }>([
+  { variant: 'reference', seeds: upTo(20) },
+  { variant: 'three-logs', seeds: upTo(4) },
+  { variant: 'deployed', seeds: upTo(4) },
+])('$variant, $seeds.length seeds', ({ variant, seeds }) => {
+  test.each(bars)(
+    'bar %s: no row is lost, doubled or wrong, and no worker ends by itself',
+    async (name, bar) => {
+      // A chain of its own: the longer a chain is, the slower its node mines.
+      const chains = await openChains(1, variants[variant])
+      try {
+        const { measured, failures } = await bar.run({ store: store(), chains, seeds, long: false })
+        console.log(`bar ${name} (${variant}): ${measured}`)
+        const again = `npm run faults -- --bar ${name} --variant ${variant} --seed ${failures[0]?.seed}`
+        expect(failures, `again: ${again}`).toEqual([])
+      } finally {
+        await chains.close()
+      }
+    },
+    300_000,
+  )
+})

@@ -63,7 +63,7 @@ const main = async (): Promise<void> => {
       console.log(`bar ${name}${where} | ${bar.claim} | ${bar.figure} | ${measured} | ${met ? 'met' : 'MISSED'}`)
       for (const { seed, what } of failures)
         console.log(
-          `  seed ${seed}: ${what}\n  again: npm run faults -- --bar ${name}${variant === 'reference' ? '' : ` --variant ${variant}`} --seed ${seed}`,
+          `  seed ${seed}: ${what}\n  again: npm run faults -- --bar ${name} --variant ${variant} --seed ${seed}`,
         )
       if (!met) process.exitCode = 1
     }
