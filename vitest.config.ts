@@ -11,6 +11,8 @@ const service = {
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    // A sandbox ends in order, which takes it up to its children's grace.
+    teardownTimeout: 60_000,
     projects: [
       {
         test: {

@@ -16,6 +16,8 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   return async () => {
     const { code, left } = await sandbox.stop('SIGINT')
     if (code !== 0 || left.length > 0) {
+      // What a teardown throws is printed, and no more.
+      process.exitCode = 1
       throw new Error(`the sandbox ended with ${code} and left ${JSON.stringify(left)}:\n${sandbox.output()}`)
     }
   }
