@@ -136,13 +136,15 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     }
   }
 
+  const mineEmpty = (blocks: number): Promise<unknown> => node.send('anvil_mine', [hex(blocks)])
+
   /** Mines many blocks at once, transactions in the first of every `PER_STRIDE` only; gives the height. */
   const mineMany = async (blocks: number): Promise<number> => {
     let head = 0
     for (let left = blocks; left > 0; left -= PER_STRIDE) {
       head = await mine(2)
       const empty = Math.min(left, PER_STRIDE) - 1
-      if (empty > 0) await node.send('anvil_mine', [hex(empty)])
+      if (empty > 0) await mineEmpty(empty)
       head += empty
     }
     return head
@@ -190,6 +192,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
   return {
     node,
     mine,
+    mineEmpty,
     mineMany,
     run,
     fork,

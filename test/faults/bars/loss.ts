@@ -13,6 +13,10 @@ import { createTraffic } from '../traffic.ts'
 const AT_ONCE = 5
 
 const LOOK_EVERY_MS = 200
+
+/** Blocks that a node lags behind. */
+const LAG = 50
+
 const LIVE_MS = 4_000
 const REPAIR_WITHIN_MS = 30_000
 const DETECT_WITHIN_MS = 5_000
@@ -78,7 +82,7 @@ const watch = async (
     await running
     const last = await traffic.mine(3)
     // The node that lags has to see the last log too.
-    for (let at = 0; at < 55; at += 1) await traffic.mine()
+    await traffic.mineEmpty(LAG + 5)
     return last
   }
   const lanes = createLanes(async (seed) => {
@@ -117,10 +121,10 @@ const lossy: readonly Rule[] = [
 
 /** Bar 1. Which node lags and what the nodes leave out is the seed's. */
 export const loss: Bar = {
-  claim: 'no silent loss: 20 % of eth_getLogs answers emptied or cut, one of two nodes 50 blocks behind',
+  claim: `no silent loss: 20 % of eth_getLogs answers emptied or cut, one of two nodes ${LAG} blocks behind`,
   figure: '0 missing, 0 extra, repaired in 30 s, never said to be proved while a row is missing',
   async run(context) {
-    const lag: Rule = { fault: 'stale', blocks: 50 }
+    const lag: Rule = { fault: 'stale', blocks: LAG }
     const nodes: Nodes = (seed) => (seed % 2 === 0 ? [[lag, ...lossy], lossy] : [lossy, [lag, ...lossy]])
     const { seen, failures } = await watch(context, nodes, true)
     const falsified = seen.reduce((sum, { faults }) => sum + faults, 0)
