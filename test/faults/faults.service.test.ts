@@ -43,8 +43,7 @@ const bars: readonly (readonly [string, Bar])[] = [
 ]
 
 // Times depend on what else the machine does, so they are printed; lost, doubled or wrong rows do not. More seeds: docs/bars.md.
-// Most of a bar is waiting, for a lease or for traffic: side by side they take the time of the longest.
-describe.concurrent.each<{ variant: VariantName; seeds: number[] }>([
+describe.each<{ variant: VariantName; seeds: number[] }>([
   { variant: 'reference', seeds: upTo(20) },
   { variant: 'three-logs', seeds: upTo(4) },
   { variant: 'deployed', seeds: upTo(4) },
