@@ -44,13 +44,20 @@ export const kindOf = (log: string | undefined): Kind | undefined =>
   kindNames.find((kind) => kinds[kind].logs.some((name) => name === log))
 
 const columns = {
-  event: ['creator', 'underlying', 'strike', 'premium_rate', 'expiry_date', 'initial_liquidity'],
+  event: ['creator', 'underlying', 'strike', 'premium_rate', 'expiry_date'],
   deposit: ['event_id', 'lp', 'amount', 'shares'],
   position: ['event_id', 'hedger', 'notional', 'premium_paid', 'platform_fee'],
 } as const satisfies Record<Kind, readonly string[]>
 
-/** The log that made a row and its block; without logs, the block at which it was first seen. */
-const origin = ['block_number', 'block_hash', 'block_timestamp', 'tx_hash', 'log_index']
+/** The block of the log that made a row; without logs, the block at which it was first seen. */
+const block = ['block_number', 'block_hash', 'block_timestamp']
+
+/** What a log alone tells: no view does. */
+const ofLog = {
+  event: ['tx_hash', 'log_index', 'initial_liquidity'],
+  deposit: ['tx_hash', 'log_index'],
+  position: ['tx_hash', 'log_index'],
+} as const satisfies Record<Kind, readonly string[]>
 
 /** Numbers, texts and bytes of both sides as one text. */
 export const plain = (value: unknown): string => {
@@ -65,6 +72,7 @@ export type Row = {
   readonly from: string
   readonly block: number
   readonly hash: string
+  /** Whether anything in it is of a log. */
   readonly hasLog: boolean
 }
 
@@ -77,9 +85,9 @@ export const rowOf = (kind: Kind, value: (column: string) => unknown): Row => {
     names.map((column) => `${column}=${plain(value(column))}`).join(' ')
   return {
     says: text(columns[kind]),
-    from: text(origin),
+    from: text([...block, ...ofLog[kind]]),
     block: Number(value('block_number')),
     hash: plain(value('block_hash')),
-    hasLog: value('tx_hash') !== null || value('log_index') !== null,
+    hasLog: ofLog[kind].some((column) => value(column) !== null),
   }
 }
