@@ -13,11 +13,20 @@ const StoredPoint = z.object({ number: z.string().transform(Number), hash: z.str
 /** The block up to which the index says to have read. */
 const CURSOR = `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') AS hash FROM cursors WHERE chain_id = $1`
 
+/** The newest block of which it holds anything: above the cursor while it reads entity by entity. */
+const REACH = `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') AS hash FROM anchors WHERE chain_id = $1
+  ORDER BY block_number DESC LIMIT 1`
+
 /** The block at which the index says to have proved that it and the chain are equal. */
 const PROVEN = `SELECT proven_number AS number, '0x' || encode(proven_hash, 'hex') AS hash FROM looks
   WHERE chain_id = $1 AND proven_number IS NOT NULL`
 
-type Stored = { readonly cursor: Point | null; readonly proven: Point | null; readonly rows: Rows }
+type Stored = {
+  readonly cursor: Point | null
+  readonly reach: Point | null
+  readonly proven: Point | null
+  readonly rows: Rows
+}
 
 const readIndex = async (client: Client, chainId: number, publishes: boolean): Promise<Stored> => {
   const point = async (query: string): Promise<Point | null> =>
@@ -25,6 +34,7 @@ const readIndex = async (client: Client, chainId: number, publishes: boolean): P
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
   try {
     const cursor = await point(CURSOR)
+    const reach = await point(REACH)
     const proven = publishes ? await point(PROVEN) : null
     const rows = new Map<string, Row>()
     for (const kind of kindNames) {
@@ -35,7 +45,7 @@ const readIndex = async (client: Client, chainId: number, publishes: boolean): P
           rowOf(kind, (column) => each[column]),
         )
     }
-    return { cursor, proven, rows }
+    return { cursor, reach, proven, rows }
   } finally {
     await client.query('ROLLBACK')
   }
@@ -50,6 +60,8 @@ export type Verdict =
       readonly missing: readonly string[]
       readonly extra: readonly string[]
       readonly different: readonly string[]
+      /** The first of these, on both sides. */
+      readonly example: string
       /** Of these, what lies at or below the block at which the index says to have been proved equal to the chain. */
       readonly provenWrong: readonly string[]
     }
@@ -65,11 +77,13 @@ export const isFalse = (verdict: Verdict): boolean =>
 /** A verdict in a line. */
 export const say = (verdict: Verdict): string => {
   if (verdict.state !== 'compared') return `${verdict.state} at ${verdict.cursor?.number ?? 'no block'}`
-  const { cursor, missing, extra, different, provenWrong } = verdict
+  const { cursor, missing, extra, different, example, provenWrong } = verdict
   const found = [...missing.map((it) => `-${it}`), ...extra.map((it) => `+${it}`), ...different]
   const proof = provenWrong.length === 0 ? '' : `; ${provenWrong.length} of them said to be proved`
-  return `at ${cursor.number}: ${missing.length} missing, ${extra.length} extra, ${different.length} different ${found.slice(0, 5).join('; ')}${proof}`
+  return `at ${cursor.number}: ${missing.length} missing, ${extra.length} extra, ${different.length} different ${found.slice(0, 5).join('; ')}${example}${proof}`
 }
+
+type Difference = { readonly name: string; readonly here: Row; readonly there: Row }
 
 /**
  * Tells which rows are not those of the chain. With `logs`, a row has to name the log that made it; without, no log at all, and a block of
@@ -77,24 +91,21 @@ export const say = (verdict: Verdict): string => {
  */
 const createComparison =
   (node: Rpc, logs: boolean) =>
-  async (stored: Rows, chain: Rows): Promise<string[]> => {
+  async (stored: Rows, chain: Rows): Promise<Difference[]> => {
     const both = [...chain].flatMap(([name, there]) => {
       const here = stored.get(name)
       return here === undefined ? [] : [{ name, here, there }]
     })
-    if (logs) return both.filter(({ here, there }) => here.says !== there.says || here.from !== there.from).map(nameOf)
-    const numbers = [...new Set(both.map(({ here }) => here.block))]
+    const isOther = logs
+      ? ({ here, there }: Difference) => here.from !== there.from
+      : ({ here, there }: Difference) => here.hasLog || here.block < there.block || hashes.get(here.block) !== here.hash
+    const numbers = logs ? [] : [...new Set(both.map(({ here }) => here.block))]
     const blocks = await Promise.all(numbers.map((number) => node.block(number)))
     const hashes = new Map(blocks.flatMap((block) => (block === null ? [] : [[block.number, plain(block.hash)]])))
-    return both
-      .filter(
-        ({ here, there }) =>
-          here.says !== there.says || here.hasLog || here.block < there.block || hashes.get(here.block) !== here.hash,
-      )
-      .map(nameOf)
+    return both.filter((each) => each.here.says !== each.there.says || isOther(each))
   }
 
-const nameOf = ({ name }: { readonly name: string }): string => name
+const show = ({ says, from }: Row): string => `(${says} ${from})`
 
 const higher = (a: Point, b: Point | null): Point => (b !== null && b.number > a.number ? b : a)
 
@@ -119,22 +130,27 @@ export const createOracle = async (options: {
   const compare = createComparison(node, options.logs)
 
   const look = async (): Promise<Verdict> => {
-    const { cursor, proven, rows } = await readIndex(client, options.chainId, publishes)
+    const { cursor, reach, proven, rows } = await readIndex(client, options.chainId, publishes)
     if (cursor === null) return { state: 'empty', cursor }
-    const whole = await ledger.upTo(higher(cursor, proven))
+    const whole = await ledger.upTo(higher(higher(cursor, proven), reach))
     const isOn = whole !== null && (await node.block(cursor.number))?.hash === cursor.hash
     if (!isOn) return { state: 'forked', cursor }
     const upTo = (block: number): Rows => new Map([...whole].filter(([, row]) => row.block <= block))
     const chain = upTo(cursor.number)
     const missing = [...chain.keys()].filter((name) => !rows.has(name))
     const extra = [...rows.keys()].filter((name) => !whole.has(name))
-    const different = await compare(rows, chain)
+    // A row that was read by its id is of a block above the cursor until all are.
+    const differences = await compare(rows, whole)
+    const different = differences.map(({ name }) => name)
+    const [first] = differences
+    const example =
+      first === undefined ? '' : `, ${first.name} is ${show(first.here)}, on the chain ${show(first.there)}`
     // A row that is not on the chain was never proved; one that is there was up to the block.
     const provenWrong =
       proven === null
         ? []
         : [...upTo(proven.number).keys()].filter((name) => !rows.has(name) || different.includes(name))
-    return { state: 'compared', cursor, missing, extra, different, provenWrong }
+    return { state: 'compared', cursor, missing, extra, different, example, provenWrong }
   }
   return { look, publishes, close: () => client.end() }
 }
