@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 const service = {
-  globalSetup: ['test/support/global-setup.ts'],
+  globalSetup: ['test/support/global-setup.ts', 'test/support/built.ts'],
   testTimeout: 60_000,
   hookTimeout: 60_000,
   sequence: { groupOrder: 1 },

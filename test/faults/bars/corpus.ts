@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Bar } from '../bar.ts'
+
+const FILE = 'test/chain/faults.test.ts'
+
+/** Bar 10 is a test of its own; this runs it. */
+export const corpus: Bar = {
+  claim: 'error corpus of nodes',
+  figure: 'every body classified, at most 4 requests, a rate limit never changes the width',
+  async run() {
+    const run = promisify(execFile)('npx', ['vitest', 'run', '--project', 'pure', FILE])
+    const passed = await run.then(
+      ({ stdout }) => /Tests\s+(.*passed.*)/.exec(stdout)?.[1] ?? null,
+      () => null,
+    )
+    return { measured: passed ?? `${FILE} does not pass`, met: passed !== null, failures: [] }
+  },
+}

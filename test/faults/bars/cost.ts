@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bar } from '../bar.ts'
+import { openIndex } from '../rig.ts'
+
+const MEASURED_MS = 8_000
+
+/** Bar 3. A tick is one look at the head; what one tick costs is HTTP requests divided by looks. */
+export const cost: Bar = {
+  claim: 'node cost at the tip, requests a tick',
+  figure: '1 quiet, 2 with events, requests a second within 5 % at 0.2 s and 2 s blocks',
+  async run({ store, chains, seeds: [seed = 1] }) {
+    const { traffic } = chains
+    traffic.reseed(seed)
+    const index = await openIndex({ store, chains, seed })
+    try {
+      await index.start('worker')
+      await index.untilExact(await traffic.mine(2), 30_000)
+      const measure = async (everyMs: number, perSecond: number) => {
+        const stop = new AbortController()
+        const running = traffic.run({ everyMs, perSecond, signal: stop.signal })
+        await sleep(1_500)
+        index.proxy.counts()
+        const started = performance.now()
+        await sleep(MEASURED_MS)
+        const { requests, looks } = index.proxy.counts()
+        const elapsed = performance.now() - started
+        stop.abort()
+        await running
+        return { perTick: requests / looks, perSecond: (requests * 1000) / elapsed }
+      }
+      const quick = await measure(200, 0)
+      const slow = await measure(2_000, 0)
+      const busy = await measure(200, 20)
+      const apart = Math.abs(quick.perSecond / slow.perSecond - 1)
+      await index.untilExact(await traffic.mine(1), 30_000)
+      const show = (it: typeof quick): string => `${it.perTick.toFixed(2)} (${it.perSecond.toFixed(1)}/s)`
+      return {
+        measured: `quiet ${show(quick)} at 0.2 s and ${show(slow)} at 2 s blocks, ${(apart * 100).toFixed(0)} % apart; with events ${show(busy)}`,
+        met: quick.perTick < 1.05 && slow.perTick < 1.05 && busy.perTick < 2.05 && apart < 0.05,
+        failures: [],
+      }
+    } finally {
+      await index.close()
+    }
+  },
+}

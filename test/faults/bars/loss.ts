@@ -1,0 +1,181 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorText } from '../../../src/lib/errors.ts'
+import { createRandom, type Random } from '../../../src/sandbox/random.ts'
+import { type Bar, type Context, chunks, type Failure, seconds } from '../bar.ts'
+import { openChain } from '../chain.ts'
+import { createLanes, type Lane } from '../lanes.ts'
+import { isExact, isFalse, say } from '../oracle.ts'
+import type { Rule } from '../proxy.ts'
+import { openIndex } from '../rig.ts'
+import { createTraffic } from '../traffic.ts'
+
+/** Indexes side by side. */
+const AT_ONCE = 5
+
+const LOOK_EVERY_MS = 200
+
+/** Blocks that a node lags behind. */
+const LAG = 50
+
+const LIVE_MS = 4_000
+const REPAIR_WITHIN_MS = 30_000
+const DETECT_WITHIN_MS = 5_000
+
+type Seen = { readonly faults: number; readonly wrongLooks: number; readonly longest: number; readonly last: number }
+
+/** What the nodes of a seed do: the rules of each of the two. */
+type Nodes = (seed: number) => readonly (readonly Rule[])[]
+
+const misbehave = ({ index }: Pick<Lane, 'index'>, nodes: Nodes, seed: number): void => {
+  const rules = nodes(seed)
+  for (const [at, proxy] of index.proxies.entries()) {
+    proxy.reseed(seed * 2 + at)
+    proxy.set(rules[at] ?? [])
+    proxy.counts()
+  }
+}
+
+/** Watches one index until `stopped` and then until it is exact; `stopped` gives the last block that holds a log. */
+const judge = async ({ index, worker }: Lane, stopped: Promise<number>, strict: boolean): Promise<Seen> => {
+  let over = false
+  stopped.finally(() => {
+    over = true
+  })
+  let longest = 0
+  let wrongLooks = 0
+  let since: number | undefined
+  while (!over) {
+    const verdict = await index.oracle.look()
+    if (isFalse(verdict)) {
+      if (strict) throw new Error(say(verdict))
+      wrongLooks += 1
+    }
+    if (verdict.state === 'compared' && !isExact(verdict)) since ??= performance.now()
+    else since = undefined
+    if (since !== undefined) longest = Math.max(longest, performance.now() - since)
+    await sleep(LOOK_EVERY_MS)
+  }
+  const last = await index.untilExact(await stopped, DETECT_WITHIN_MS + REPAIR_WITHIN_MS)
+  if (worker.hasExited()) throw new Error('the worker ended')
+  const faults = index.proxies
+    .flatMap((proxy) => [...proxy.counts().faults])
+    .reduce((sum, [fault, times]) => (fault === 'stale' || fault === 'creationsOnly' ? sum : sum + times), 0)
+  return { faults, wrongLooks, longest, last }
+}
+
+/** Traffic over many indexes whose nodes misbehave; gives what was seen of each seed. */
+const watch = async (
+  context: Context,
+  nodes: Nodes,
+  strict: boolean,
+): Promise<{ seen: Seen[]; failures: Failure[] }> => {
+  const { store, chains } = context
+  const { traffic } = chains
+  const failures: Failure[] = []
+  const seen: Seen[] = []
+
+  const live = async (): Promise<number> => {
+    const stop = new AbortController()
+    const running = traffic.run({ everyMs: 200, perSecond: 20, signal: stop.signal })
+    await sleep(LIVE_MS)
+    stop.abort()
+    await running
+    const last = await traffic.mine(3)
+    // The node that lags has to see the last log too.
+    await traffic.mineEmpty(LAG + 5)
+    return last
+  }
+  const lanes = createLanes(async (seed) => {
+    const index = await openIndex({ store, chains, seed, nodes: 2 })
+    misbehave({ index }, nodes, seed)
+    const worker = await index.start('worker')
+    await worker.waitForLine(/"chainId":8453.*following/, 60_000)
+    return { index, worker }
+  })
+  for (const seeds of chunks(context.seeds, AT_ONCE)) {
+    traffic.reseed(seeds[0] ?? 0)
+    for (let at = 0; at < 20; at += 1) await traffic.mine(2)
+    const taken = await lanes.take(seeds)
+    for (const [at, lane] of taken.entries()) misbehave(lane, nodes, seeds[at] ?? 0)
+    const stopped = live()
+    const judged = taken.map(async (lane, at) => {
+      try {
+        seen.push(await judge(lane, stopped, strict))
+      } catch (fault) {
+        failures.push({ seed: seeds[at] ?? 0, what: `${errorText(fault)}\n${lane.worker.tail().slice(-2_000)}` })
+        await lanes.drop(at)
+      }
+    })
+    await Promise.all(judged)
+  }
+  await lanes.close()
+  return { seen, failures }
+}
+
+const most = (values: readonly number[]): number => Math.max(0, ...values)
+
+const lossy: readonly Rule[] = [
+  { fault: 'empty', method: 'eth_getLogs', share: 0.1 },
+  { fault: 'truncate', method: 'eth_getLogs', share: 0.111 },
+]
+
+/** Bar 1. Which node lags and what the nodes leave out is the seed's. */
+export const loss: Bar = {
+  claim: `no silent loss: 20 % of eth_getLogs answers emptied or cut, one of two nodes ${LAG} blocks behind`,
+  figure: '0 missing, 0 extra, repaired in 30 s, never said to be proved while a row is missing',
+  async run(context) {
+    const lag: Rule = { fault: 'stale', blocks: LAG }
+    const nodes: Nodes = (seed) => (seed % 2 === 0 ? [[lag, ...lossy], lossy] : [lossy, [lag, ...lossy]])
+    const { seen, failures } = await watch(context, nodes, true)
+    const falsified = seen.reduce((sum, { faults }) => sum + faults, 0)
+    const longest = most(seen.map((it) => it.longest))
+    const last = most(seen.map((it) => it.last))
+    const isTested = falsified > 0 || !context.chains.variant.logs
+    return {
+      measured: `${failures.length} of ${context.seeds.length} seeds inexact, ${falsified} answers falsified, a row missing for ${seconds(longest)} at most, exact ${seconds(last)} after the last log`,
+      met: failures.length === 0 && isTested && longest < REPAIR_WITHIN_MS && last < REPAIR_WITHIN_MS,
+      failures,
+    }
+  },
+}
+
+/** Two or three troubles of one node, each for a while, all over when the traffic ends. */
+const troubles = (random: Random, elsewhere: readonly string[]): Rule[] =>
+  Array.from({ length: random.int(2, 3) }, () => {
+    const fault = random.pick(['elsewhere', 'limited', 'failing', 'html', 'garbage', 'slow', 'hang', 'drop'] as const)
+    const from = random.int(0, LIVE_MS - 1_000)
+    const until = random.int(from + 500, LIVE_MS)
+    const rule: Rule = { fault, from, until, share: random.int(3, 10) / 10 }
+    return fault === 'elsewhere' ? { ...rule, url: random.pick(elsewhere) } : rule
+  })
+
+/** Bar 1 with everything else that nodes do. */
+export const mix: Bar = {
+  claim:
+    'both of two nodes at times on another chain or fork, rate limited, failing, hanging or slow, or answering with pages and garbage',
+  figure: 'exact at the end, nothing exits',
+  async run(context) {
+    const { quiet, variant, traffic } = context.chains
+    const other = await openChain(8453, variant.profile)
+    try {
+      const life = await createTraffic({ chain: other.chain, seed: (context.seeds[0] ?? 1) + 1_000 })
+      for (let at = (await traffic.node.blockNumber()) + 100; at > 0; at -= 10) await life.mine(1)
+      const elsewhere = [quiet.rpcUrl, other.chain.rpcUrl]
+      const nodes: Nodes = (seed) => {
+        const random = createRandom(seed)
+        return [troubles(random, elsewhere), troubles(random, elsewhere)]
+      }
+      const { seen, failures } = await watch(context, nodes, false)
+      const faults = seen.reduce((sum, it) => sum + it.faults, 0)
+      const wrong = seen.reduce((sum, it) => sum + it.wrongLooks, 0)
+      const last = most(seen.map((it) => it.last))
+      return {
+        measured: `${failures.length} of ${context.seeds.length} seeds inexact at the end, ${faults} faults, ${wrong} looks with a row of the other fork, exact ${seconds(last)} after the last log`,
+        met: failures.length === 0 && faults > 0,
+        failures,
+      }
+    } finally {
+      await other.close()
+    }
+  },
+}

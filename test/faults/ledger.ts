@@ -1,0 +1,68 @@
+import { decodeEventLog, type Hex } from 'viem'
+import { z } from 'zod'
+import { creationsAbi, creationTopics, kindOf, plain, type Row, type Rows, rowOf } from './creations.ts'
+import { hex, type Rpc } from './rpc.ts'
+
+const Bytes = z.custom<Hex>((value) => typeof value === 'string' && value.startsWith('0x'))
+
+const Log = z.object({
+  topics: z.tuple([Bytes], Bytes),
+  data: Bytes,
+  blockNumber: z.string().transform(Number),
+  blockHash: z.string(),
+  blockTimestamp: z.string().transform(Number),
+  transactionHash: z.string(),
+  logIndex: z.string().transform(Number),
+})
+
+/** A block by number and hash. */
+export type Point = { readonly number: number; readonly hash: string }
+
+/**
+ * What the chain says that an index should hold, from its creation logs. `upTo` gives the rows up to a block, null when the chain does
+ * not have that block; what it has read once it keeps until a reorg.
+ */
+export const createLedger = (node: Rpc, diamond: string) => {
+  let rows = new Map<string, Row>()
+  let known: Point | null = null
+
+  const add = (log: z.output<typeof Log>): void => {
+    const { eventName, args } = decodeEventLog({ abi: creationsAbi, topics: log.topics, data: log.data })
+    const kind = kindOf(eventName)
+    if (kind === undefined) return
+    const own: Readonly<Record<string, unknown>> = {
+      ...Object(args),
+      block_number: log.blockNumber,
+      block_hash: log.blockHash,
+      block_timestamp: log.blockTimestamp,
+      tx_hash: log.transactionHash,
+      log_index: log.logIndex,
+    }
+    const name = `${kind} ${plain(own.id)}`
+    // Of two logs that tell of one creation the first counts.
+    if (rows.has(name)) return
+    // The database keeps texts as bytes.
+    const value = (column: string): unknown =>
+      column === 'underlying' ? Buffer.from(String(own.underlying), 'utf8') : own[column]
+    rows.set(name, rowOf(kind, value))
+  }
+
+  return {
+    async upTo(to: Point): Promise<Rows | null> {
+      if (known !== null && (known.number > to.number || (await node.block(known.number))?.hash !== known.hash)) {
+        known = null
+        rows = new Map()
+      }
+      const from = known === null ? 0 : known.number + 1
+      if (from <= to.number) {
+        const filter = { address: diamond, topics: [creationTopics], fromBlock: hex(from), toBlock: hex(to.number) }
+        const logs = z.array(Log).parse(await node.send('eth_getLogs', [filter]))
+        // After the logs: had the chain moved before or between, the hash would show it.
+        if ((await node.block(to.number))?.hash !== to.hash) return null
+        for (const log of logs) add(log)
+      } else if (known?.hash !== to.hash) return null
+      known = to
+      return rows
+    },
+  }
+}

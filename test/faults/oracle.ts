@@ -1,0 +1,158 @@
+import { Client } from 'pg'
+import { z } from 'zod'
+import { kindNames, kinds, plain, type Row, type Rows, rowOf } from './creations.ts'
+import { createLedger, type Point } from './ledger.ts'
+import { createRpc, type Rpc } from './rpc.ts'
+
+/*
+ * The judge of the index: tables against logs, both read by nothing of the product, so that a mistake of the product cannot hide in it.
+ */
+
+const StoredPoint = z.object({ number: z.string().transform(Number), hash: z.string() })
+
+/** The block up to which the index says to have read. */
+const CURSOR = `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') AS hash FROM cursors WHERE chain_id = $1`
+
+/** The newest block of which it holds anything: above the cursor while it reads entity by entity. */
+const REACH = `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') AS hash FROM anchors WHERE chain_id = $1
+  ORDER BY block_number DESC LIMIT 1`
+
+/** The block at which the index says to have proved that it and the chain are equal. */
+const PROVEN = `SELECT proven_number AS number, '0x' || encode(proven_hash, 'hex') AS hash FROM looks
+  WHERE chain_id = $1 AND proven_number IS NOT NULL`
+
+type Stored = {
+  readonly cursor: Point | null
+  readonly reach: Point | null
+  readonly proven: Point | null
+  readonly rows: Rows
+}
+
+const readIndex = async (client: Client, chainId: number, publishes: boolean): Promise<Stored> => {
+  const point = async (query: string): Promise<Point | null> =>
+    StoredPoint.nullable().parse((await client.query(query, [chainId])).rows[0] ?? null)
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  try {
+    const cursor = await point(CURSOR)
+    const reach = await point(REACH)
+    const proven = publishes ? await point(PROVEN) : null
+    const rows = new Map<string, Row>()
+    for (const kind of kindNames) {
+      const stored = await client.query(`SELECT * FROM ${kinds[kind].table} WHERE chain_id = $1`, [chainId])
+      for (const each of stored.rows)
+        rows.set(
+          `${kind} ${each.id}`,
+          rowOf(kind, (column) => each[column]),
+        )
+    }
+    return { cursor, reach, proven, rows }
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+/** What a look found. `forked`: the index stands on a block that the chain does not have, so rows were not compared. */
+export type Verdict =
+  | { readonly state: 'empty' | 'forked'; readonly cursor: Point | null }
+  | {
+      readonly state: 'compared'
+      readonly cursor: Point
+      readonly missing: readonly string[]
+      readonly extra: readonly string[]
+      readonly different: readonly string[]
+      /** The first of these, on both sides. */
+      readonly example: string
+      /** Of these, what lies at or below the block at which the index says to have been proved equal to the chain. */
+      readonly provenWrong: readonly string[]
+    }
+
+/** True when every row of the chain is in the index as it is on the chain, and no other. */
+export const isExact = (verdict: Verdict): boolean =>
+  verdict.state === 'compared' && verdict.missing.length + verdict.extra.length + verdict.different.length === 0
+
+/** True when the index holds something that is not on the chain, or says to be proved while it is not equal to it. */
+export const isFalse = (verdict: Verdict): boolean =>
+  verdict.state === 'compared' && verdict.extra.length + verdict.different.length + verdict.provenWrong.length > 0
+
+/** A verdict in a line. */
+export const say = (verdict: Verdict): string => {
+  if (verdict.state !== 'compared') return `${verdict.state} at ${verdict.cursor?.number ?? 'no block'}`
+  const { cursor, missing, extra, different, example, provenWrong } = verdict
+  const found = [...missing.map((it) => `-${it}`), ...extra.map((it) => `+${it}`), ...different]
+  const proof = provenWrong.length === 0 ? '' : `; ${provenWrong.length} of them said to be proved`
+  return `at ${cursor.number}: ${missing.length} missing, ${extra.length} extra, ${different.length} different ${found.slice(0, 5).join('; ')}${example}${proof}`
+}
+
+type Difference = { readonly name: string; readonly here: Row; readonly there: Row }
+
+/**
+ * Tells which rows are not those of the chain. With `logs`, a row has to name the log that made it; without, no log at all, and a block of
+ * the chain at which the row existed.
+ */
+const createComparison =
+  (node: Rpc, logs: boolean) =>
+  async (stored: Rows, chain: Rows): Promise<Difference[]> => {
+    const both = [...chain].flatMap(([name, there]) => {
+      const here = stored.get(name)
+      return here === undefined ? [] : [{ name, here, there }]
+    })
+    const isOther = logs
+      ? ({ here, there }: Difference) => here.from !== there.from
+      : ({ here, there }: Difference) => here.hasLog || here.block < there.block || hashes.get(here.block) !== here.hash
+    const numbers = logs ? [] : [...new Set(both.map(({ here }) => here.block))]
+    const blocks = await Promise.all(numbers.map((number) => node.block(number)))
+    const hashes = new Map(blocks.flatMap((block) => (block === null ? [] : [[block.number, plain(block.hash)]])))
+    return both.filter((each) => each.here.says !== each.there.says || isOther(each))
+  }
+
+const show = ({ says, from }: Row): string => `(${says} ${from})`
+
+const higher = (a: Point, b: Point | null): Point => (b !== null && b.number > a.number ? b : a)
+
+/**
+ * Compares the facts of a database with the chain at the block that the index says to have reached. Opens one connection until
+ * `close`; `look` throws when the node or the database does not answer.
+ */
+export const createOracle = async (options: {
+  readonly databaseUrl: string
+  readonly rpcUrl: string
+  readonly chainId: number
+  readonly diamond: string
+  /** Whether rows can tell the log that made them. */
+  readonly logs: boolean
+}) => {
+  const client = new Client({ connectionString: options.databaseUrl, application_name: 'oracle' })
+  client.on('error', () => {})
+  await client.connect()
+  const publishes = (await client.query(`SELECT to_regclass('looks') IS NOT NULL AS it`)).rows[0]?.it === true
+  const node = createRpc(options.rpcUrl)
+  const ledger = createLedger(node, options.diamond)
+  const compare = createComparison(node, options.logs)
+
+  const look = async (): Promise<Verdict> => {
+    const { cursor, reach, proven, rows } = await readIndex(client, options.chainId, publishes)
+    if (cursor === null) return { state: 'empty', cursor }
+    const whole = await ledger.upTo(higher(higher(cursor, proven), reach))
+    const isOn = whole !== null && (await node.block(cursor.number))?.hash === cursor.hash
+    if (!isOn) return { state: 'forked', cursor }
+    const upTo = (block: number): Rows => new Map([...whole].filter(([, row]) => row.block <= block))
+    const chain = upTo(cursor.number)
+    const missing = [...chain.keys()].filter((name) => !rows.has(name))
+    const extra = [...rows.keys()].filter((name) => !whole.has(name))
+    // A row that was read by its id is of a block above the cursor until all are.
+    const differences = await compare(rows, whole)
+    const different = differences.map(({ name }) => name)
+    const [first] = differences
+    const example =
+      first === undefined ? '' : `, ${first.name} is ${show(first.here)}, on the chain ${show(first.there)}`
+    // A row that is not on the chain was never proved; one that is there was up to the block.
+    const provenWrong =
+      proven === null
+        ? []
+        : [...upTo(proven.number).keys()].filter((name) => !rows.has(name) || different.includes(name))
+    return { state: 'compared', cursor, missing, extra, different, example, provenWrong }
+  }
+  return { look, publishes, close: () => client.end() }
+}
+
+export type Oracle = Awaited<ReturnType<typeof createOracle>>

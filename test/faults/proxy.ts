@@ -1,0 +1,213 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { uniforms } from '../../src/lib/random.ts'
+import { creationTopics } from './creations.ts'
+import { createRpc, heightOf, type RpcAnswer, type RpcCall } from './rpc.ts'
+import { createStale } from './stale.ts'
+
+/** What a rule does to a whole HTTP request. */
+const transports = {
+  /** Closes the connection without an answer. */
+  drop: (response: ServerResponse): void => void response.destroy(),
+  hang: (): void => {},
+  limited: (response: ServerResponse): void =>
+    void response
+      .writeHead(429, { 'content-type': 'application/json', 'retry-after': '1' })
+      .end('{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"rate limit exceeded"}}'),
+  failing: (response: ServerResponse): void => void response.writeHead(503).end('upstream connect error'),
+  html: (response: ServerResponse): void =>
+    void response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Just a moment...</body></html>'),
+  garbage: (response: ServerResponse, _: string, uniform: () => number): void =>
+    void response.end(Buffer.from(Array.from({ length: 200 }, () => Math.floor(uniform() * 256)))),
+  /** The right answer, in eight pieces over about two seconds. */
+  slow: async (response: ServerResponse, body: string): Promise<void> => {
+    const size = Math.ceil(body.length / 8)
+    for (let at = 0; at < body.length && !response.destroyed; at += size) {
+      response.write(body.slice(at, at + size))
+      await sleep(250)
+    }
+    response.end()
+  },
+} as const
+
+const withResult = (result: unknown, change: (list: readonly unknown[]) => readonly unknown[]): unknown =>
+  Array.isArray(result) ? change(result) : result
+
+/** What a rule does to the answer to one call. */
+const answers = {
+  empty: (result: unknown): unknown => withResult(result, () => []),
+  truncate: (result: unknown, uniform: () => number): unknown =>
+    withResult(result, (list) => list.slice(0, Math.floor(uniform() * list.length))),
+  /** Logs as a protocol leaves them that emits no others than those of creations. */
+  creationsOnly: (result: unknown): unknown =>
+    withResult(result, (list) => list.filter((log) => creationTopics.includes(Object(log).topics[0]))),
+  /** A block as another fork would have it; the height is right. */
+  wrongHash: (result: unknown, uniform: () => number): unknown => {
+    if (typeof result !== 'object' || result === null || !('hash' in result)) return result
+    const digit = (): string => Math.floor(uniform() * 16).toString(16)
+    return { ...result, hash: `0x${Array.from({ length: 64 }, digit).join('')}` }
+  },
+} as const
+
+export type Fault = keyof typeof transports | keyof typeof answers | keyof typeof refusals | 'stale' | 'elsewhere'
+
+const has = <T extends object>(table: T, name: PropertyKey): name is keyof T => Object.hasOwn(table, name)
+
+export type Rule = {
+  readonly fault: Fault
+  /** Requests or calls of this method only; all unless given. */
+  readonly method?: string
+  /** Part of the requests, or of the calls for a fault of an answer, from 0 to 1; all unless given. */
+  readonly share?: number
+  /** `stale`: how many blocks behind the node's head this one says to be. `narrow`: the widest range of logs it gives. */
+  readonly blocks?: number
+  /** `elsewhere`: the node that answers, of another chain or on another fork. */
+  readonly url?: string
+  /** Milliseconds since the rules were set. */
+  readonly from?: number
+  readonly until?: number
+}
+
+const widthOf = (filter: unknown): number => {
+  const { fromBlock, toBlock } = Object(filter)
+  return (heightOf(toBlock) ?? 0) - (heightOf(fromBlock) ?? 0) + 1
+}
+
+/** What a node refuses for what it is: its error instead of an answer, undefined for what it serves. */
+const refusals = {
+  narrow: ({ method, params }: RpcCall, blocks = 1): RpcAnswer['error'] =>
+    method === 'eth_getLogs' && widthOf(params[0]) > blocks
+      ? { code: -32602, message: `query exceeds max block range ${blocks}` }
+      : undefined,
+  /** As the public nodes of chain 56 do. */
+  noLogs: ({ method }: RpcCall): RpcAnswer['error'] =>
+    method === 'eth_getLogs' ? { code: -32005, message: 'limit exceeded' } : undefined,
+} as const
+
+/**
+ * A JSON-RPC proxy between the service and a real node that misbehaves by rules. What it draws depends on the seed and on the order
+ * of the requests alone.
+ *
+ * @example
+ * const proxy = await startFaultProxy({ target: anvil.url, seed: 7 })
+ * proxy.set([{ fault: 'empty', method: 'eth_getLogs', share: 0.2 }, { fault: 'hang', from: 5_000, until: 8_000 }])
+ */
+export const startFaultProxy = async (options: {
+  readonly target: string
+  readonly seed: number
+  /** Rules that hold whatever others are set. */
+  readonly always?: readonly Rule[]
+}) => {
+  let uniform = uniforms(options.seed)
+  const { target, always = [] } = options
+  let rules = always
+  let since = performance.now()
+  let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
+  let counts = { requests: 0, looks: 0, methods: new Map<string, number>(), faults: new Map<Fault, number>() }
+  const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1)
+
+  const strikes = (rule: Rule, methods: readonly string[]): boolean => {
+    const now = performance.now() - since
+    if (now < (rule.from ?? 0) || now >= (rule.until ?? Number.POSITIVE_INFINITY)) return false
+    if (rule.method !== undefined && !methods.includes(rule.method)) return false
+    if (uniform() >= (rule.share ?? 1)) return false
+    count(counts.faults, rule.fault)
+    return true
+  }
+
+  const ask = async (calls: readonly RpcCall[], struck: readonly Rule[]): Promise<RpcAnswer[]> => {
+    const stale = struck.find(({ fault }) => fault === 'stale')
+    if (stale !== undefined) return createStale(stale.blocks ?? 1, target)(calls)
+    const url = struck.find(({ fault }) => fault === 'elsewhere')?.url ?? target
+    const said = await createRpc(url).batch(calls.map(({ method, params }) => ({ method, params })))
+    return said.map((it, at) => ({ ...it, id: calls[at]?.id ?? 0 }))
+  }
+
+  const tampered = (call: RpcCall | undefined, answer: RpcAnswer): RpcAnswer => {
+    if (call === undefined || answer.error !== undefined) return answer
+    for (const { fault, blocks } of rules) {
+      const error = has(refusals, fault) ? refusals[fault](call, blocks) : undefined
+      if (error !== undefined) return { id: answer.id, error }
+    }
+    let { result } = answer
+    for (const rule of rules) {
+      const { fault } = rule
+      if (has(answers, fault) && strikes(rule, [call.method])) result = answers[fault](result, uniform)
+    }
+    return { ...answer, result }
+  }
+
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const asked: RpcCall | RpcCall[] = JSON.parse(await text(request))
+    await gate?.opened
+    const calls = Array.isArray(asked) ? asked : [asked]
+    counts.requests += 1
+    for (const { method, params } of calls) {
+      count(counts.methods, method)
+      if (params[0] === 'latest') counts.looks += 1
+    }
+    const methods = calls.map(({ method }) => method)
+    const struck = rules
+      .filter(({ fault }) => !has(answers, fault) && !has(refusals, fault))
+      .filter((rule) => strikes(rule, methods))
+    const transport = struck.map(({ fault }) => fault).find((fault) => has(transports, fault))
+    if (transport !== undefined && transport !== 'slow') return void transports[transport](response, '', uniform)
+    const said = (await ask(calls, struck)).map((it) => ({
+      jsonrpc: '2.0',
+      ...tampered(
+        calls.find(({ id }) => id === it.id),
+        it,
+      ),
+    }))
+    const body = JSON.stringify(Array.isArray(asked) ? said : said[0])
+    response.setHeader('content-type', 'application/json')
+    if (transport === 'slow') return transports.slow(response, body)
+    response.end(body)
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    /** Misbehaves by these rules from now on; an empty list is an honest node. */
+    set(next: readonly Rule[]): void {
+      rules = [...always, ...next]
+      since = performance.now()
+    },
+    /** Draws as a proxy of this seed from now on. */
+    reseed(seed: number): void {
+      uniform = uniforms(seed)
+    },
+    /** Requests wait from now on until `release`: what happens to the node meanwhile happens at once for the asker. */
+    hold(): void {
+      let open = (): void => {}
+      const opened = new Promise<void>((resolve) => {
+        open = resolve
+      })
+      gate ??= { opened, open }
+    },
+    release(): void {
+      gate?.open()
+      gate = undefined
+    },
+    /** HTTP requests, looks at the head, calls by method and faults by kind since the last time. */
+    counts() {
+      const seen = counts
+      counts = { requests: 0, looks: 0, methods: new Map(), faults: new Map() }
+      return seen
+    },
+    /** Closes every connection and refuses new ones. */
+    async close(): Promise<void> {
+      gate?.open()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,126 @@
+import { Client } from 'pg'
+import { migrate } from '../../src/db/migrate.ts'
+import { createClosers } from '../../src/lib/lifecycle.ts'
+import { chainVariables } from '../../src/sandbox/chain.ts'
+import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { cloneDatabase } from '../support/clone-database.ts'
+import { openChain } from './chain.ts'
+import { recordCommits } from './commits.ts'
+import { createOracle, isExact, type Oracle, say, type Verdict } from './oracle.ts'
+import { startFaultProxy } from './proxy.ts'
+import { createTraffic, type Traffic } from './traffic.ts'
+import { type Variant, variants } from './variant.ts'
+import { type Process, startProcess } from './worker.ts'
+
+/** A server and a migrated template on it. */
+export type Store = { readonly server: string; readonly template: string }
+
+/** How soon the worker looks again at a chain that has nothing new, in milliseconds: the sandbox's value. */
+const POLL_MS = 200
+
+/** A Postgres of the rig's own with a migrated template. */
+export const openStore = async (): Promise<Store & { readonly close: () => Promise<void> }> => {
+  const postgres = await startPostgres()
+  const template = 'fx_template'
+  const client = new Client(postgres.url)
+  await client.connect()
+  await client.query(`CREATE DATABASE ${template}`)
+  await client.end()
+  const url = new URL(postgres.url)
+  url.pathname = template
+  await migrate({ databaseUrl: url.href })
+  return { server: postgres.url, template, close: postgres.close }
+}
+
+/**
+ * The chains of the rig: 8453 lives by seeded traffic and is what the bars look at; 56 stands still. One of each serves all seeds.
+ */
+export const openChains = async (seed: number, variant: Variant = variants.reference) => {
+  const closers = createClosers()
+  const [subject, quiet] = await Promise.all([openChain(8453, variant.profile), openChain(56, variant.profile)])
+  for (const each of [subject, quiet]) closers.add(`node ${each.chain.chainId}`, each, (it) => it.close())
+  const traffic: Traffic = await createTraffic({ chain: subject.chain, seed })
+  return { chain: subject.chain, quiet: quiet.chain, traffic, variant, close: closers.close }
+}
+
+export type Chains = Awaited<ReturnType<typeof openChains>>
+
+/** What the judge and the bars need of one index: a database, proxies in front of the node, and processes between them. */
+export const openIndex = async (options: {
+  readonly store: Store
+  readonly chains: Chains
+  readonly seed: number
+  /** Proxies in front of the one node, in the service's order of preference. */
+  readonly nodes?: number
+}) => {
+  const { store, chains, seed } = options
+  const closers = createClosers()
+  const database = closers.add('database', await cloneDatabase(store.server, store.template), (it) => it.close())
+  const proxies = await Promise.all(
+    Array.from({ length: options.nodes ?? 1 }, (_, at) =>
+      startFaultProxy({ target: chains.chain.rpcUrl, seed: seed * 31 + at, always: chains.variant.always }),
+    ),
+  )
+  for (const proxy of proxies) closers.add('proxy', proxy, (it) => it.close())
+  const oracle: Oracle = closers.add(
+    'oracle',
+    await createOracle({
+      databaseUrl: database.url,
+      rpcUrl: chains.chain.rpcUrl,
+      chainId: chains.chain.chainId,
+      diamond: chains.chain.diamond,
+      logs: chains.variant.logs,
+    }),
+    (it) => it.close(),
+  )
+  const commits = closers.add('commits', await recordCommits(database.url, chains.chain.chainId), (it) => it.close())
+  const env = {
+    ...chainVariables(chains.chain),
+    ...chainVariables(chains.quiet),
+    [`RPC_URLS_${chains.chain.chainId}`]: proxies.map(({ url }) => url).join(),
+    ...Object.fromEntries(
+      [chains.chain, chains.quiet].map(({ chainId }) => [`PROFILE_${chainId}`, chains.variant.profile]),
+    ),
+    POLL_MS: String(POLL_MS),
+    LOG_LEVEL: 'info',
+  }
+  const processes = new Set<Process>()
+  const start = async (
+    command: 'worker' | 'api',
+    name: string = command,
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Process> => {
+    // What a process writes carries its name, so that the judge knows who wrote.
+    const DATABASE_URL = `${database.url}?application_name=${name}`
+    const started = await startProcess(command, { ...env, DATABASE_URL, ...more })
+    processes.add(started)
+    return started
+  }
+  closers.add('processes', processes, (all) => Promise.all([...all].map((each) => each.kill())))
+
+  /** Looks until the index is exact at `block` or above; gives the milliseconds it took, or throws what was wrong at last. */
+  const untilExact = async (block: number, withinMs: number): Promise<number> => {
+    const started = performance.now()
+    for (;;) {
+      const verdict = await oracle.look()
+      const took = performance.now() - started
+      if (isExact(verdict) && verdict.cursor !== null && verdict.cursor.number >= block) return took
+      if (took > withinMs) throw new NotExact(verdict, block, withinMs)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const [proxy] = proxies
+  if (proxy === undefined) throw new RangeError('an index needs a node')
+  return { database, proxies, proxy, oracle, commits, start, untilExact, close: closers.close }
+}
+
+export type Index = Awaited<ReturnType<typeof openIndex>>
+
+/** The index did not become what the chain is. */
+class NotExact extends Error {
+  override readonly name = 'NotExact'
+
+  constructor(verdict: Verdict, block: number, withinMs: number) {
+    super(`not exact at block ${block} within ${withinMs / 1000} s: ${say(verdict)}`)
+  }
+}

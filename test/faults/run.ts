@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util'
+import { createClosers } from '../../src/lib/lifecycle.ts'
+import { setup as build } from '../support/built.ts'
+import type { Bar } from './bar.ts'
+import { corpus } from './bars/corpus.ts'
+import { cost } from './bars/cost.ts'
+import { freshness } from './bars/freshness.ts'
+import { kills } from './bars/kills.ts'
+import { loss, mix } from './bars/loss.ts'
+import { deadNode, postgresGone } from './bars/outages.ts'
+import { deep, liar, reorgs } from './bars/reorgs.ts'
+import { takeover } from './bars/takeover.ts'
+import { openChains, openStore } from './rig.ts'
+import { isVariant, variants } from './variant.ts'
+
+const bars: Readonly<Record<string, Bar>> = {
+  '1': loss,
+  '1-mix': mix,
+  '2': reorgs,
+  '2-liar': liar,
+  '2-deep': deep,
+  '3': cost,
+  '4': freshness,
+  '6': kills,
+  '7': takeover,
+  '8': postgresGone,
+  '10': corpus,
+  '11': deadNode,
+}
+
+/** Bars that hold whatever the protocol emits and however it was deployed. */
+const ofEveryVariant = '1,2,6,11'
+
+/** `npm run faults -- [--bar 1,2] [--variant NAME] [--seeds 20] [--seed N] [--long]`: one line a bar, and how to see each failure again. */
+const main = async (): Promise<void> => {
+  const { values } = parseArgs({
+    options: {
+      bar: { type: 'string' },
+      variant: { type: 'string', default: 'reference' },
+      seeds: { type: 'string', default: '20' },
+      seed: { type: 'string' },
+      long: { type: 'boolean', default: false },
+    },
+  })
+  const seeds =
+    values.seed === undefined ? Array.from({ length: Number(values.seeds) }, (_, at) => at + 1) : [Number(values.seed)]
+  const { variant } = values
+  if (!isVariant(variant)) throw new RangeError(`no variant ${variant}: there are ${Object.keys(variants).join(', ')}`)
+  const all = variant === 'reference' ? Object.keys(bars).join() : ofEveryVariant
+  const chosen = (values.bar ?? all).split(',').map((name) => {
+    const bar = bars[name]
+    if (bar === undefined) throw new RangeError(`no bar ${name}: there are ${Object.keys(bars).join(', ')}`)
+    return { name, bar }
+  })
+  const closers = createClosers()
+  await build()
+  try {
+    const store = closers.add('PostgreSQL', await openStore(), (it) => it.close())
+    const chains = closers.add('the chains', await openChains(seeds[0] ?? 1, variants[variant]), (it) => it.close())
+    for (const { name, bar } of chosen) {
+      const { measured, met, failures } = await bar.run({ store, chains, seeds, long: values.long })
+      const where = variant === 'reference' ? '' : ` (${variant})`
+      console.log(`bar ${name}${where} | ${bar.claim} | ${bar.figure} | ${measured} | ${met ? 'met' : 'MISSED'}`)
+      for (const { seed, what } of failures)
+        console.log(
+          `  seed ${seed}: ${what}\n  again: npm run faults -- --bar ${name} --variant ${variant} --seed ${seed}`,
+        )
+      if (!met) process.exitCode = 1
+    }
+  } finally {
+    await closers.close()
+  }
+}
+
+await main()

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../src/sandbox/ports.ts'
+import type { Index } from './rig.ts'
+
+/** Longest that a client of the rig waits, in milliseconds. */
+const CLIENT_WAITS_MS = 20_000
+
+/** An answer and how long it took, in milliseconds; status 0 is none at all. */
+export type Answer = {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: string
+  readonly took: number
+}
+
+/** The API beside an index, as a process. `get` never throws. */
+export const startApi = async (index: Index, more: Readonly<Record<string, string>> = {}) => {
+  const port = await freePort()
+  const process = await index.start('api', 'api', { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', ...more })
+  const get = async (path: string): Promise<Answer> => {
+    const started = performance.now()
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(CLIENT_WAITS_MS) })
+      const body = await response.text()
+      return { status: response.status, headers: response.headers, body, took: performance.now() - started }
+    } catch {
+      return { status: 0, headers: new Headers(), body: '', took: performance.now() - started }
+    }
+  }
+  /** Asks until an answer is as wanted; the milliseconds it took, or null when it never was. */
+  const until = async (path: string, wanted: (answer: Answer) => boolean, withinMs: number): Promise<number | null> => {
+    const started = performance.now()
+    for (; performance.now() - started < withinMs; await sleep(50))
+      if (wanted(await get(path))) return performance.now() - started
+    return null
+  }
+  const ready = await until('/readyz', ({ status }) => status === 200, 60_000)
+  if (ready === null) throw new Error(`the API did not become ready: ${process.tail()}`)
+  return { process, get, until }
+}

@@ -1,0 +1,216 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encodeFunctionData, type Hex, maxUint256, zeroHash } from 'viem'
+import { erc20Abi } from '../../src/abi/erc20.generated.ts'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import type { SandboxChain } from '../../src/sandbox/chain.ts'
+import { createRandom } from '../../src/sandbox/random.ts'
+import { createRpc, hex } from './rpc.ts'
+
+const USDC = 10n ** 6n
+
+/** Of so many transactions one creates an event; the rest go to the newest, so that no pool reaches its limits. */
+const PER_EVENT = 25
+
+const GAS = 2_000_000
+
+/** Ten tokens: what some deployments take at least. */
+const LEAST = 10_000_000
+
+type Call = { readonly from: Hex; readonly to: Hex; readonly data: Hex }
+
+/** Blocks that a node mines in one request. */
+const PER_STRIDE = 100
+
+/**
+ * Seeded life on a chain whose blocks are mined here and nowhere else: events, deposits and positions, so many a block, and reorgs in
+ * which the same ids come to mean something else. The node signs for its own accounts.
+ *
+ * @example
+ * const traffic = await createTraffic({ chain, seed: 7 })
+ * const replace = await traffic.fork()
+ * await traffic.mine(3)
+ * await replace()
+ */
+export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxChain; readonly seed: number }) => {
+  const node = createRpc(chain.rpcUrl)
+  const cast = createCast()
+  const wallets = [...cast.users, ...cast.extras].map(({ account }) => account.address)
+  const [token] = chain.tokens
+  if (token === undefined) throw new Error('the chain has no payment token')
+  const { diamond } = chain
+  let random = createRandom(seed)
+
+  const submit = async (calls: readonly Call[]): Promise<void> => {
+    const said = await node.batch(
+      calls.map((call) => ({ method: 'eth_sendTransaction', params: [{ ...call, gas: hex(GAS) }] })),
+    )
+    for (const { error } of said) if (error !== undefined) throw new Error(error.message)
+  }
+
+  const total = async (): Promise<bigint> => {
+    const data = encodeFunctionData({ abi: protocolAbi, functionName: 'getTotalHedgeEvents' })
+    return BigInt(String(await node.send('eth_call', [{ to: diamond, data }, 'latest'])))
+  }
+
+  /** A new event and, where pools begin closed, its opening: by the same wallet, so the node keeps their order. */
+  const newEvent = (next: bigint): Call[] => {
+    const from = random.pick(wallets)
+    const open = encodeFunctionData({ abi: protocolAbi, functionName: 'setPoolSettings', args: [next, true, true] })
+    return [
+      { from, to: diamond, data: creation() },
+      { from, to: diamond, data: open },
+    ]
+  }
+
+  const creation = (): Hex => {
+    const initialRate = BigInt(random.int(1_000_000, 90_000_000))
+    const params = {
+      name: `Event ${random.int(0, 1_000_000)}`,
+      underlying: random.pick(['USD/GHS', 'USD/NGN', 'USD/KES']),
+      strike: initialRate + 1_000_000n,
+      payoutCap: initialRate + 3_000_000n,
+      premiumRate: BigInt(random.int(1_000, 50_000)),
+      expiryDate: BigInt(Math.floor(Date.now() / 1000) + random.int(20, 300) * 86_400),
+      allowExternalLp: true,
+      initialLiquidity: BigInt(random.int(10_000, 99_999)) * USDC,
+      initialRate,
+      strikeAbove: true,
+      paymentToken: token.address,
+      signature: '0x',
+      quoteTimestamp: 0n,
+      quoteNonce: zeroHash,
+    } as const
+    return encodeFunctionData({ abi: protocolAbi, functionName: 'createEvent', args: [params] })
+  }
+
+  const deposit = (event: bigint): Hex =>
+    encodeFunctionData({
+      abi: protocolAbi,
+      functionName: 'deposit',
+      args: [event, BigInt(random.int(LEAST, 900_000_000))],
+    })
+
+  /** Something in the newest event. */
+  const act = (event: bigint): Call[] => {
+    const from = random.pick(wallets)
+    const notional = BigInt(random.int(LEAST, 900_000_000))
+    const data =
+      random.int(0, 1) === 0
+        ? deposit(event)
+        : encodeFunctionData({
+            abi: protocolAbi,
+            functionName: 'buyProtection',
+            args: [event, notional, maxUint256, maxUint256],
+          })
+    return [{ from, to: diamond, data }]
+  }
+
+  /** Mines one block with `count` transactions, and a deposit into an event besides when one is given; gives its height. */
+  const mine = async (count = 0, event?: bigint): Promise<number> => {
+    if (count > 0) {
+      let events = await total()
+      const calls = Array.from({ length: count }, () => {
+        if (events > 0n && random.int(1, PER_EVENT) > 1) return act(events)
+        events += 1n
+        return newEvent(events)
+      })
+      await submit(calls.flat())
+    }
+    if (event !== undefined) await submit([{ from: random.pick(wallets), to: diamond, data: deposit(event) }])
+    await node.send('evm_mine')
+    return node.blockNumber()
+  }
+
+  /** Mines a block every `everyMs` until the signal aborts, with about `perSecond` transactions a second. */
+  const run = async (options: { everyMs: number; perSecond: number; signal: AbortSignal }): Promise<void> => {
+    let due = performance.now()
+    let owed = 0
+    while (!options.signal.aborted) {
+      due += options.everyMs
+      owed += (options.perSecond * options.everyMs) / 1000
+      const count = random.int(0, Math.floor(owed * 2))
+      owed = Math.max(0, owed - count)
+      await mine(count)
+      await sleep(Math.max(0, due - performance.now()))
+    }
+  }
+
+  const mineEmpty = (blocks: number): Promise<unknown> => node.send('anvil_mine', [hex(blocks)])
+
+  /** Mines many blocks at once, transactions in the first of every `PER_STRIDE` only; gives the height. */
+  const mineMany = async (blocks: number): Promise<number> => {
+    let head = 0
+    for (let left = blocks; left > 0; left -= PER_STRIDE) {
+      head = await mine(2)
+      const empty = Math.min(left, PER_STRIDE) - 1
+      if (empty > 0) await mineEmpty(empty)
+      head += empty
+    }
+    return head
+  }
+
+  /**
+   * Remembers the newest block. The function it gives replaces what came after it by one block more, with other transactions in about
+   * half of them, and gives the new height. Takes its time: hold the proxy meanwhile. A snapshot, because the node's own rollback finds
+   * states that it moved to disk empty.
+   */
+  const fork = async (): Promise<(grow?: (blocks: number) => Promise<number>) => Promise<number>> => {
+    const ancestor = await node.blockNumber()
+    const snapshot = await node.send('evm_snapshot')
+    const byOnes = async (blocks: number): Promise<number> => {
+      // The first must differ, or it would be the same block again.
+      let head = await mine(2)
+      for (let at = 1; at < blocks; at += 1) head = await mine(random.int(0, 1) * random.int(1, 3))
+      return head
+    }
+    return async (grow = byOnes) => {
+      const depth = (await node.blockNumber()) - ancestor
+      await node.send('evm_revert', [snapshot])
+      await grow(depth)
+      return mine(2)
+    }
+  }
+
+  await node.send('evm_setBlockGasLimit', [hex(1_000_000_000)])
+  const prepare = wallets.flatMap((from) => [
+    {
+      from,
+      to: token.address,
+      data: encodeFunctionData({ abi: erc20Abi, functionName: 'mint', args: [from, 10n ** 12n * USDC] }),
+    },
+    {
+      from,
+      to: token.address,
+      data: encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [diamond, maxUint256] }),
+    },
+  ])
+  await node.send('evm_setAutomine', [false])
+  await submit(prepare)
+  await node.send('evm_mine')
+
+  return {
+    node,
+    mine,
+    mineEmpty,
+    mineMany,
+    run,
+    fork,
+    /** Mines a block with a new event; gives its id. Whatever the traffic does next goes to a newer one. */
+    async createEvent(): Promise<bigint> {
+      for (let at = 0; at < 2; at += 1) await submit(newEvent((await total()) + 1n)).then(() => mine())
+      return (await total()) - 1n
+    },
+    /** Brings the chain's clock to the present; blocks a second apart keep it there. */
+    async toPresent(): Promise<void> {
+      await node.send('evm_setNextBlockTimestamp', [Math.floor(Date.now() / 1000)])
+      await node.send('evm_mine')
+    },
+    /** Goes on as a traffic of this seed would. */
+    reseed(next: number): void {
+      random = createRandom(next)
+    },
+  }
+}
+
+export type Traffic = Awaited<ReturnType<typeof createTraffic>>
