@@ -20,7 +20,7 @@ export type FollowDeps = {
 }
 
 /** A leader that says nothing for so long is taken for dead. */
-const LEASE_TTL_MS = 3_000
+const LEASE_TTL_MS = 2_500
 
 /** Longest pause after a fault, in milliseconds: a node or database that is back is found within this. */
 const MAX_PAUSE_MS = 1_000
