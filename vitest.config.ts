@@ -19,6 +19,11 @@ export default defineConfig({
           name: 'pure',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.service.test.ts', 'test/**/*.e2e.test.ts'],
+          // Nothing they import is changed by them, so it is loaded once a worker and not once a file.
+          isolate: false,
+          // They compute for up to a second each, on a machine that may be doing ten other things.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
       },

@@ -13,7 +13,7 @@ import { z } from 'zod'
 const here = dirname(fileURLToPath(import.meta.url))
 const abiFolder = join(here, '..', 'src', 'abi')
 
-/** Contracts that are created; the last one in tests only. */
+/** Contracts that are created; the last two in tests only. */
 const created = [
   'Diamond',
   'EventFacet',
@@ -34,6 +34,7 @@ const created = [
   'DeployedCutFacet',
   'TestToken',
   'HostileToken',
+  'Archive',
 ]
 
 /** The interfaces that are the protocol to the outside, in the order of the generated ABI. */

@@ -7,24 +7,35 @@ import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
 import { markChangeable } from './db/unobserved.ts'
+import { readVitals } from './db/vitals.ts'
 import { defaultClaims } from './identity/me.ts'
 import { createIdentity } from './identity/verify.ts'
 import { audit, formatAudit } from './indexer/audit.ts'
+import { createConfirm } from './indexer/audit-repair.ts'
+import { auditSlice } from './indexer/audit-slice.ts'
 import { follow } from './indexer/follow.ts'
+import { createObserver } from './indexer/observer.ts'
 import { createJobs } from './jobs/run.ts'
-import { errorText } from './lib/errors.ts'
-import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
+import { type Closers, createClosers } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
+import { createMeter } from './lib/meter.ts'
 import { packaged } from './lib/root.ts'
 import { serve } from './lib/serve.ts'
 import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
+import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
+
+/** The index asks for an observation when it has noted something; so often it is made sure of, in milliseconds. */
+const OBSERVE_EVERY_MS = 5_000
+
+/** How often the next slice of an index is compared with its chain, in milliseconds. */
+const AUDIT_EVERY_MS = 30_000
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200
@@ -51,6 +62,13 @@ const WORK_WITHIN_MS = 10_000
 const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
   closers.add('database', createDatabase(options), (it) => it.close())
 
+const sourcesOf = (chains: Sources['chains'], database: Database, maxLagSeconds: number): Sources => ({
+  chains,
+  queries: createQueries(database),
+  vitals: (chainId) => readVitals(database, chainId),
+  maxLagSeconds,
+})
+
 /** The HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
   const config = load(environments.api)
@@ -58,9 +76,7 @@ export const runApi = async (): Promise<void> => {
   await serve(log, async (closers) => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
-    const queries = createQueries(
-      openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers),
-    )
+    const database = openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers)
     const identity = createIdentity({
       userinfoUrl: config.IDENTITY_USERINFO_URL,
       claims: config.IDENTITY_CLAIMS,
@@ -71,7 +87,7 @@ export const runApi = async (): Promise<void> => {
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: { chains, queries, maxLagSeconds: config.MAX_LAG_SECONDS },
+      sources: sourcesOf(chains, database, config.MAX_LAG_SECONDS),
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
@@ -91,13 +107,13 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
   try {
     // Routes describe themselves without asking anybody, so nothing has to be in reach.
     const nowhere = { url: 'postgres://127.0.0.1:9/none', maxConnections: 1, statementTimeoutMs: 1, log }
-    const queries = createQueries(openDatabase(nowhere, closers))
+    const database = openDatabase(nowhere, closers)
     const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: { chains: new Map(), queries, maxLagSeconds: 0 },
+      sources: sourcesOf(new Map(), database, 0),
       identity,
       pricing,
       defaultChainId: 8453,
@@ -135,34 +151,45 @@ export const runWorker = async (): Promise<void> => {
       append: (model, pairs) => appendSet(database, model, pairs),
       log,
     })
-    await jobs.work({ sweep: ({ chainId }) => markChangeable(database, chainId), calibrate })
+    const observers = new Map(
+      [...chains].map(([chainId, chain]) => [chainId, createObserver({ chain, database, log })] as const),
+    )
+    await jobs.work({
+      async sweep({ chainId }) {
+        await markChangeable(database, chainId)
+        await jobs.add('observe', { chainId })
+      },
+      async observe({ chainId }, signal) {
+        const observer = observers.get(chainId)
+        if (observer === undefined) throw new Error(`this worker has no chain ${chainId}`)
+        await observer.observeAll(signal)
+      },
+      audit: ({ chainId }) => {
+        const chain = chainOf({ chains }, chainId)
+        return auditSlice({ chain, database, confirm: createConfirm(chain), log })
+      },
+      calibrate,
+    })
 
     const stop = new AbortController()
     const following = Promise.all(
-      [...chains.values()].map((chain) => follow({ chain, database, pollMs: config.POLL_MS, log }, stop.signal)),
+      [...chains].map(([chainId, chain]) => {
+        const onNoted = (): void => jobs.ask('observe', { chainId })
+        return follow({ chain, database, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
+      }),
     )
     closers.add('followers', stop, async (it) => {
       it.abort()
       await following
     })
-    const scheduled = async (): Promise<void> => {
-      for (const chainId of chains.keys()) await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
-      await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
+    for (const chainId of chains.keys()) {
+      await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+      await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
+      await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
     }
-    void untilScheduled(scheduled, log, stop.signal)
+    await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
     log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
   })
-}
-
-/** Schedules jobs; a queue out of reach delays them and never holds up the index. */
-const untilScheduled = async (schedule: () => Promise<void>, log: Logger, signal: AbortSignal): Promise<void> => {
-  try {
-    await schedule()
-  } catch (fault) {
-    log.warn({ fault: errorText(fault) }, 'jobs not scheduled yet')
-    await sleep(5_000, signal)
-    if (!signal.aborted) await untilScheduled(schedule, log, signal)
-  }
 }
 
 /** Brings the database to the schema of this version. */
@@ -204,9 +231,11 @@ export const runAudit = async (): Promise<void> => {
     const { DATABASE_URL: url } = config
     const database = openDatabase({ url, maxConnections: 4, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
     for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
-      const report = await audit({ chain, database })
+      const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
+      const report = await audit({ chain, database, meter })
+      meter.close()
       process.stdout.write(`${formatAudit(report)}\n`)
-      if (report.differences.length > 0) process.exitCode = 1
+      if (report.found > 0) process.exitCode = 1
     }
   } finally {
     await closers.close()

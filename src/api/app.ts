@@ -16,6 +16,7 @@ import { healthRoutes } from './routes/health.ts'
 import { meRoutes } from './routes/me.ts'
 import { pricingRoutes } from './routes/pricing.ts'
 import { readRoutes } from './routes/reads.ts'
+import { statusRoutes } from './routes/status.ts'
 import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
 
@@ -72,6 +73,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(openapi)
 
   await app.register(healthRoutes, { sources })
+  await app.register(statusRoutes, { sources })
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })

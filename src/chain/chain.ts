@@ -3,12 +3,14 @@ import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { broadcast } from './broadcast.ts'
+import type { Said } from './endpoint.ts'
 import { createNode, type Node } from './failover.ts'
 import { createHead, type Head } from './head.ts'
 import { createKeeper } from './keeper.ts'
 import { fetchLogs, type LogRange } from './logs.ts'
+import { askAll } from './opinions.ts'
 import { createReader, type Reader } from './read.ts'
-import type { Block } from './requests.ts'
+import type { Block, Request } from './requests.ts'
 import { estimateGas } from './simulate.ts'
 import type { ChainStatus } from './status.ts'
 
@@ -30,6 +32,15 @@ export type Chain = Node &
     estimateGas(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<bigint | null>
     /** Relays signed bytes; see `broadcast`. */
     broadcast(signedTx: Hex): Promise<Hex>
+    /** What each endpoint says to the same batch, for when the word of one is not enough; see `askAll`. */
+    opinions<const T extends readonly Request<unknown>[]>(requests: T): Promise<readonly Said<T>[]>
+    /**
+     * Has an endpoint that contradicts others or itself asked last: for 5 seconds, then for twice as long each time, up to 10 minutes.
+     * `endpoint` as `sendBy`, `opinions` and `logs` tell it; `why` is for operators.
+     */
+    doubt(endpoint: number, why: string): void
+    /** The fewest blocks that an endpoint which serves logs is asked for at once; null when none serves them. */
+    logWidth(): bigint | null
     /** What is known of the chain's endpoints; asks nobody. */
     status(): ChainStatus
     close(): Promise<void>
@@ -42,7 +53,7 @@ export type ChainOptions = {
   readonly timeoutMs: number
   /** How long a head may be reused, in milliseconds. */
   readonly headMaxAgeMs: number
-  /** Blocks to ask the logs of at first; 2,000 unless given. */
+  /** Blocks to ask the logs of at first; 100 unless given. */
   readonly logWidth?: bigint
   readonly log: Logger
 }
@@ -69,6 +80,7 @@ export const createChain = (options: ChainOptions): Chain => {
     chainId,
     deployment,
     send: node.send,
+    sendBy: node.sendBy,
     readAt: reader.readAt,
     head: head.latest,
     async pinned(read) {
@@ -86,6 +98,9 @@ export const createChain = (options: ChainOptions): Chain => {
     logs: (span) => fetchLogs({ keeper, deployment }, span),
     estimateGas: (tx) => estimateGas(node, tx),
     broadcast: (signedTx) => broadcast(node, signedTx),
+    opinions: (requests) => askAll({ keeper, chainId }, requests),
+    doubt: keeper.doubt,
+    logWidth: keeper.logWidth,
     status: keeper.status,
     close: keeper.close,
   }

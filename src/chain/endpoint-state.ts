@@ -1,9 +1,8 @@
 import { backoffMs } from '../lib/backoff.ts'
-import type { Capability, Fault } from './faults.ts'
+import { type Doubt, doubting } from './doubt.ts'
+import type { Fault } from './faults.ts'
+import { type Lacks, lacking, type Need, without } from './lacks.ts'
 import { firstWidth, learnWidth, type Width } from './width.ts'
-
-/** Something a node turned out not to do; tried again after a time that doubles. */
-type Lack = { readonly times: number; readonly until: number }
 
 /** What is remembered of an endpoint; times in milliseconds since the epoch. */
 export type EndpointState = {
@@ -14,18 +13,15 @@ export type EndpointState = {
   readonly width: Width
   /** Requests it takes in one batch (at 1 it takes none), and answers since that was learned. */
   readonly batch: { readonly most: number; readonly answers: number }
-  readonly lacks: Readonly<Partial<Record<Need, Lack>>>
+  readonly lacks: Lacks
+  /** Its last contradiction, until long after. */
+  readonly doubt: Doubt | null
   /** Times in a row that it was of no use. */
   readonly failures: number
   readonly restsUntil: number
   /** Text of its last fault, without URLs. */
   readonly fault: string | null
 }
-
-/** Capabilities that a request may need; `topics` is a filter with as many topics as the protocol has logs. */
-export const needs = ['logs', 'tags', 'pinned', 'topics'] as const satisfies readonly (Capability | 'topics')[]
-
-export type Need = (typeof needs)[number]
 
 /** What an endpoint was seen to do. */
 export type Seen =
@@ -34,10 +30,12 @@ export type Seen =
   | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
   | { readonly is: 'chain'; readonly right: boolean }
   | { readonly is: 'batch'; readonly most: number }
-  /** A range of `asked` blocks was answered, or not (`fault`). */
-  | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null }
+  /** A range of `asked` blocks was answered with so many `logs`, or not (`fault`). */
+  | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
   /** `needed` is what the request needed of the node, beyond what all nodes do. */
   | { readonly is: 'fault'; readonly fault: Fault; readonly text: string; readonly needed: readonly Need[] }
+  /** What it said contradicts the others, or what it said before. */
+  | { readonly is: 'doubt'; readonly why: string }
 
 /** Nodes refuse batches past a size of their own; a hundred passes nearly everywhere. */
 const FIRST_BATCH = 100
@@ -51,12 +49,8 @@ const FAILURES = 2
 /** Refusals of a range in a row, ever narrower, after which the node is taken to have no logs. */
 const REFUSALS = 4
 
-/** Seconds of chain time that an endpoint may be behind another and still be preferred to it. */
-const LAG_SECONDS = 5n
-
-const REST = { from: 250, to: 5_000 }
-const LACK = { from: 5_000, to: 600_000 }
-const WRONG_CHAIN_REST_MS = 60_000
+const REST = { from: 250, to: 2_000 }
+const WRONG_CHAIN_REST_MS = 5_000
 /** Longest rest a node may ask for by `Retry-After`. */
 const LONGEST_WAIT_MS = 60_000
 
@@ -67,6 +61,7 @@ export const unseen = (logWidth: bigint): EndpointState => ({
   width: firstWidth(logWidth),
   batch: { most: FIRST_BATCH, answers: 0 },
   lacks: {},
+  doubt: null,
   failures: 0,
   restsUntil: 0,
   fault: null,
@@ -76,21 +71,6 @@ const larger = ({ most, answers }: EndpointState['batch']): EndpointState['batch
   most === FIRST_BATCH || answers < ANSWERS_UNTIL_MORE
     ? { most, answers: answers + 1 }
     : { most: Math.min(FIRST_BATCH, most * 2), answers: 0 }
-
-const lacking = (state: EndpointState, need: Need, now: number): EndpointState => {
-  const times = (state.lacks[need]?.times ?? 0) + 1
-  return {
-    ...state,
-    lacks: { ...state.lacks, [need]: { times, until: now + backoffMs(times - 1, LACK.from, LACK.to) } },
-  }
-}
-
-const without = (lacks: EndpointState['lacks'], served: readonly Need[]): EndpointState['lacks'] => {
-  if (!served.some((need) => need in lacks)) return lacks
-  const left = { ...lacks }
-  for (const need of served) delete left[need]
-  return left
-}
 
 const failed = (state: EndpointState, now: number): EndpointState => {
   // Requests that were under way together fail together, and count once.
@@ -117,10 +97,10 @@ const faulty = (state: EndpointState, { fault, text, needed }: Extract<Seen, { i
       return limited(told, fault.retryAfterMs, now)
     case 'capability': {
       const need = needed.find((each) => fault.lacks === null || each === fault.lacks)
-      return need === undefined ? told : lacking(told, need, now)
+      return need === undefined ? told : { ...told, lacks: lacking(state.lacks, need, now) }
     }
     case 'filters':
-      return lacking(told, 'topics', now)
+      return { ...told, lacks: lacking(state.lacks, 'topics', now) }
     case 'unanswered':
     case 'garbage':
     case 'batch':
@@ -130,11 +110,12 @@ const faulty = (state: EndpointState, { fault, text, needed }: Extract<Seen, { i
   }
 }
 
-const ranged = (state: EndpointState, asked: bigint, fault: Fault | null, now: number): EndpointState => {
-  const width = learnWidth(state.width, asked, fault)
+const ranged = (state: EndpointState, seen: Extract<Seen, { is: 'range' }>, now: number): EndpointState => {
+  const { asked, fault, logs } = seen
+  const width = learnWidth(state.width, asked, fault, logs)
   const refused = width.refusals > state.width.refusals
   if (!refused || fault?.kind === 'size' || (width.refusals < REFUSALS && asked > 1n)) return { ...state, width }
-  return lacking({ ...state, width: { ...width, refusals: 0 } }, 'logs', now)
+  return { ...state, width: { ...width, refusals: 0 }, lacks: lacking(state.lacks, 'logs', now) }
 }
 
 /**
@@ -155,28 +136,13 @@ export const learn = (state: EndpointState, seen: Seen, now: number): EndpointSt
     case 'batch':
       return { ...state, batch: { most: seen.most, answers: 0 } }
     case 'range':
-      return ranged(state, seen.asked, seen.fault, now)
+      return ranged(state, seen, now)
     case 'fault':
       return faulty(state, seen, now)
+    case 'doubt':
+      return { ...state, doubt: doubting(state.doubt, seen.why, now) }
   }
 }
 
-/** Whether the endpoint was found lately not to do this. */
-export const lacks = (state: EndpointState, need: Need, now: number): boolean => (state.lacks[need]?.until ?? 0) > now
-
 /** Whether requests may go to the endpoint. */
 export const isFit = (state: EndpointState, now: number): boolean => state.chain === 'right' && state.restsUntil <= now
-
-/**
- * Whether the endpoint, looked at after another one, was behind it all the same by more than a few seconds of chain time. Compared is
- * with others alone, so a chain that stands still has no node that lags.
- */
-export const isLagging = ({ head }: EndpointState, others: readonly EndpointState[]): boolean =>
-  head !== null &&
-  others.some(
-    (other) =>
-      other.head !== null &&
-      other.chain === 'right' &&
-      other.head.seenAt <= head.seenAt &&
-      other.head.timestamp - head.timestamp > LAG_SECONDS,
-  )

@@ -11,16 +11,24 @@ export type Outcomes<T extends readonly Request<unknown>[]> = {
   [K in keyof T]: T[K] extends Request<infer V> ? Outcome<V> : never
 }
 
-type EndpointOptions = {
+/** What one endpoint said to a batch; `endpoint` is its index in the configuration. */
+export type Said<T extends readonly Request<unknown>[]> = { readonly endpoint: number; readonly outcomes: Outcomes<T> }
+
+export type SendOptions = {
   readonly signal?: AbortSignal | undefined
-  /** Sends a request as it is and not in an array, for nodes that take no batches; then there is only one. */
-  readonly alone?: boolean
+  /** Milliseconds to wait for the answer, where that is less than what the endpoint is given otherwise. */
+  readonly timeoutMs?: number | undefined
 }
+
+/** Sends a request as it is and not in an array, for nodes that take no batches; then there is only one. */
+type Alone = { readonly alone?: boolean }
 
 /** One node behind one URL. */
 export type Endpoint = {
   /** Sends the batch as one HTTP request. Throws NodeUnreachable when the node gives no usable answer. */
-  send(requests: readonly Request<unknown>[], options?: EndpointOptions): Promise<Outcome<unknown>[]>
+  send(requests: readonly Request<unknown>[], options?: SendOptions & Alone): Promise<Outcome<unknown>[]>
+  /** Sends what follows over new connections: those of a node that was away may be dead without a word. What is under way goes on. */
+  renew(): void
   close(): Promise<void>
 }
 
@@ -36,10 +44,13 @@ type Reply = { readonly status: number; readonly retryAfter: string | undefined;
  * something that is not JSON is no answer at all: a balancer between us and the node may produce each of these.
  */
 export const createEndpoint = (options: { readonly url: string; readonly timeoutMs: number }): Endpoint => {
-  const agent = new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
+  const open = (): Agent =>
+    new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
+  let agent = open()
+  const leaving = new Set<Promise<void>>()
 
-  const post = async (body: string, signal: AbortSignal | undefined): Promise<Reply> => {
-    const timeout = AbortSignal.timeout(options.timeoutMs)
+  const post = async (body: string, { signal, timeoutMs = options.timeoutMs }: SendOptions): Promise<Reply> => {
+    const timeout = AbortSignal.timeout(Math.min(timeoutMs, options.timeoutMs))
     try {
       const {
         statusCode,
@@ -56,9 +67,10 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
       return {
         status: statusCode,
         retryAfter: typeof after === 'string' ? after : undefined,
-        raw: parseJson(await answer.text()),
+        raw: parseJson(await readText(answer)),
       }
     } catch (cause) {
+      if (cause instanceof NodeUnreachable) throw cause
       // The cause holds the URL, which may hold a key: it is for debugging in process, the message is for everybody.
       const name = cause instanceof Error ? cause.name : 'unknown fault'
       throw new NodeUnreachable(`node gave no answer (${name})`, { kind: 'unanswered' }, { cause })
@@ -66,9 +78,9 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
   }
 
   return {
-    async send(requests, { signal, alone = false } = {}) {
+    async send(requests, { alone = false, ...within } = {}) {
       const calls = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
-      const { raw, ...http } = await post(JSON.stringify(alone ? calls[0] : calls), signal)
+      const { raw, ...http } = await post(JSON.stringify(alone ? calls[0] : calls), within)
       const answers = z.array(Answer).safeParse(alone ? [raw] : raw)
       if (!answers.success) throw refusedAltogether(http, raw)
       const byId = new Map(answers.data.map((answer) => [answer.id, answer]))
@@ -79,8 +91,30 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
         return parseResult(request, answer.result)
       })
     },
-    close: () => agent.close(),
+    renew() {
+      const left: Promise<void> = agent.close().finally(() => leaving.delete(left))
+      leaving.add(left)
+      agent = open()
+    },
+    async close() {
+      await Promise.all([agent.close(), ...leaving])
+    },
   }
+}
+
+/** Longest answer that is read, in bytes: a node without limits of its own would fill our memory. A single block has less. */
+const LONGEST = 16 * 2 ** 20
+
+const readText = async (body: AsyncIterable<Buffer>): Promise<string> => {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    // Leaving the loop ends the connection.
+    if (length > LONGEST) throw new NodeUnreachable('node answered at too great length', { kind: 'size', usable: null })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length).toString()
 }
 
 const parseJson = (text: string): unknown => {

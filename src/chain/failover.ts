@@ -1,14 +1,17 @@
 import { once } from 'node:events'
 import { unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import type { Outcome, Outcomes } from './endpoint.ts'
+import { doubtAt } from './doubt.ts'
+import type { Outcome, Outcomes, Said, SendOptions } from './endpoint.ts'
 import { NodeUnreachable } from './errors.ts'
 import { isOfTheNode } from './faults.ts'
 import type { Keeper } from './keeper.ts'
 import { type Member, needsOf } from './member.ts'
 import type { Request } from './requests.ts'
 
-type SendOptions = { readonly signal?: AbortSignal }
+type Options = Pick<SendOptions, 'signal'>
+
+type SaidAny = Said<readonly Request<unknown>[]>
 
 /** The nodes of one chain as one. */
 export type Node = {
@@ -16,7 +19,9 @@ export type Node = {
    * Sends a batch to the best node, and to the next one when that fails or takes long. Throws a `service_unavailable` ServiceError when
    * none answers.
    */
-  send<const T extends readonly Request<unknown>[]>(requests: T, options?: SendOptions): Promise<Outcomes<T>>
+  send<const T extends readonly Request<unknown>[]>(requests: T, options?: Options): Promise<Outcomes<T>>
+  /** The same, with the endpoint that answered: for callers that may find that it contradicts others or itself. */
+  sendBy<const T extends readonly Request<unknown>[]>(requests: T, options?: Options): Promise<Said<T>>
 }
 
 /** A node that has said nothing for so long is not waited for alone: the next one is asked as well, and whoever is first counts. */
@@ -35,18 +40,22 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
     signal: AbortSignal,
   ): Promise<Settled> => {
     try {
-      return { member, outcomes: await member.send(requests, signal) }
+      return { member, outcomes: await member.send(requests, { signal }) }
     } catch (failure) {
       if (failure instanceof NodeUnreachable) return { member, outcomes: null }
       throw failure
     }
   }
 
-  const race = async (requests: readonly Request<unknown>[], over: AbortController, given?: AbortSignal) => {
+  const race = async (
+    requests: readonly Request<unknown>[],
+    over: AbortController,
+    given?: AbortSignal,
+  ): Promise<SaidAny> => {
     const order = await keeper.fit(needsOf(requests))
     const signal = given === undefined ? over.signal : AbortSignal.any([given, over.signal])
     const asked = new Map<Member, Promise<Settled>>()
-    let answered: readonly Outcome<unknown>[] | undefined
+    let answered: SaidAny | undefined
     for (;;) {
       const next = order.shift()
       if (next !== undefined) asked.set(next, attempt(next, requests, signal))
@@ -57,11 +66,14 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
       if (settled === undefined) continue
       asked.delete(settled.member)
       if (settled.outcomes === null) continue
-      if (!settled.outcomes.some((outcome) => !outcome.ok && isOfTheNode(outcome.error.fault))) {
-        for (const slow of asked.keys()) slow.learn(overtaken)
-        return settled.outcomes
+      const said = { endpoint: settled.member.index, outcomes: settled.outcomes }
+      if (!said.outcomes.some((outcome) => !outcome.ok && isOfTheNode(outcome.error.fault))) {
+        // A doubted one may be quick because it makes things up.
+        const isTrusted = doubtAt(settled.member.state().doubt, Date.now()) === null
+        if (isTrusted) for (const slow of asked.keys()) slow.learn(overtaken)
+        return said
       }
-      answered ??= settled.outcomes
+      answered ??= said
     }
     if (answered !== undefined) return answered
     throw unavailable(`no node of chain ${chainId} answers`)
@@ -73,10 +85,7 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
     throw signal.reason
   }
 
-  const send = async (
-    requests: readonly Request<unknown>[],
-    signal?: AbortSignal,
-  ): Promise<readonly Outcome<unknown>[]> => {
+  const send = async (requests: readonly Request<unknown>[], signal?: AbortSignal): Promise<SaidAny> => {
     const over = new AbortController()
     try {
       const answer = race(requests, over, signal)
@@ -88,7 +97,8 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
 
   return {
     // As in `Member.send`, the outcomes follow the requests one by one.
-    send: (requests, { signal } = {}) => send(requests, signal) as never,
+    sendBy: (requests, { signal } = {}) => send(requests, signal) as never,
+    send: async (requests, { signal } = {}) => (await send(requests, signal)).outcomes as never,
   }
 }
 

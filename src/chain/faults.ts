@@ -99,6 +99,8 @@ const rows: readonly Row[] = [
   { kind: 'missing', is: /header not found|unknown block|block not found|could not find block|resource not found/i },
   { kind: 'missing', is: /block is out of range|invalid block height/i, codes: [-32_019, -39_001] },
   { kind: 'missing', is: /cannot query unfinalized data|after last accepted block/i },
+  // The state of an old block, which nodes drop.
+  { kind: 'missing', is: /missing trie node|state .*(?:not available|unavailable)|no state (?:found|available)/i },
 
   { kind: 'unanswered', is: /timed out|query timeout|unable to complete request/i },
   { kind: 'unanswered', is: /no backend is currently healthy/i },

@@ -1,17 +1,19 @@
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
-import { isFit, isLagging, type Need } from './endpoint-state.ts'
-import { NodeUnreachable } from './errors.ts'
+import { isFit } from './endpoint-state.ts'
+import { NodeUnreachable, redactUrls } from './errors.ts'
+import type { Need } from './lacks.ts'
 import { createMember, type Member } from './member.ts'
 import { getBlock, getChainId } from './requests.ts'
-import { type ChainStatus, statusOf } from './status.ts'
+import { type Standing, standingOf, standings } from './standing.ts'
+import { type ChainStatus, logWidthOf, statusOf } from './status.ts'
 
 export type KeeperOptions = {
   readonly chainId: number
   /** In order of preference. */
   readonly urls: readonly string[]
   readonly timeoutMs: number
-  /** Blocks to ask the logs of at first, until answers say better; 2,000 unless given. */
+  /** Blocks to ask the logs of at first, until answers say better; 100 unless given. */
   readonly logWidth?: bigint
   readonly log: Logger
 }
@@ -20,14 +22,24 @@ export type KeeperOptions = {
 export type Keeper = {
   /** The endpoints that may be asked now, best first; none when all are down or lack what is needed. */
   fit(needed: readonly Need[]): Promise<Member[]>
+  /** The same, without those that lag where there is one that neither lags nor is doubted: they have not seen yet what is asked about. */
+  witnesses(needed: readonly Need[]): Promise<Member[]>
+  /** Has the endpoint of this index asked last for a while: `why` tells what it contradicted. */
+  doubt(endpoint: number, why: string): void
+  /** The fewest blocks that an endpoint which serves logs is asked for at once; null when none serves them. */
+  logWidth(): bigint | null
   status(): ChainStatus
   close(): Promise<void>
 }
 
-const FIRST_LOG_WIDTH = 2_000n
+/** Few, for the first answer tells how dense the logs are. */
+const FIRST_LOG_WIDTH = 100n
 
 /** Every endpoint is looked at so often while there is traffic, used or not: its height tells whether another one lags. */
 const LOOK_EVERY_MS = 1_500
+
+/** A look is a small question: whatever is up answers it in a second. Whoever waits for longer finds a node that is back later. */
+const LOOK_MS = 1_000
 
 /** Where one endpoint is found to be up, the others have so long to be found too. */
 const GRACE_MS = 250
@@ -49,7 +61,7 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     const look = new AbortController()
     looks.add(look)
     try {
-      const [chain] = await member.send([getChainId(), getBlock('latest')], look.signal)
+      const [chain] = await member.send([getChainId(), getBlock('latest')], { signal: look.signal, timeoutMs: LOOK_MS })
       if (chain.ok) member.learn({ is: 'chain', right: chain.value === options.chainId })
       else if (chain.error.fault.kind !== 'rate' && chain.error.fault.kind !== 'unanswered') {
         member.learn({ is: 'fault', fault: { kind: 'garbage' }, text: 'does not tell its chain', needed: [] })
@@ -84,26 +96,45 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     ])
   }
 
+  type Found = { readonly member: Member; readonly standing: Standing }
+
+  /** Those that may be asked now, best first. */
+  const findFit = async (needed: readonly Need[]): Promise<Found[]> => {
+    const now = Date.now()
+    const able = (): Kept[] => members.filter((member) => isOpen(member) && !needed.some(member.lacks))
+    const rested = members.filter((member) => !isOpen(member) && member.state().restsUntil <= now)
+    const isNew = ({ lookedAt }: Kept): boolean => lookedAt === 0
+    if (able().length === 0 || rested.some(isNew)) {
+      // One caller waits for a node that was down; for one that was never seen everybody does.
+      await find(rested.filter(({ looking, state }) => looking === undefined || state().failures === 0))
+    } else {
+      const unwatched = members.filter(
+        (member) => isOpen(member) && now - Math.max(member.lookedAt, member.state().head?.seenAt ?? 0) > LOOK_EVERY_MS,
+      )
+      for (const member of [...rested, ...(members.length > 1 ? unwatched : [])]) void look(member)
+    }
+    const found = able()
+    const states = found.map(({ state }) => state())
+    return found
+      .map((member) => ({ member, standing: standingOf(member.state(), states, Date.now()) }))
+      .toSorted((a, b) => standings.indexOf(a.standing) - standings.indexOf(b.standing))
+  }
+
   return {
     async fit(needed) {
-      const now = Date.now()
-      const able = (): Kept[] => members.filter((member) => isOpen(member) && !needed.some(member.lacks))
-      const rested = members.filter((member) => !isOpen(member) && member.state().restsUntil <= now)
-      const isNew = ({ lookedAt }: Kept): boolean => lookedAt === 0
-      if (able().length === 0 || rested.some(isNew)) {
-        // One caller waits for a node that was down; for one that was never seen everybody does.
-        await find(rested.filter(({ looking, state }) => looking === undefined || state().failures === 0))
-      } else {
-        const unwatched = members.filter(
-          (member) =>
-            isOpen(member) && now - Math.max(member.lookedAt, member.state().head?.seenAt ?? 0) > LOOK_EVERY_MS,
-        )
-        for (const member of [...rested, ...(members.length > 1 ? unwatched : [])]) void look(member)
-      }
-      const found = able()
-      const states = found.map(({ state }) => state())
-      const lagging = (member: Kept): boolean => isLagging(member.state(), states)
-      return [...found.filter((member) => !lagging(member)), ...found.filter(lagging)]
+      return (await findFit(needed)).map(({ member }) => member)
+    },
+    async witnesses(needed) {
+      const found = await findFit(needed)
+      const isOk = found.some(({ standing }) => standing === 'ok')
+      return found.filter(({ standing }) => !isOk || standing !== 'lagging').map(({ member }) => member)
+    },
+    doubt(endpoint, why) {
+      members[endpoint]?.learn({ is: 'doubt', why: redactUrls(why) })
+    },
+    logWidth() {
+      const states = members.map(({ state }) => state())
+      return logWidthOf(states, Date.now())
     },
     status() {
       const states = members.map(({ state }) => state())

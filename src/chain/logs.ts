@@ -7,8 +7,13 @@ import type { Keeper } from './keeper.ts'
 import type { Member } from './member.ts'
 import { type Block, getBlock, getLogs } from './requests.ts'
 
-/** A range of logs with the block that closes it and the one before it, from one node. */
-export type LogRange = { readonly logs: readonly RawLog[]; readonly last: Block; readonly before: Block | null }
+/** A range of logs with the block that closes it and the one before it, all from one endpoint. */
+export type LogRange = {
+  readonly endpoint: number
+  readonly logs: readonly RawLog[]
+  readonly last: Block
+  readonly before: Block | null
+}
 
 type Span = { readonly from: bigint; readonly upTo: bigint }
 type Deps = { readonly keeper: Keeper; readonly deployment: Deployment }
@@ -36,7 +41,7 @@ const ask = async (
     if (!before.ok) return { fault: { kind: 'missing' }, why: toServiceError(before.error) }
     // A node that lacks the last block has none of its logs, and says so by an empty answer.
     if (last.value === null) return { fault: { kind: 'missing' }, why: unavailable(`no node has block ${to}`) }
-    return { logs: logs.value, last: last.value, before: before.value }
+    return { endpoint: member.index, logs: logs.value, last: last.value, before: before.value }
   } catch (failure) {
     if (failure instanceof NodeError) return { fault: failure.fault, why: toServiceError(failure) }
     if (failure instanceof NodeUnreachable) return { fault: failure.fault, why: unavailable(failure.message, failure) }
@@ -52,9 +57,11 @@ const askNarrower = async (deps: Deps, member: Member, { from, upTo }: Span): Pr
     const asked = to - from + 1n
     const anyTopic = member.lacks('topics')
     const result = await ask(deps, member, { from, upTo: to }, anyTopic)
-    const fault = 'fault' in result ? result.fault : null
-    member.learn({ is: 'range', asked, fault })
-    if (!('fault' in result)) return result
+    if (!('fault' in result)) {
+      member.learn({ is: 'range', asked, fault: null, logs: result.logs.length })
+      return result
+    }
+    member.learn({ is: 'range', asked, fault: result.fault })
     const again = result.fault.kind === 'filters' ? !anyTopic : narrower.includes(result.fault.kind) && asked > 1n
     if (!again || member.lacks('logs')) return result
   }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import type { Logger } from '../lib/log.ts'
-import { createEndpoint, type Outcome, type Outcomes } from './endpoint.ts'
-import { type EndpointState, lacks, learn, type Need, needs, type Seen, unseen } from './endpoint-state.ts'
+import { createEndpoint, type Outcome, type Outcomes, type SendOptions } from './endpoint.ts'
+import { type EndpointState, learn, type Seen, unseen } from './endpoint-state.ts'
 import { NodeUnreachable, redactUrls } from './errors.ts'
 import { type Fault, isOfTheNode } from './faults.ts'
+import { isLacking, type Need, needs } from './lacks.ts'
 import type { Request } from './requests.ts'
 
 export type MemberOptions = {
@@ -25,9 +26,9 @@ export type Member = {
   learn(seen: Seen): void
   /**
    * Sends requests, in as many batches as the node's limit asks for. What the answers say of the node is learned. Throws NodeUnreachable,
-   * which is learned too unless `signal` has aborted.
+   * which is learned too unless the caller's `signal` has aborted.
    */
-  send<const T extends readonly Request<unknown>[]>(requests: T, signal?: AbortSignal): Promise<Outcomes<T>>
+  send<const T extends readonly Request<unknown>[]>(requests: T, options?: SendOptions): Promise<Outcomes<T>>
   close(): Promise<void>
 }
 
@@ -53,12 +54,21 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
 
   const tell = (before: EndpointState, seen: Seen): void => {
     const fields = { chainId, node: index }
-    if (seen.is === 'chain' && !seen.right) log.error(fields, 'node serves another chain and is set aside')
+    if (state.chain === 'wrong' && before.chain !== 'wrong') {
+      log.error(fields, 'node serves another chain and is set aside')
+    }
     if (state.width.blocks < before.width.blocks) {
       log.info({ ...fields, width: state.width.blocks.toString() }, 'asking the node for fewer blocks')
     }
     if (seen.is === 'fault' && isOfTheNode(seen.fault)) {
       log.warn({ ...fields, failures: state.failures, kind: seen.fault.kind, fault: seen.text }, 'node failed')
+    }
+    if (state.doubt !== null && state.doubt !== before.doubt) {
+      const { why, times, until } = state.doubt
+      log.warn(
+        { ...fields, why, times, seconds: Math.round((until - Date.now()) / 1_000) },
+        'node is doubted and asked last',
+      )
     }
     for (const need of needs) {
       const { times = 0 } = state.lacks[need] ?? {}
@@ -70,6 +80,8 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     const before = state
     state = learn(state, seen, Date.now())
     tell(before, seen)
+    const isDown = seen.is === 'fault' && seen.fault.kind === 'unanswered' && state.restsUntil > before.restsUntil
+    if (isDown) endpoint.renew()
   }
 
   const fault = (of: Fault, text: string, needed: readonly Need[]): void =>
@@ -79,9 +91,9 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
   const sendSplit = async (
     requests: readonly Request<unknown>[],
     most: number,
-    signal: AbortSignal | undefined,
+    options: SendOptions,
   ): Promise<Outcome<unknown>[]> => {
-    const send = (from: number) => endpoint.send(requests.slice(from, from + most), { signal, alone: most === 1 })
+    const send = (from: number) => endpoint.send(requests.slice(from, from + most), { ...options, alone: most === 1 })
     const first = await send(0)
     const count = Math.ceil(requests.length / most)
     const others = await Promise.all(Array.from({ length: count - 1 }, (_, at) => send((at + 1) * most)))
@@ -91,11 +103,11 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
   /** Sends in smaller batches where a batch is refused as a whole; that counts as the node's limit when it helps. */
   const sendFitting = async (
     requests: readonly Request<unknown>[],
-    signal: AbortSignal | undefined,
+    options: SendOptions,
     most = state.batch.most,
   ): Promise<Outcome<unknown>[]> => {
     try {
-      const outcomes = await sendSplit(requests, most, signal)
+      const outcomes = await sendSplit(requests, most, options)
       if (most < state.batch.most) take({ is: 'batch', most })
       return outcomes
     } catch (refusal) {
@@ -103,7 +115,7 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
       const sent = Math.min(most, requests.length)
       const told = refusal.fault.most
       const fewer = told !== null && told < sent ? told : Math.floor(sent / 4)
-      return sendFitting(requests, signal, Math.max(1, fewer))
+      return sendFitting(requests, options, Math.max(1, fewer))
     }
   }
 
@@ -128,16 +140,16 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
   return {
     index,
     state: () => state,
-    lacks: (need) => lacks(state, need, Date.now()),
+    lacks: (need) => isLacking(state.lacks, need, Date.now()),
     learn: take,
-    async send(requests, signal) {
+    async send(requests, options = {}) {
       try {
-        const outcomes = await sendFitting(requests, signal)
+        const outcomes = await sendFitting(requests, options)
         notice(requests, outcomes)
         // The tuple type of the outcomes follows the requests one by one; a loop cannot show that to the compiler.
         return outcomes as never
       } catch (failure) {
-        if (failure instanceof NodeUnreachable && signal?.aborted !== true) {
+        if (failure instanceof NodeUnreachable && options.signal?.aborted !== true) {
           fault(failure.fault, failure.message, needsOf(requests))
         }
         throw failure

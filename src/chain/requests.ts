@@ -1,8 +1,9 @@
-import { type Hex, hexToBigInt, hexToNumber, isHex, numberToHex } from 'viem'
+import { type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
 import { z } from 'zod'
 import type { RawLog } from '../protocol/logs.ts'
 import type { Call } from '../protocol/outputs.ts'
 import type { Slot } from '../protocol/slots.ts'
+import { parseLogs } from './log-shape.ts'
 
 /** A JSON-RPC request together with the check of its answer: what a node says is parsed before it is used. */
 export type Request<T> = {
@@ -26,16 +27,6 @@ const Quantity = HexText.transform((hex) => hexToBigInt(hex))
 
 const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
 
-const LogShape = z.object({
-  address: HexText,
-  topics: z.array(HexText),
-  data: HexText,
-  blockNumber: Quantity,
-  blockHash: HexText,
-  transactionHash: HexText,
-  logIndex: HexText.transform((hex) => hexToNumber(hex)),
-})
-
 const blockParam = (tag: BlockTag): string => (typeof tag === 'bigint' ? numberToHex(tag) : tag)
 
 /** A block's header; null when the node does not have it. */
@@ -50,7 +41,7 @@ export const getLogs = (filter: {
   readonly address: Hex
   readonly topics: readonly Hex[]
   readonly fromBlock: bigint
-  readonly toBlock: bigint
+  readonly toBlock: bigint | 'latest'
 }): Request<RawLog[]> => ({
   method: 'eth_getLogs',
   params: [
@@ -58,10 +49,10 @@ export const getLogs = (filter: {
       address: filter.address,
       topics: filter.topics.length > 0 ? [filter.topics] : [],
       fromBlock: numberToHex(filter.fromBlock),
-      toBlock: numberToHex(filter.toBlock),
+      toBlock: blockParam(filter.toBlock),
     },
   ],
-  parse: (raw) => z.array(LogShape).parse(raw),
+  parse: parseLogs,
 })
 
 /** A view call at the latest block or, so that it cannot mix forks, at a block hash (EIP-1898). */

@@ -1,9 +1,12 @@
-import { type EndpointState, isFit, isLagging, lacks, type Need, needs } from './endpoint-state.ts'
+import { doubtAt } from './doubt.ts'
+import { type EndpointState, isFit } from './endpoint-state.ts'
+import { isLacking, type Need, needs } from './lacks.ts'
+import { type Standing, standingOf } from './standing.ts'
 
 /** One endpoint for operators: its place in the configuration and never its URL. */
 export type EndpointStatus = {
   readonly index: number
-  readonly state: 'ok' | 'unseen' | 'resting' | 'wrong chain' | 'lagging'
+  readonly state: Standing | 'unseen' | 'resting' | 'wrong chain'
   /** The newest block it has shown. */
   readonly height: bigint | null
   /** Blocks it is asked the logs of at once, and requests in one batch. */
@@ -11,6 +14,8 @@ export type EndpointStatus = {
   readonly batch: number
   /** What it turned out not to do. */
   readonly lacks: readonly Need[]
+  /** What it contradicted; null when it is not doubted now. */
+  readonly doubt: string | null
   /** Text of its last fault, without URLs. */
   readonly fault: string | null
 }
@@ -30,7 +35,7 @@ const stateOf = (state: EndpointState, all: readonly EndpointState[], now: numbe
   if (state.chain === 'wrong') return 'wrong chain'
   if (state.restsUntil > now || (state.chain === 'unknown' && state.failures > 0)) return 'resting'
   if (state.chain === 'unknown') return 'unseen'
-  return isLagging(state, all) ? 'lagging' : 'ok'
+  return standingOf(state, all, now)
 }
 
 const isHalted = (states: readonly EndpointState[], now: number): boolean => {
@@ -44,6 +49,13 @@ const isHalted = (states: readonly EndpointState[], now: number): boolean => {
   )
 }
 
+/** The fewest blocks that an endpoint which serves logs, or may, is asked for at once; null when there is none. */
+export const logWidthOf = (states: readonly EndpointState[], now: number): bigint | null => {
+  const serving = states.filter((state) => state.chain !== 'wrong' && !isLacking(state.lacks, 'logs', now))
+  const widths = serving.map(({ width }) => width.blocks)
+  return widths.reduce<bigint | null>((least, width) => (least === null || width < least ? width : least), null)
+}
+
 /** What is known of the endpoints of a chain; asks nobody. */
 export const statusOf = (states: readonly EndpointState[], now: number): ChainStatus => ({
   endpoints: states.map((state, index) => ({
@@ -52,9 +64,10 @@ export const statusOf = (states: readonly EndpointState[], now: number): ChainSt
     height: state.head?.number ?? null,
     width: state.width.blocks,
     batch: state.batch.most,
-    lacks: needs.filter((need) => lacks(state, need, now)),
+    lacks: needs.filter((need) => isLacking(state.lacks, need, now)),
+    doubt: doubtAt(state.doubt, now)?.why ?? null,
     fault: state.fault,
   })),
   halted: isHalted(states, now),
-  hasLogs: states.some((state) => state.chain !== 'wrong' && !lacks(state, 'logs', now)),
+  hasLogs: logWidthOf(states, now) !== null,
 })

@@ -18,6 +18,9 @@ export type Width = {
 /** Widest range asked for at once. */
 const WIDEST = 10_000n
 
+/** Logs that an answer should hold at most: more takes memory, of the node's as of ours, and more time for each. */
+const FULL = 5_000
+
 /** Times in a row that a range may go unanswered at its width: once is a node that hiccups. One that was answered before, more. */
 const SILENCES = { unproven: 2, proven: 6 }
 
@@ -44,7 +47,16 @@ const grow = ({ blocks, ceiling }: Width): bigint => {
   return ceiling - blocks <= blocks / 16n + 1n ? blocks : min(more, (blocks + ceiling) / 2n)
 }
 
-const answered = (width: Width, asked: bigint): Width => {
+/** As many blocks as have room in an answer where the logs lie as densely as in the last one. */
+const room = (asked: bigint, logs: number): bigint =>
+  logs === 0 ? WIDEST : max(1n, (asked * BigInt(FULL)) / BigInt(logs))
+
+const answered = (width: Width, asked: bigint, logs: number): Width => {
+  const next = widened(width, asked)
+  return { ...next, blocks: min(next.blocks, room(asked, logs)) }
+}
+
+const widened = (width: Width, asked: bigint): Width => {
   const proven = max(width.proven, asked)
   const calm = { ...width, proven, refusals: 0, silences: 0 }
   // Ranges at the tip are narrow and say nothing of wider ones.
@@ -86,15 +98,15 @@ const silent = (width: Width, asked: bigint): Width => {
 }
 
 /**
- * What an endpoint's answer to a range of `asked` blocks teaches; `null` is an answer with logs. A limit on how often it is asked, a
+ * What an endpoint's answer to a range of `asked` blocks teaches; `null` is an answer, with so many `logs`. A limit on how often it is asked, a
  * missing block or a missing capability teach nothing of the width.
  *
  * @example learnWidth(firstWidth(2_000n), 2_000n, { kind: 'range', usable: 500n }).blocks // 500n
  */
-export const learnWidth = (width: Width, asked: bigint, fault: Fault | null): Width => {
+export const learnWidth = (width: Width, asked: bigint, fault: Fault | null, logs = 0): Width => {
   switch (fault?.kind) {
     case undefined:
-      return answered(width, asked)
+      return answered(width, asked, logs)
     case 'range':
       return tooWide(width, asked, fault.usable)
     case 'other':

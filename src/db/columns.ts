@@ -1,5 +1,5 @@
 import { customType } from 'drizzle-orm/pg-core'
-import { type Address, bytesToHex, getAddress, type Hex, hexToBytes } from 'viem'
+import { type Address, bytesToHex, getAddress, type Hex } from 'viem'
 
 /** A uint256; exact, unlike any JSON or float. */
 export const uint256 = customType<{ data: bigint; driverData: string }>({
@@ -8,11 +8,17 @@ export const uint256 = customType<{ data: bigint; driverData: string }>({
   fromDriver: (value) => BigInt(value),
 })
 
+/** Bytes are sent as the text that Postgres has for them, which is theirs with another prefix, and come back as a buffer. */
+type Bytes = Buffer | string
+
+const toBytes = (value: Hex): string => `\\x${value.slice(2)}`
+const fromBytes = (value: Bytes): Hex => (typeof value === 'string' ? `0x${value.slice(2)}` : bytesToHex(value))
+
 /** 20 bytes, read back with their checksum. */
-export const address = customType<{ data: Address; driverData: Buffer }>({
+export const address = customType<{ data: Address; driverData: Bytes }>({
   dataType: () => 'bytea',
-  toDriver: (value) => Buffer.from(hexToBytes(value)),
-  fromDriver: (value) => getAddress(bytesToHex(value)),
+  toDriver: toBytes,
+  fromDriver: (value) => getAddress(fromBytes(value)),
 })
 
 /** Text of anybody's choosing, as its bytes: `text` refuses the NUL that a contract takes. */
@@ -23,8 +29,8 @@ export const utf8 = customType<{ data: string; driverData: Buffer }>({
 })
 
 /** 32 bytes of a block's or transaction's hash. */
-export const hash = customType<{ data: Hex; driverData: Buffer }>({
+export const hash = customType<{ data: Hex; driverData: Bytes }>({
   dataType: () => 'bytea',
-  toDriver: (value) => Buffer.from(hexToBytes(value)),
-  fromDriver: (value) => bytesToHex(value),
+  toDriver: toBytes,
+  fromDriver: fromBytes,
 })

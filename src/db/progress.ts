@@ -1,6 +1,6 @@
 import { and, desc, eq, lte } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
-import type { Database } from './pool.ts'
+import type { Database, Handle } from './pool.ts'
 import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
 
@@ -12,14 +12,52 @@ export type Kind = (typeof kinds)[number]
 /** The last id of each kind in the index; null where there is none. */
 export type LastIds = Readonly<Record<Kind, bigint | null>>
 
-/** How far a chain's index has come, for the worker that continues it. */
-export type Progress = { readonly cursor: StoredBlock | null; readonly last: LastIds }
+/**
+ * How far a chain's index has come, for the worker that continues it. Facts are complete up to `cursor`; `anchor` is the newest block at
+ * which something was written, above the cursor only while entities are read by their ids.
+ */
+export type Progress = {
+  readonly cursor: StoredBlock | null
+  readonly anchor: StoredBlock | null
+  readonly last: LastIds
+}
 
 const toBlock = (row: typeof t.anchors.$inferSelect): StoredBlock => ({
   number: row.blockNumber,
   hash: row.blockHash,
   timestamp: row.blockTimestamp,
 })
+
+/** The newest block at which something was written; null before the first. What is read to be stored beside the facts is pinned to it. */
+export const newestAnchor = async (handle: Handle, chainId: ChainId): Promise<StoredBlock | null> => {
+  const [row] = await handle
+    .select()
+    .from(t.anchors)
+    .where(eq(t.anchors.chainId, chainId))
+    .orderBy(desc(t.anchors.blockNumber))
+    .limit(1)
+  return row === undefined ? null : toBlock(row)
+}
+
+/** The block that something was read at is no anchor any more: it left the chain, or newer ones took its place. Read again. */
+export class AnchorGone extends Error {
+  override readonly name = 'AnchorGone'
+}
+
+/**
+ * Keeps an anchor for the rest of a transaction, so that what was read at it can be stored by a process that does not lead: a rollback
+ * waits, or was first. Throws AnchorGone.
+ */
+export const holdAnchor = async (handle: Handle, chainId: ChainId, block: StoredBlock): Promise<void> => {
+  const held = await handle
+    .select({ number: t.anchors.blockNumber })
+    .from(t.anchors)
+    .where(
+      and(eq(t.anchors.chainId, chainId), eq(t.anchors.blockNumber, block.number), eq(t.anchors.blockHash, block.hash)),
+    )
+    .for('key share')
+  if (held.length === 0) throw new AnchorGone(`block ${block.number} of chain ${chainId} is no anchor any more`)
+}
 
 /** Reads cursor and last ids in one snapshot. */
 export const readProgress = (database: Database, chainId: ChainId): Promise<Progress> =>
@@ -36,6 +74,7 @@ export const readProgress = (database: Database, chainId: ChainId): Promise<Prog
     const [cursor] = await handle.select().from(t.cursors).where(eq(t.cursors.chainId, chainId))
     return {
       cursor: cursor === undefined ? null : toBlock(cursor),
+      anchor: await newestAnchor(handle, chainId),
       last: { event: await last(t.events), deposit: await last(t.deposits), position: await last(t.positions) },
     }
   })

@@ -22,12 +22,13 @@ const chainId = integer('chain_id').notNull()
 const id = bigint('id', { mode: 'bigint' }).notNull()
 const eventId = bigint('event_id', { mode: 'bigint' }).notNull()
 
+/** Where a fact comes from. One that was read from the chain's state has no log: its block is then the first at which it was seen. */
 const origin = {
   blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
   blockHash: hash('block_hash').notNull(),
   blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
-  txHash: hash('tx_hash').notNull(),
-  logIndex: integer('log_index').notNull(),
+  txHash: hash('tx_hash'),
+  logIndex: integer('log_index'),
 }
 
 const observedAt = {
@@ -46,7 +47,8 @@ export const events = pgTable(
     strike: uint256('strike').notNull(),
     premiumRate: uint256('premium_rate').notNull(),
     expiryDate: uint256('expiry_date').notNull(),
-    initialLiquidity: uint256('initial_liquidity').notNull(),
+    /** Told by the log alone. */
+    initialLiquidity: uint256('initial_liquidity'),
     ...origin,
   },
   (table) => [
@@ -177,7 +179,8 @@ export const chainObservations = pgTable('chain_observations', {
 
 /**
  * What has to be observed again: written with the facts that say so, deleted with the observation. Subject `chain` has id 0. `noted`
- * is the order of arrival: what is noted over and over must not keep the rest waiting.
+ * is the order of arrival: what is noted over and over must not keep the rest waiting. `version` grows when it is noted again, so that an
+ * observation from before that does not count.
  */
 export const unobserved = pgTable(
   'unobserved',
@@ -186,6 +189,8 @@ export const unobserved = pgTable(
     subject: text('subject').notNull(),
     id,
     noted: bigint('noted', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    version: integer('version').notNull().default(1),
+    since: timestamp('since', { withTimezone: true }).notNull().defaultNow(),
   },
   (table) => [
     primaryKey({ columns: [table.chainId, table.subject, table.id] }),
@@ -201,7 +206,10 @@ export const cursors = pgTable('cursors', {
   blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
 })
 
-/** Blocks the cursor stood at: where a reorg looks for the common ancestor. */
+/**
+ * Blocks at which something was written: where a reorg looks for the common ancestor. While entities are read by their ids, the newest is
+ * above the cursor.
+ */
 export const anchors = pgTable(
   'anchors',
   {
@@ -219,6 +227,43 @@ export const leases = pgTable('leases', {
   holder: text('holder').notNull(),
   epoch: bigint('epoch', { mode: 'bigint' }).notNull(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+})
+
+/** What the leader saw of a chain lately; one row a chain. */
+export const looks = pgTable('looks', {
+  chainId: integer('chain_id').primaryKey(),
+  lookedAt: timestamp('looked_at', { withTimezone: true }).notNull().defaultNow(),
+  headNumber: bigint('head_number', { mode: 'bigint' }).notNull(),
+  headTimestamp: bigint('head_timestamp', { mode: 'bigint' }).notNull(),
+  /** The last block at which the ids of index and chain were compared and found equal. */
+  provenNumber: bigint('proven_number', { mode: 'bigint' }),
+  provenHash: hash('proven_hash'),
+  provenTimestamp: bigint('proven_timestamp', { mode: 'bigint' }),
+  /** `logs`, or `ids` where no node serves logs. */
+  source: text('source').notNull(),
+  /** What keeps the index from being proved, in words; null when nothing does. */
+  trouble: text('trouble'),
+  /** What the worker knows of its endpoints, as `Nodes`. */
+  endpoints: jsonb('endpoints').notNull(),
+})
+
+/** How far the audit of a chain's rows has come in its rounds, and what it found; one row a chain. */
+export const audits = pgTable('audits', {
+  chainId: integer('chain_id').primaryKey(),
+  /** The kind and id to go on with. */
+  kind: text('kind').notNull(),
+  nextId: bigint('next_id', { mode: 'bigint' }).notNull(),
+  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+  blockHash: hash('block_hash').notNull(),
+  auditedAt: timestamp('audited_at', { withTimezone: true }).notNull(),
+  /** Since ever: rows compared, rounds over all rows, rows that differed, and of those the ones that were put right. */
+  compared: bigint('compared', { mode: 'bigint' }).notNull(),
+  rounds: bigint('rounds', { mode: 'bigint' }).notNull(),
+  differences: bigint('differences', { mode: 'bigint' }).notNull(),
+  repaired: bigint('repaired', { mode: 'bigint' }).notNull(),
+  roundAt: timestamp('round_at', { withTimezone: true }),
+  lastDifference: text('last_difference'),
+  lastDifferenceAt: timestamp('last_difference_at', { withTimezone: true }),
 })
 
 /**

@@ -1,11 +1,13 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import { asc, count, eq, type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
+import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
 import * as t from './schema.ts'
 
 /*
  * The notes of what has to be observed again. They are written in the transaction that learned it and deleted in the one that
- * observed it, so a process may die anywhere between.
+ * observed it, so a process may die anywhere between. What happens while something is being observed raises the version of its note,
+ * and a note is deleted at the version that was read alone.
  */
 
 const subjects = ['event', 'deposit', 'position', 'chain'] as const
@@ -13,25 +15,40 @@ const subjects = ['event', 'deposit', 'position', 'chain'] as const
 /** Something to observe: an entity, or the protocol's own state (`chain`, id 0). */
 export type Subject = { readonly subject: (typeof subjects)[number]; readonly id: bigint }
 
+/** A subject that waits. `noted` and `version` tell this note from any other of its subject, before and after. */
+export type Note = Subject & { readonly noted: bigint; readonly version: number }
+
 const facts = { event: t.events, deposit: t.deposits, position: t.positions } as const
-
-/** Rows a statement: below the 65,535 parameters the wire protocol takes, for the widest table. */
-const ROWS = 1_000
-
-export const chunks = <T>(rows: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(rows.length / ROWS) }, (_, at) => rows.slice(at * ROWS, (at + 1) * ROWS))
 
 const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
 
-/** Notes the subjects. */
-export const markUnobserved = async (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> => {
-  for (const part of chunks(all)) {
-    const rows = part.map(({ subject, id }) => ({ chainId, subject, id }))
-    await handle.insert(t.unobserved).values(rows).onConflictDoNothing()
-  }
+/** Our number among advisory locks of two keys, the second being the chain. */
+const LOCK = 7_201
+
+/**
+ * Lets the transactions that write a chain's notes go one after another: each touches many, in an order of its own, and two at once would
+ * end in a deadlock. One that also changes anchors or observations takes this first, for the same reason.
+ */
+export const holdNotes = async (handle: Handle, chainId: ChainId): Promise<void> => {
+  await handle.execute(sql`SELECT pg_advisory_xact_lock(${LOCK}, ${chainId})`)
 }
 
-/** Notes the deposits or positions of events. */
+/** Something happened: a note that is there already counts from now on, so that no older observation takes it away. */
+const again = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${t.unobserved.version} + 1`
+
+/** It is looked at once more in any case: a note that is there already will do, and is not written again. */
+const once = sql`ON CONFLICT DO NOTHING`
+
+/** Notes the subjects: something happened to each. */
+export const markUnobserved = async (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> => {
+  if (all.length === 0) return
+  await holdNotes(handle, chainId)
+  // One statement must not touch a row twice.
+  const each = new Map(all.map(({ subject, id }) => [`${subject} ${id}`, { chainId, subject, id }]))
+  await insertMany(handle, t.unobserved, [...each.values()], again)
+}
+
+/** Notes the deposits or positions of events: something happened to each. */
 export const markMembers = async (
   handle: Handle,
   chainId: ChainId,
@@ -39,11 +56,12 @@ export const markMembers = async (
   eventIds: readonly bigint[],
 ): Promise<void> => {
   if (eventIds.length === 0) return
+  await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM ${facts[subject]}
-    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) ON CONFLICT DO NOTHING`)
+    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) ORDER BY id ${again}`)
 }
 
-/** Notes the events that deposits or positions belong to. */
+/** Notes the events that deposits or positions belong to: something happened to each. */
 export const markEventsOf = async (
   handle: Handle,
   chainId: ChainId,
@@ -51,63 +69,90 @@ export const markEventsOf = async (
   ids: readonly bigint[],
 ): Promise<void> => {
   if (ids.length === 0) return
+  await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT DISTINCT chain_id, 'event', event_id FROM ${facts[subject]}
-    WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ON CONFLICT DO NOTHING`)
+    WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ${again}`)
 }
 
 /** Notes the events that may settle any moment: past their expiry at `now` (Unix seconds), not seen settled. */
 export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, now: bigint): Promise<void> => {
+  await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT fact.chain_id, 'event', fact.id
     FROM ${t.events} AS fact JOIN ${t.eventObservations} AS seen USING (chain_id, id)
-    WHERE chain_id = ${chainId} AND expiry_date <= ${now} AND settled_at = 0 ON CONFLICT DO NOTHING`)
+    WHERE chain_id = ${chainId} AND expiry_date <= ${now} AND settled_at = 0 ${once}`)
 }
 
+/** What can still change, or was never seen (`at` null): its id and the block at which it was seen last. */
+const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>> = {
+  event: (chainId) => sql`SELECT id, seen.block_number AS at
+    FROM ${t.events} LEFT JOIN ${t.eventObservations} AS seen USING (chain_id, id) WHERE chain_id = ${chainId}`,
+  deposit: (chainId) => sql`SELECT id, seen.block_number AS at
+    FROM ${t.deposits} LEFT JOIN ${t.depositObservations} AS seen USING (chain_id, id)
+    WHERE chain_id = ${chainId} AND (seen.withdrawn IS NOT TRUE OR seen.pending > 0)`,
+  position: (chainId) => sql`SELECT fact.id, seen.block_number AS at FROM ${t.positions} AS fact
+    LEFT JOIN ${t.positionObservations} AS seen ON seen.chain_id = fact.chain_id AND seen.id = fact.id
+    LEFT JOIN ${t.eventObservations} AS event ON event.chain_id = fact.chain_id AND event.id = fact.event_id
+    WHERE fact.chain_id = ${chainId} AND seen.claimed IS NOT TRUE
+      AND (seen.id IS NULL OR event.id IS NULL OR seen.payout_amount > 0 OR event.settled_at = 0)`,
+  chain: () => sql`SELECT 0 AS id, 0 AS at`,
+}
+
+/** Subjects of one kind noted by one sweep: each costs its reads, and a chain with a million of them must not drown its nodes. */
+const SWEPT = 2_000
+
 /**
- * Notes everything that can still change: the protocol's state, events, deposits not withdrawn or with premiums to claim, and
- * positions that are active or claimable. A deployment that emits the three creation logs alone is right by this.
+ * Notes what can still change and was not seen for longest, the never seen first: the protocol's state, events, deposits not withdrawn or
+ * with premiums to claim, and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this.
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
-  await database.transaction(async (handle) => {
-    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'event', id FROM ${t.eventObservations}
-      WHERE chain_id = ${chainId} ON CONFLICT DO NOTHING`)
-    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'deposit', id FROM ${t.depositObservations}
-      WHERE chain_id = ${chainId} AND (NOT withdrawn OR pending > 0) ON CONFLICT DO NOTHING`)
-    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, 'position', id FROM ${t.positionObservations} AS seen
-      WHERE chain_id = ${chainId} AND NOT claimed
-        AND (payout_amount > 0 OR EXISTS (SELECT FROM ${t.positions} AS fact
-          JOIN ${t.eventObservations} AS e ON e.chain_id = fact.chain_id AND e.id = fact.event_id
-          WHERE fact.chain_id = seen.chain_id AND fact.id = seen.id AND e.settled_at = 0)) ON CONFLICT DO NOTHING`)
-    await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
-  })
+  for (const subject of subjects) {
+    // One statement a subject: the index waits meanwhile, and not for this process to come round to the next.
+    await database.run((handle) =>
+      handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id)
+        SELECT ${chainId}::integer, ${subject}, found.id
+        FROM (SELECT id FROM (${changeable[subject](chainId)}) AS every ORDER BY at NULLS FIRST, id LIMIT ${SWEPT}) AS found,
+          pg_advisory_xact_lock(${LOCK}, ${chainId}) ORDER BY found.id ${once}`),
+    )
+  }
 }
 
 /** What has waited longest to be observed. */
-export const nextUnobserved = async (database: Database, chainId: ChainId, limit: number): Promise<Subject[]> => {
+export const nextUnobserved = async (database: Database, chainId: ChainId, limit: number): Promise<Note[]> => {
+  const { subject, id, noted, version } = t.unobserved
   const rows = await database.run((handle) =>
     handle
-      .select({ subject: t.unobserved.subject, id: t.unobserved.id })
+      .select({ subject, id, noted, version })
       .from(t.unobserved)
       .where(eq(t.unobserved.chainId, chainId))
-      .orderBy(asc(t.unobserved.noted))
+      .orderBy(asc(noted))
       .limit(limit),
   )
-  return rows.flatMap(({ subject, id }) =>
-    subjects.filter((known) => known === subject).map((known) => ({ subject: known, id })),
+  return rows.flatMap((row) =>
+    subjects.filter((known) => known === row.subject).map((known) => ({ ...row, subject: known })),
   )
 }
 
-/** Takes notes back. */
-export const clearUnobserved = async (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> => {
-  for (const subject of subjects) {
-    const ids = all.filter((each) => each.subject === subject).map(({ id }) => id)
-    for (const part of chunks(ids)) {
-      await handle
-        .delete(t.unobserved)
-        .where(
-          and(eq(t.unobserved.chainId, chainId), eq(t.unobserved.subject, subject), inArray(t.unobserved.id, part)),
-        )
-    }
-  }
+/** Takes notes back, as far as they are still what was read: one that was written again meanwhile stays. */
+export const clearUnobserved = async (handle: Handle, chainId: ChainId, notes: readonly Note[]): Promise<void> => {
+  const versions = sql`${sql.param(notes.map(({ version }) => version))}::integer[]`
+  await holdNotes(handle, chainId)
+  await handle.execute(sql`DELETE FROM ${t.unobserved} AS note
+    USING unnest(${bigints(notes.map(({ noted }) => noted))}, ${versions}) AS seen (noted, version)
+    WHERE chain_id = ${chainId} AND note.noted = seen.noted AND note.version = seen.version`)
+}
+
+/** What of a chain waits to be observed: how many subjects, and for how long the oldest, in seconds; null when nothing waits. */
+export type ObservationLag = { readonly waiting: number; readonly oldestSeconds: number | null }
+
+/** Looks up how far observations are behind. Throws `service_unavailable` when the database is out of reach. */
+export const observationLag = async (database: Database, chainId: ChainId): Promise<ObservationLag> => {
+  const [row] = await database.run((handle) =>
+    handle
+      .select({ waiting: count(), oldest: sql<string | null>`extract(epoch FROM now() - min(${t.unobserved.since}))` })
+      .from(t.unobserved)
+      .where(eq(t.unobserved.chainId, chainId)),
+  )
+  return { waiting: row?.waiting ?? 0, oldestSeconds: row?.oldest == null ? null : Number(row.oldest) }
 }
 
 /** Takes back the notes of entities that do not exist any more: after a rollback an id may be nobody's, or somebody else's. */

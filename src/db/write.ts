@@ -1,11 +1,13 @@
-import { and, eq, getTableColumns, gt, inArray, lt, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Fact } from '../protocol/logs.ts'
+import { insertMany } from './bulk.ts'
+import { forgetProof } from './looks.ts'
 import type { Handle } from './pool.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
-import { chunks, clearOrphans, markMembers, markUnobserved } from './unobserved.ts'
+import { clearOrphans, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
 
 const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
@@ -17,38 +19,47 @@ export const insertFacts = async (handle: Handle, chainId: ChainId, facts: reado
   for (const kind of ['event', 'deposit', 'position'] as const) {
     const rows = facts.filter((fact) => fact.kind === kind).map((fact) => ({ chainId, ...fact }))
     // A fact's fields are its table's columns, kind by kind; the union of the three is more than the compiler follows.
-    for (const part of chunks(rows))
-      await handle
-        .insert(tableOf[kind])
-        .values(part as never)
-        .onConflictDoNothing()
+    await insertMany(handle, tableOf[kind], rows as never)
   }
 }
 
-/** Moves a chain's cursor and remembers the block as an anchor. */
-export const moveCursor = async (handle: Handle, chainId: ChainId, block: StoredBlock): Promise<void> => {
-  const row = { chainId, blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
-  await handle.insert(t.cursors).values(row).onConflictDoUpdate({ target: t.cursors.chainId, set: row })
+const columnsOf = (chainId: ChainId, block: StoredBlock) => ({
+  chainId,
+  blockNumber: block.number,
+  blockHash: block.hash,
+  blockTimestamp: block.timestamp,
+})
+
+/** Remembers a block at which something was written. */
+export const addAnchor = async (handle: Handle, chainId: ChainId, block: StoredBlock): Promise<void> => {
+  const row = columnsOf(chainId, block)
   await handle
     .insert(t.anchors)
     .values(row)
     .onConflictDoUpdate({ target: [t.anchors.chainId, t.anchors.blockNumber], set: row })
 }
 
-/** Anchors younger than this many blocks are all kept; of older ones, one in as many. */
-const DENSE_ANCHORS = 512n
+/** Moves the block up to which a chain's facts are complete. */
+export const moveCursor = async (handle: Handle, chainId: ChainId, block: StoredBlock): Promise<void> => {
+  const row = columnsOf(chainId, block)
+  await handle.insert(t.cursors).values(row).onConflictDoUpdate({ target: t.cursors.chainId, set: row })
+}
+
+/** Anchors younger than this many blocks are all kept; of those that are older by a power of two, about as many. */
+const DENSE_ANCHORS = 512
+
+/** Anchors are thinned once in about so many blocks. */
+const THIN_EVERY = 64n
 
 /** Thins the anchors out with age, so that they stay few and a deep reorg still finds one not far below. */
 export const thinAnchors = async (handle: Handle, chainId: ChainId, tip: bigint): Promise<void> => {
-  await handle.delete(t.anchors).where(
-    and(
-      eq(t.anchors.chainId, chainId),
-      lt(t.anchors.blockNumber, tip - DENSE_ANCHORS),
-      sql`EXISTS (SELECT FROM ${t.anchors} AS other WHERE other.chain_id = ${chainId}
-          AND other.block_number / ${DENSE_ANCHORS} = ${t.anchors.blockNumber} / ${DENSE_ANCHORS}
-          AND other.block_number < ${t.anchors.blockNumber})`,
-    ),
-  )
+  if (tip % THIN_EVERY !== 0n) return
+  await handle.execute(sql`DELETE FROM ${t.anchors} AS anchor USING (
+      SELECT block_number, row_number() OVER (PARTITION BY width, block_number / width ORDER BY block_number) AS nth
+      FROM (SELECT block_number, (2 ^ floor(log(2, (${tip}::bigint - block_number) / ${DENSE_ANCHORS}::numeric)))::bigint AS width
+        FROM ${t.anchors} WHERE chain_id = ${chainId} AND block_number < ${tip}::bigint - ${DENSE_ANCHORS}) AS aged
+    ) AS thinned
+    WHERE anchor.chain_id = ${chainId} AND anchor.block_number = thinned.block_number AND thinned.nth > 1`)
 }
 
 const observationsOf = {
@@ -58,12 +69,13 @@ const observationsOf = {
 } as const
 
 /**
- * Takes the index back to `ancestor`: deletes facts, observations and anchors above it, notes the entities whose observation went,
+ * Takes the index back to `ancestor`: deletes facts, observations, anchors and proofs above it, notes the entities whose observation went,
  * and moves the cursor there. With no ancestor the chain's index starts anew.
  */
 export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<void> => {
   const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
+  await holdNotes(handle, chainId)
   for (const subject of ['event', 'deposit', 'position'] as const) {
     await handle.delete(tableOf[subject]).where(above(tableOf[subject]))
     const table = observationsOf[subject]
@@ -78,8 +90,10 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await handle.delete(t.chainObservations).where(above(t.chainObservations))
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))
+  await forgetProof(handle, chainId, ancestor?.number ?? -1n)
   if (ancestor === null) await handle.delete(t.cursors).where(eq(t.cursors.chainId, chainId))
-  else await moveCursor(handle, chainId, ancestor)
+  // Below it the cursor may be while entities are read by their ids.
+  else await handle.update(t.cursors).set(columnsOf(chainId, ancestor)).where(above(t.cursors))
 }
 
 export type Observations = {
@@ -181,19 +195,15 @@ const upsert = async <T extends ObservationTable>(
   table: T,
   rows: readonly T['$inferInsert'][],
 ): Promise<void> => {
-  const columns: Record<string, PgColumn> = getTableColumns<PgTable>(table)
-  const replaced = Object.fromEntries(
-    Object.entries(columns).map(([name, column]) => [name, sql`excluded.${sql.identifier(column.name)}`]),
+  const replaced = Object.values<PgColumn>(getTableColumns<PgTable>(table)).map(
+    ({ name }) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`,
   )
-  const key = 'id' in table ? [table.chainId, table.id] : [table.chainId]
-  for (const part of chunks(rows)) {
-    await handle
-      .insert(table as PgTable)
-      .values(part as Record<string, unknown>[])
-      .onConflictDoUpdate({
-        target: key,
-        set: replaced,
-        setWhere: sql`excluded.block_number >= ${table.blockNumber}`,
-      })
-  }
+  const key = sql.raw('id' in table ? 'chain_id, id' : 'chain_id')
+  const newer = sql`excluded.block_number >= ${table.blockNumber}`
+  await insertMany(
+    handle,
+    table,
+    rows,
+    sql`ON CONFLICT (${key}) DO UPDATE SET ${sql.join(replaced, sql`, `)} WHERE ${newer}`,
+  )
 }

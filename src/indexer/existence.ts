@@ -5,12 +5,13 @@ import { type Kind, kinds, type LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import { type Call, call, type Output } from '../protocol/outputs.ts'
 
-/** The id of one entity of each kind. */
-export type Ids = Readonly<Record<Kind, bigint>>
+/** One entity. */
+export type Entity = { readonly kind: Kind; readonly id: bigint }
 
-type View = Output<'getHedgeEventCore'> | Output<'getHedgeLpDeposit'> | Output<'getHedgePosition'>
+/** The view of an entity that names its owner. */
+export type View = Output<'getHedgeEventCore'> | Output<'getHedgeLpDeposit'> | Output<'getHedgePosition'>
 
-const views: Readonly<Record<Kind, (id: bigint) => Call<View>>> = {
+const views: Readonly<{ [K in Kind]: (id: bigint) => Call<View> }> = {
   event: (id) => call('getHedgeEventCore', [id]),
   deposit: (id) => call('getHedgeLpDeposit', [id]),
   position: (id) => call('getHedgePosition', [id]),
@@ -21,36 +22,29 @@ const ownerOf = (view: View): string => {
   return 'lp' in view ? view.lp : view.hedger
 }
 
-/** The call that tells whether an entity exists, for `exists`. */
-export const existenceOf = (kind: Kind, id: bigint): Call<View> => views[kind](id)
+/** The call for an entity's record, which tells whether it exists: see `exists`. */
+export const recordCall = ({ kind, id }: Entity): Call<View> => views[kind](id)
 
 /** An unknown id reverts on some deployments and answers zeros on others; whatever exists belongs to somebody. */
 export const exists = (outcome: Outcome<View> | undefined): boolean =>
   outcome?.ok === true && ownerOf(outcome.value) !== zeroAddress
 
-const record = <T>(of: (kind: Kind) => T): Readonly<Record<Kind, T>> => ({
-  event: of('event'),
-  deposit: of('deposit'),
-  position: of('position'),
-})
+/**
+ * Ids are dense. After these last ones an index is complete when none of the entities given here exists: the next of each kind, and
+ * where none is held, either id at which a deployment may begin.
+ */
+export const absentAfter = (last: LastIds): Entity[] =>
+  kinds.flatMap((kind) => {
+    const id = last[kind]
+    return (id === null ? [0n, 1n] : [id + 1n]).map((next) => ({ kind, id: next }))
+  })
 
-/** Whether an event, a deposit and a position of these ids exist at a block. Throws as `Chain.readAt` does. */
-export const existAt = async (
+/** The first of the entities that exists at a block; undefined when none does. Throws as `Chain.readAt` does. */
+export const firstExisting = async (
   chain: Chain,
   block: Pick<StoredBlock, 'hash'>,
-  ids: Ids,
-): Promise<Readonly<Record<Kind, boolean>>> => {
-  const calls = kinds.map((kind) => existenceOf(kind, ids[kind]))
-  const outcomes = await chain.readAt(block, calls)
-  return record((kind) => exists(outcomes[kinds.indexOf(kind)]))
-}
-
-/**
- * The next id of each kind. Where the index holds none yet, the chain says whether ids begin at 0 or at 1: the first id that a log
- * names need not be the first there is.
- */
-export const nextIds = async (chain: Chain, block: Pick<StoredBlock, 'hash'>, last: LastIds): Promise<Ids> => {
-  const none = kinds.some((kind) => last[kind] === null)
-  const zero = none ? await existAt(chain, block, { event: 0n, deposit: 0n, position: 0n }) : undefined
-  return record((kind) => (last[kind] ?? (zero?.[kind] ? -1n : 0n)) + 1n)
+  entities: readonly Entity[],
+): Promise<Entity | undefined> => {
+  const outcomes = await chain.readAt(block, entities.map(recordCall))
+  return entities.find((_, at) => exists(outcomes[at]))
 }

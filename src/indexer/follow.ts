@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import type { Chain } from '../chain/chain.ts'
 import { holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
+import { saveLook } from '../db/looks.ts'
 import type { Database } from '../db/pool.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { errorText } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
-import { createStep } from './step.ts'
+import { createStep, type StepResult } from './step.ts'
 
 export type FollowDeps = {
   readonly chain: Chain
   readonly database: Database
   /** Pause between two looks at a chain that has nothing new, in milliseconds. */
   readonly pollMs: number
+  /** Called after a step that wrote: there may be something to observe. */
+  readonly onNoted: () => void
   readonly log: Logger
 }
 
@@ -20,20 +23,35 @@ export type FollowDeps = {
 const LEASE_TTL_MS = 3_000
 
 /** Longest pause after a fault, in milliseconds: a node or database that is back is found within this. */
-const MAX_PAUSE_MS = 2_000
+const MAX_PAUSE_MS = 1_000
+
+/** What is seen of a chain is stored so often, in milliseconds, and at once when trouble comes or goes. */
+const REMEMBER_EVERY_MS = 1_000
 
 /**
  * Keeps one chain's index converging until `signal` aborts: takes the lease or stands by, then steps for ever. No fault of a node,
  * the database or a range ends it; each is logged and followed by a pause that grows while faults last.
  *
- * @example await follow({ chain, database, pollMs: 500, log }, controller.signal)
+ * @example await follow({ chain, database, pollMs: 500, onNoted, log }, controller.signal)
  */
-export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signal: AbortSignal): Promise<void> => {
+export const follow = async (
+  { chain, database, pollMs, onNoted, log }: FollowDeps,
+  signal: AbortSignal,
+): Promise<void> => {
   const { chainId } = chain
   const holder = randomUUID()
   const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
   let lease: Lease | null = null
   let faults = 0
+  let remembered: { readonly at: number; readonly trouble: string | null } | null = null
+
+  const remember = async ({ head, proven, source, trouble }: StepResult): Promise<void> => {
+    const now = performance.now()
+    if (remembered?.trouble === trouble && now - remembered.at < REMEMBER_EVERY_MS) return
+    const look = { head, proven, source, trouble, nodes: chain.status() }
+    await database.run((handle) => saveLook(handle, chainId, look))
+    remembered = { at: now, trouble }
+  }
 
   /** A step may take longer than the lease lives: two workers with slow nodes would take it from each other for ever. */
   const keeping = async <T>(held: Lease, work: () => Promise<T>): Promise<T> => {
@@ -58,9 +76,11 @@ export const follow = async ({ chain, database, pollMs, log }: FollowDeps, signa
     const held = lease
     // Steps that write extend the lease themselves; on a quiet chain nothing else would.
     await database.run((handle) => holdLease(handle, held, LEASE_TTL_MS))
-    const { did } = await keeping(held, () => step(held))
+    const result = await keeping(held, () => step(held))
+    await remember(result)
     faults = 0
-    return did === 'idle' ? pollMs : 0
+    if (result.did !== 'idle') onNoted()
+    return result.did === 'idle' || result.did === 'settled' ? pollMs : 0
   }
 
   while (!signal.aborted) {

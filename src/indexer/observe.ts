@@ -8,11 +8,19 @@ import type { Observations } from '../db/write.ts'
 import { errorText, isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { call } from '../protocol/outputs.ts'
+import { exists, type View } from './existence.ts'
 
 /** The answer of a view for something that is known to exist: a revert is then a fault of the node or the deployment. */
 const answer = <T>(outcome: Outcome<T>): T => {
   if (outcome.ok) return outcome.value
   throw toServiceError(outcome.error)
+}
+
+/** The same of the view that names the owner; zeros are what some deployments answer for an id that does not exist. */
+const existing = <T extends View>(outcome: Outcome<T>): T => {
+  const view = answer(outcome)
+  if (!exists(outcome)) throw new Error('does not exist at this block')
+  return view
 }
 
 const observeEvent = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredEvent, 'observedAt'>> => {
@@ -24,7 +32,7 @@ const observeEvent = async (chain: Chain, block: Block, id: bigint): Promise<Omi
     call('getEventPaymentToken', [id]),
   ])
   return {
-    core: answer(core),
+    core: existing(core),
     stats: answer(stats),
     range: answer(range),
     utilization: answer(utilization),
@@ -34,12 +42,12 @@ const observeEvent = async (chain: Chain, block: Block, id: bigint): Promise<Omi
 
 const observeDeposit = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredDeposit, 'observedAt'>> => {
   const [deposit, pending] = await chain.readAt(block, [call('getHedgeLpDeposit', [id]), call('pendingPremiums', [id])])
-  return { deposit: answer(deposit), pending: answer(pending) }
+  return { deposit: existing(deposit), pending: answer(pending) }
 }
 
 const observePosition = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredPosition, 'observedAt'>> => {
   const [position] = await chain.readAt(block, [call('getHedgePosition', [id])])
-  return { position: answer(position) }
+  return { position: existing(position) }
 }
 
 const observeProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredProtocol, 'observedAt'>> => {
@@ -52,8 +60,8 @@ const observeProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredP
 }
 
 /**
- * Reads the subjects at one block, all in the same batches. One whose views revert is left out, with a warning: a single entity must
- * not keep the others from being seen. Throws `service_unavailable` when the nodes do not answer.
+ * Reads the subjects at one block, all in the same batches. One whose views revert, or that does not exist there, is left out with a
+ * warning: a single entity must not keep the others from being seen. Throws `service_unavailable` when the nodes do not answer.
  */
 export const observe = async (
   { chain, log }: { readonly chain: Chain; readonly log: Logger },

@@ -1,26 +1,19 @@
 import type { Chain } from '../chain/chain.ts'
-import { toServiceError } from '../chain/errors.ts'
-import { type Block, getBlock } from '../chain/requests.ts'
-import { holdLease, type Lease } from '../db/lease.ts'
+import type { Block } from '../chain/requests.ts'
+import type { Lease } from '../db/lease.ts'
 import type { Database } from '../db/pool.ts'
 import { type Progress, readProgress } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
-import {
-  clearUnobserved,
-  markAwaitingSettlement,
-  markEventsOf,
-  markUnobserved,
-  nextUnobserved,
-  type Subject,
-} from '../db/unobserved.ts'
-import { insertFacts, moveCursor, rollBack, storeObservations, thinAnchors } from '../db/write.ts'
-import { isUnavailable, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { checkComplete, checkDense, RowMissing } from './close.ts'
-import { existAt, nextIds } from './existence.ts'
-import { observe } from './observe.ts'
-import { fetchRange, type Range } from './range.ts'
-import { findAncestor, findBefore } from './reorg.ts'
+import { createRanges } from './ahead.ts'
+import { createCommits } from './commit.ts'
+import { RowMissing } from './dense.ts'
+import { createDispute } from './dispute.ts'
+import { readOn } from './ids.ts'
+import { ChainMoved, fetchTip } from './range.ts'
+import { findAncestor, isBelowFinal } from './reorg.ts'
+import { createRepair } from './repair.ts'
+import { lookAt, type Tick } from './tick.ts'
 
 export type StepDeps = {
   readonly chain: Chain
@@ -29,21 +22,35 @@ export type StepDeps = {
   readonly log: Logger
 }
 
-/** What one step did; `idle` means that index and chain agree and nothing waits. */
-export type StepResult = {
-  readonly did: 'idle' | 'advanced' | 'rolled back'
-  readonly head: Block
-  readonly indexed: bigint | null
+/** Where facts come from: the logs, or, where no node serves logs, entity by entity. */
+export type Source = 'logs' | 'ids'
+
+type Done = {
+  /** `idle` wrote nothing; `settled` moved the cursor along a chain on which nothing had happened. Both wait for the chain to go on. */
+  readonly did: 'idle' | 'settled' | 'advanced' | 'rolled back'
+  /** The last block at which the step compared index and chain and found them equal. */
+  readonly proven: StoredBlock | null
 }
 
-/** Subjects observed in one step, so that a step stays short whatever piled up. */
-const OBSERVED_AT_ONCE = 500
+/** What one step did and saw. */
+export type StepResult = Done & {
+  /** The chain's newest block. */
+  readonly head: Block
+  readonly source: Source
+  /** What keeps the index from being proved, in words. */
+  readonly trouble: string | null
+}
 
-/** Steps in a row that have to see a changed hash before it counts: one answer may come from a node on another fork. */
-const CHANGED_TIMES = 2
+/** Where nothing happens, the cursor follows the head in steps of so many seconds of the chain. */
+const SETTLE_EVERY_SECONDS = 1n
 
-/** Times a range that lacks a row is asked for again before older ranges are suspected. */
-const MISSING_TIMES = 3
+/** Logs are asked for beside the head where the blocks since the cursor, which go on while one asks, are so many times fewer than a node gives. */
+const NEARNESS = 4n
+
+/** Entities of each kind that are read by their ids at once: few where few are new, ever more while there are more. */
+const READ = { from: 8, to: 2_048, by: 4 }
+
+const idle: Done = { did: 'idle', proven: null }
 
 /**
  * The one loop body of the index: look at the chain, then take the single step that brings the index nearer to it. It may be
@@ -52,135 +59,132 @@ const MISSING_TIMES = 3
  */
 export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const { chainId, deployment } = chain
-  let changed = 0
-  let gap: { readonly row: string; readonly times: number } | undefined
+  const commits = createCommits({ chainId, database, leaseTtlMs })
+  const ranges = createRanges({ chain })
+  const repair = createRepair({ chain, database, log })
+  const dispute = createDispute({ chain, log })
+  /** The head of the last look, up to which nothing had happened then that the index lacks. */
+  let mark: Block | null = null
+  let readAtOnce = READ.from
 
-  const commit = (lease: Lease, write: Parameters<Database['transaction']>[0]): Promise<void> =>
-    database.transaction(async (handle) => {
-      await holdLease(handle, lease, leaseTtlMs)
-      await write(handle)
-    })
-
-  const look = async (cursor: { readonly number: bigint } | null): Promise<{ head: Block; anchor: Block | null }> => {
-    const [head, anchor] = await chain.send([getBlock('latest'), getBlock(cursor?.number ?? 0n)])
-    if (!head.ok) throw toServiceError(head.error)
-    if (!anchor.ok) throw toServiceError(anchor.error)
-    if (head.value === null) throw unavailable(`chain ${chainId} has no latest block`)
-    return { head: head.value, anchor: anchor.value }
+  const rollBack = async (lease: Lease, top: StoredBlock): Promise<void> => {
+    ranges.drop()
+    const ancestor = await findAncestor({ chain, database }, top)
+    const fields = { chainId, from: top.number.toString(), to: ancestor?.number.toString() ?? null }
+    if (await isBelowFinal(chain, ancestor)) log.error(fields, 'reorg below the finalized block')
+    await commits.backTo(lease, ancestor)
+    log.warn(fields, 'index rolled back')
   }
 
-  const backTo = async (lease: Lease, ancestor: StoredBlock | null, why: string): Promise<void> => {
-    await commit(lease, (handle) => rollBack(handle, chainId, ancestor))
-    log.warn({ chainId, ancestor: ancestor?.number.toString() ?? null, why }, 'index rolled back')
+  /** Reads on by logs: up to the head where its logs were seen already, else as far as a node gives at once. */
+  const readLogs = async (
+    lease: Lease,
+    { cursor, last }: Progress,
+    head: Block,
+    tick: Tick | null,
+  ): Promise<boolean> => {
+    const isAtHead = cursor?.number === head.number
+    const range =
+      cursor === null || tick === null || (tick.logs === null && !isAtHead)
+        ? await ranges.next({ after: cursor, head })
+        : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
+    const facts = await repair.close({ last, range, head })
+    await commits.write(lease, { ...range, facts, complete: true, first: cursor === null })
+    if (range.block.number === head.number) return true
+    log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
+    return false
   }
 
-  /** Whether a row that the index lacks was there at its cursor already; so it seems where nodes keep no state of that block. */
-  const lostBefore = async (cursor: StoredBlock, { kind, id }: RowMissing): Promise<boolean> => {
-    try {
-      return (await existAt(chain, cursor, { event: 0n, deposit: 0n, position: 0n, [kind]: id }))[kind]
-    } catch (fault) {
-      if (isUnavailable(fault)) throw fault
-      return true
+  /** Reads on by ids, without logs: as many entities as may be new. */
+  const readIds = async (lease: Lease, { anchor, last }: Progress, block: Block): Promise<boolean> => {
+    const { facts, complete } = await readOn(chain, block, last, readAtOnce)
+    readAtOnce = complete ? READ.from : Math.min(readAtOnce * READ.by, READ.to)
+    await commits.write(lease, { block, facts, hints: [], complete, first: anchor === null })
+    if (!complete) log.info({ chainId, entities: facts.length, block: block.number.toString() }, 'reading entities')
+    return complete
+  }
+
+  /** Reads on, and proves the index at the head where it gets there. */
+  const advance = async (
+    lease: Lease,
+    progress: Progress,
+    source: Source,
+    head: Block,
+    tick: Tick | null,
+  ): Promise<Done> => {
+    const isThere = await (source === 'ids' ? readIds(lease, progress, head) : readLogs(lease, progress, head, tick))
+    if (isThere) mark = head
+    return { did: 'advanced', proven: isThere ? head : null }
+  }
+
+  /** Does what a look at the chain shows to be due. */
+  const react = async (
+    lease: Lease,
+    progress: Progress,
+    source: Source,
+    known: StoredBlock,
+    tick: Tick,
+  ): Promise<Done> => {
+    const { anchor, cursor } = progress
+    const { head } = tick
+    // A head below what was seen is a node that lags, not a reorg: a reorg shows in the hash.
+    if (tick.known === null || head.number < known.number) return idle
+    if (tick.known.hash !== known.hash) {
+      if (known !== anchor || !(await dispute.isGone(known))) return idle
+      await rollBack(lease, known)
+      return { did: 'rolled back', proven: null }
     }
+    dispute.over()
+    const isQuiet = source === 'ids' || tick.logs?.length === 0 || head.number === cursor?.number
+    if (!tick.complete || !isQuiet) return advance(lease, progress, source, head, tick)
+    mark = head
+    const isNewer = cursor === null || known.number > cursor.number
+    const isOld = cursor === null || known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS
+    if (!isNewer || !(isOld || known.number === head.number)) return { did: 'idle', proven: known }
+    await commits.write(lease, { block: known, facts: [], hints: [], complete: true, first: false })
+    return { did: 'settled', proven: known }
   }
 
-  /**
-   * A range that lacks a row is asked for again, for as long as it takes: a node that lags has the row in a moment. A row that was lost
-   * in an older range sends the index back to before it.
-   */
-  const recover = async (lease: Lease, cursor: StoredBlock | null, fault: unknown): Promise<StepResult['did']> => {
-    if (!(fault instanceof RowMissing)) throw fault
-    // A busy chain grows between two answers, so some row may seem to be missing, each time another. One that stays missing is
-    // left out by a node, which is said ever more rarely.
-    const row = `${fault.kind} ${fault.id}`
-    const times = gap?.row === row ? gap.times + 1 : 1
-    gap = { row, times }
-    const fields = { chainId, fault: fault.message, times }
-    if (times === 1) log.info(fields, 'a row is missing')
-    else if (Number.isInteger(Math.log2(times))) log.warn(fields, 'a row is missing')
-    if (times < MISSING_TIMES || cursor === null || !(await lostBefore(cursor, fault))) return 'idle'
-    gap = undefined
-    await backTo(lease, await findBefore({ chain, database }, cursor, fault.kind, fault.id), fault.message)
-    return 'rolled back'
+  /** Blocks from which on the tip's logs are asked for with each look; null where they may be more than a node gives at once. */
+  const logsFrom = ({ cursor }: Progress, source: Source): bigint | null => {
+    const width = chain.logWidth()
+    if (source === 'ids' || cursor === null || mark === null || width === null) return null
+    return (mark.number - cursor.number + 1n) * NEARNESS <= width ? cursor.number + 1n : null
   }
 
-  const write = (lease: Lease, range: Range, first: boolean): Promise<void> =>
-    commit(lease, async (handle) => {
-      await insertFacts(handle, chainId, range.facts)
-      await markUnobserved(handle, chainId, first ? [protocolState, ...subjectsOf(range)] : subjectsOf(range))
-      for (const subject of ['deposit', 'position'] as const) {
-        const ids = subjectsOf(range).filter((each) => each.subject === subject)
-        await markEventsOf(
-          handle,
-          chainId,
-          subject,
-          ids.map(({ id }) => id),
-        )
+  /** Looks at a chain of which nothing is indexed yet, and begins. */
+  const begin = async (lease: Lease, progress: Progress, source: Source, head: Block): Promise<Done> =>
+    head.number < deployment.startBlock ? idle : advance(lease, progress, source, head, null)
+
+  const take = async (lease: Lease, progress: Progress, source: Source): Promise<Done & { readonly head: Block }> => {
+    const { anchor, last } = progress
+    const known = mark ?? anchor
+    const from = logsFrom(progress, source)
+    mark = null
+    const tick = known === null ? null : await lookAt(chain, { known, last, logsFrom: from })
+    const head = tick?.head ?? (await chain.head())
+    try {
+      const isNew = tick === null || known === null
+      return {
+        ...(await (isNew ? begin(lease, progress, source, head) : react(lease, progress, source, known, tick))),
+        head,
       }
-      await markAwaitingSettlement(handle, chainId, range.block.timestamp)
-      await moveCursor(handle, chainId, range.block)
-      await thinAnchors(handle, chainId, range.block.number)
-    })
-
-  const observeNext = async (lease: Lease, head: Block): Promise<boolean> => {
-    const subjects = await nextUnobserved(database, chainId, OBSERVED_AT_ONCE)
-    if (subjects.length === 0) return false
-    const seen = await observe({ chain, log }, head, subjects)
-    await commit(lease, async (handle) => {
-      await clearUnobserved(handle, chainId, subjects)
-      await storeObservations(handle, chainId, head, seen)
-    })
-    return true
-  }
-
-  const advance = async (lease: Lease, { cursor, last }: Progress, head: Block): Promise<void> => {
-    const from = cursor === null ? deployment.startBlock : cursor.number + 1n
-    const range = await fetchRange(chain, { after: cursor, from, upTo: head.number })
-    const atTip = range.block.number === head.number
-    const next = checkDense(await nextIds(chain, head, last), range.facts)
-    // Before the tip, later logs would show a gap; nodes that keep no old state cannot be asked there.
-    if (atTip) await checkComplete(chain, range.block, next)
-    await write(lease, range, cursor === null)
-    gap = undefined
-    if (atTip) await observeNext(lease, range.block)
-    else log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
+    } catch (fault) {
+      ranges.drop()
+      if (fault instanceof RowMissing) return { ...idle, head }
+      if (!(fault instanceof ChainMoved)) throw fault
+      // Answers that belong to two chains: perhaps an endpoint has gone astray, which the others tell.
+      log.info({ chainId, fault: fault.message }, 'answers of more than one chain')
+      if (anchor !== null) await dispute.isGone(anchor)
+      return { ...idle, head }
+    }
   }
 
   return async (lease: Lease): Promise<StepResult> => {
     const progress = await readProgress(database, chainId)
-    const { cursor } = progress
-    const { head, anchor } = await look(cursor)
-    const result = (did: StepResult['did'], indexed = cursor?.number ?? null): StepResult => ({ did, head, indexed })
-
-    // A head below the cursor is a node that lags, not a reorg: a reorg shows in the hash.
-    if (cursor !== null && (anchor === null || head.number < cursor.number)) return result('idle')
-    if (cursor !== null && anchor?.hash !== cursor.hash) {
-      changed += 1
-      if (changed < CHANGED_TIMES) return result('idle')
-      changed = 0
-      await backTo(lease, await findAncestor({ chain, database }, cursor), `block ${cursor.number} changed`)
-      return result('rolled back')
-    }
-    changed = 0
-    // Two answers, two forks: a hash that really changed shows in the anchor.
-    if (cursor?.number === head.number && cursor.hash !== head.hash) return result('idle')
-    if (cursor?.number === head.number || deployment.startBlock > head.number) {
-      return result((await observeNext(lease, head)) ? 'advanced' : 'idle')
-    }
-    try {
-      await advance(lease, progress, head)
-    } catch (fault) {
-      return result(await recover(lease, cursor, fault))
-    }
-    return result('advanced', null)
+    const isReadingIds = (progress.anchor?.number ?? -1n) > (progress.cursor?.number ?? -1n)
+    const source = isReadingIds || !chain.status().hasLogs ? 'ids' : 'logs'
+    const done = await take(lease, progress, source)
+    return { ...done, source, trouble: repair.trouble() ?? dispute.trouble() }
   }
 }
-
-const protocolState: Subject = { subject: 'chain', id: 0n }
-
-/** What a range's logs say has changed; a new event also changes the protocol's count. */
-const subjectsOf = ({ facts, hints }: Range): Subject[] => [
-  ...facts.map(({ kind, id }) => ({ subject: kind, id })),
-  ...hints.map((hint) => (hint.subject === 'chain' ? protocolState : { subject: hint.subject, id: hint.id })),
-  ...(facts.some(({ kind }) => kind === 'event') ? [protocolState] : []),
-]

@@ -1,8 +1,10 @@
+import { once } from 'node:events'
 import { type ConnectionOptions, Queue, Worker } from 'bullmq'
-import { Redis } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 import { errorText, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import type { Driver } from './driver.ts'
 import { type JobName, queues } from './queues.ts'
 
@@ -26,14 +28,21 @@ export const createBullDriver = (options: BullOptions): Driver => {
     if (!stop.signal.aborted) log.warn({ fault: error.message }, 'the job queue is out of reach')
   }
   const connections: Redis[] = []
-  const connect = (): Redis => {
+  const connect = (more: RedisOptions = {}): Redis => {
     // BullMQ asks for connections that try for ever.
-    const redis = new Redis(options.redisUrl, { maxRetriesPerRequest: null })
+    const redis = new Redis(options.redisUrl, { maxRetriesPerRequest: null, ...more })
     redis.on('error', warn)
     connections.push(redis)
     return redis
   }
-  const adding = connect()
+  // What is added while Redis is gone fails, or it would pile up here.
+  const adding = connect({ enableOfflineQueue: false })
+  const ready = createSingleFlight<unknown>()
+  const repeats = new Map<string, () => Promise<void>>()
+  // A Redis that comes back may have forgotten everything.
+  adding.on('ready', () => {
+    for (const ask of repeats.values()) void ask()
+  })
   const workers: Worker[] = []
   const running = new Set<Promise<void>>()
 
@@ -69,6 +78,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
     const queue = open.get(name)
     if (queue === undefined || stop.signal.aborted) throw unavailable('the job queue is closed')
     try {
+      if (adding.status !== 'ready') await inTime(ready('ready', () => once(adding, 'ready')))
       await inTime(ask(queue))
     } catch (error) {
       throw unavailable('the job queue is out of reach', error)
@@ -78,8 +88,12 @@ export const createBullDriver = (options: BullOptions): Driver => {
   return {
     add: (name, key, payload) =>
       reach(name, (queue) => queue.add(name, payload, { deduplication: { id: key, keepLastIfActive: true } })),
-    repeat: (name, key, payload, everyMs) =>
-      reach(name, (queue) => queue.upsertJobScheduler(key, { every: everyMs }, { name, data: payload })),
+    async repeat(name, key, payload, everyMs) {
+      const ask = (): Promise<void> =>
+        reach(name, (queue) => queue.upsertJobScheduler(key, { every: everyMs }, { name, data: payload })).catch(warn)
+      repeats.set(`${name} ${key}`, ask)
+      await ask()
+    },
     async work(run) {
       for (const name of jobNames) {
         const worker = new Worker(name, ({ data }) => track(run(name, data, stop.signal)), {

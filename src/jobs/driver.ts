@@ -9,7 +9,10 @@ export type Run = (name: JobName, payload: unknown, signal: AbortSignal) => Prom
  */
 export type Driver = {
   add(name: JobName, key: string, payload: unknown): Promise<void>
-  /** Adds the job now and every `everyMs`, once however many processes ask for it. */
+  /**
+   * Adds the job now and every `everyMs`, once however many processes ask for it. What has lost it, or was out of reach, gets it when it is
+   * back.
+   */
   repeat(name: JobName, key: string, payload: unknown, everyMs: number): Promise<void>
   /** Starts to run jobs here, also those added before. */
   work(run: Run): Promise<void>

@@ -64,7 +64,7 @@ export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => 
       add(name, key, payload)
     },
     async repeat(name, key, payload, everyMs) {
-      if (stop.signal.aborted) throw unavailable('the job queue is closed')
+      if (stop.signal.aborted) return
       const id = `${name} ${key}`
       clearInterval(timers.get(id))
       timers.set(

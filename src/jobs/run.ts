@@ -1,3 +1,4 @@
+import { errorText } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { createBullDriver } from './bull.ts'
 import type { Driver } from './driver.ts'
@@ -15,7 +16,12 @@ export type Jobs = {
    * `service_unavailable` when the queue is out of reach.
    */
   add<N extends JobName>(name: N, payload: Payload<N>): Promise<void>
-  /** Asks for a job now and every `everyMs`; asking again, here or in another process, does not double it. Throws as `add`. */
+  /** Asks as `add` does, of whoever has no time to wait: a queue out of reach is logged, once until it is back, and the job is not done. */
+  ask<N extends JobName>(name: N, payload: Payload<N>): void
+  /**
+   * Asks for a job now and every `everyMs`; asking again, here or in another process, does not double it. A queue out of reach is asked when
+   * it is back. Throws a ZodError for a payload of another shape.
+   */
   repeat<N extends JobName>(name: N, payload: Payload<N>, everyMs: number): Promise<void>
   /** Starts to run jobs in this process. */
   work(handlers: Handlers): Promise<void>
@@ -25,6 +31,8 @@ export type Jobs = {
 
 const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
   sweep: (payload) => queues.sweep.payload.parse(payload),
+  observe: (payload) => queues.observe.payload.parse(payload),
+  audit: (payload) => queues.audit.payload.parse(payload),
   calibrate: (payload) => queues.calibrate.payload.parse(payload),
 }
 
@@ -49,10 +57,24 @@ export const createJobs = (options: {
   // BullMQ keeps colons for itself.
   const keyOf = (payload: unknown): string => JSON.stringify(payload).replaceAll(':', '=')
 
+  const add = async <N extends JobName>(name: N, payload: Payload<N>): Promise<void> => {
+    const checked = parsers[name](payload)
+    await driver.add(name, keyOf(checked), checked)
+  }
+
+  let unheard = false
+
   return {
-    async add(name, payload) {
-      const checked = parsers[name](payload)
-      await driver.add(name, keyOf(checked), checked)
+    add,
+    ask(name, payload) {
+      const heard = (): void => {
+        unheard = false
+      }
+      const lost = (fault: unknown): void => {
+        if (!unheard) log.warn({ job: name, fault: errorText(fault) }, 'job not added')
+        unheard = true
+      }
+      add(name, payload).then(heard, lost)
     },
     async repeat(name, payload, everyMs) {
       const checked = parsers[name](payload)

@@ -1,4 +1,4 @@
-import { type AbiEvent, type Address, getAddress, type Hex, hexToString, toEventSelector } from 'viem'
+import { type AbiEvent, type Address, type Hex, hexToString, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
 
 /** A log as a node gives it, after its shape was checked. */
@@ -8,6 +8,8 @@ export type RawLog = {
   readonly data: Hex
   readonly blockNumber: bigint
   readonly blockHash: Hex
+  /** Unix seconds; null where the node does not add it. */
+  readonly blockTimestamp: bigint | null
   readonly transactionHash: Hex
   readonly logIndex: number
 }
@@ -19,8 +21,13 @@ type Origin = {
   readonly logIndex: number
 }
 
+/** As an origin; of a fact that was read from the chain's state it is the block at which it was first seen, without a log. */
+type Seen = Pick<Origin, 'blockNumber' | 'blockHash'> & {
+  readonly [K in 'txHash' | 'logIndex']: Origin[K] | null
+}
+
 /** An event, deposit or position was created. Rates are 1e6, amounts in the event's payment-token units. */
-export type Fact = Origin & { readonly id: bigint } & (
+export type Fact = Seen & { readonly id: bigint } & (
     | {
         readonly kind: 'event'
         readonly creator: Address
@@ -28,7 +35,8 @@ export type Fact = Origin & { readonly id: bigint } & (
         readonly strike: bigint
         readonly premiumRate: bigint
         readonly expiryDate: bigint
-        readonly initialLiquidity: bigint
+        /** Null when no log told it. */
+        readonly initialLiquidity: bigint | null
       }
     | {
         readonly kind: 'deposit'
@@ -44,7 +52,6 @@ export type Fact = Origin & { readonly id: bigint } & (
         readonly notional: bigint
         readonly premiumPaid: bigint
         readonly platformFee: bigint
-        readonly totalCost: bigint
       }
   )
 
@@ -54,16 +61,22 @@ export type Hint = Origin & { readonly kind: 'hint' } & (
     | { readonly subject: 'chain' }
   )
 
+type Log = Omit<RawLog, 'address' | 'blockTimestamp'>
 type Value = bigint | boolean | string
-type Decoder = (log: RawLog) => Record<string, Value>
-type Row = { readonly decode: Decoder; readonly to: (args: Record<string, Value>, origin: Origin) => Fact | Hint }
+
+/** One input of a log: its name and how it is read. */
+type Field = { readonly name: string; readonly read: (log: Log) => Value }
+
+/** What the logs of one type mean, from their fields. */
+type Meaning = (fields: readonly Field[]) => (log: Log) => Fact | Hint
 
 const word = (data: Hex, at: number): string => data.slice(2 + at * 64, 66 + at * 64)
 
-const readStatic = (type: string, hex: string): Value => {
-  if (type === 'address') return getAddress(`0x${hex.slice(24)}`)
-  if (type === 'bool') return BigInt(`0x${hex}`) !== 0n
-  return BigInt(`0x${hex}`)
+const readStatic = (type: string): ((hex: string) => Value) => {
+  // Without its checksum, which takes a hash and which no one sees: the database keeps bytes.
+  if (type === 'address') return (hex) => `0x${hex.slice(24)}`
+  if (type === 'bool') return (hex) => BigInt(`0x${hex}`) !== 0n
+  return (hex) => BigInt(`0x${hex}`)
 }
 
 const readString = (data: Hex, at: number): string => {
@@ -72,53 +85,59 @@ const readString = (data: Hex, at: number): string => {
   return hexToString(`0x${data.slice(start + 64, start + 64 + length)}`)
 }
 
-/** Compiles one log's decoder: every input is a word of its own, in a topic or in the data, except strings (offset in the data). */
-const compile = (event: AbiEvent): Decoder => {
+/** Compiles one log's fields: every input is a word of its own, in a topic or in the data, except strings (offset in the data). */
+const compile = (event: AbiEvent): readonly Field[] => {
   let topic = 1
   let slot = 0
-  const inputs = event.inputs.map((input) => ({
-    name: input.name ?? '',
-    type: input.type,
-    indexed: input.indexed === true,
-    at: input.indexed === true ? topic++ : slot++,
-  }))
-  return (log) => {
-    const args: Record<string, Value> = {}
-    for (const { name, type, indexed, at } of inputs) {
-      if (type === 'string') args[name] = readString(log.data, at)
-      else args[name] = readStatic(type, indexed ? (log.topics[at] ?? '0x').slice(2) : word(log.data, at))
-    }
-    return args
-  }
+  return event.inputs.map(({ name = '', type, indexed }) => {
+    const at = indexed ? topic++ : slot++
+    if (type === 'string') return { name, read: ({ data }) => readString(data, at) }
+    const read = readStatic(type)
+    return { name, read: (log) => read(indexed ? (log.topics[at]?.slice(2) ?? '') : word(log.data, at)) }
+  })
 }
 
-const integer = (args: Record<string, Value>, name: string): bigint => {
-  const value = args[name]
-  if (typeof value !== 'bigint') throw new TypeError(`log argument ${name} is not an integer`)
-  return value
+const originOf = ({ blockNumber, blockHash, transactionHash: txHash, logIndex }: Log): Origin => ({
+  blockNumber,
+  blockHash,
+  txHash,
+  logIndex,
+})
+
+/** Reads one field, which has to be an integer. */
+const integer = (fields: readonly Field[], name: string): ((log: Log) => bigint) => {
+  const field = fields.find((each) => each.name === name)
+  return (log) => {
+    const value = field?.read(log)
+    if (typeof value !== 'bigint') throw new TypeError(`log argument ${name} is not an integer`)
+    return value
+  }
 }
 
 /** A fact is the log's arguments under their own names, its id apart; the generated ABI is what makes the cast true. */
 const fact =
-  (kind: Fact['kind'], idName: string) =>
-  (args: Record<string, Value>, origin: Origin): Fact => {
-    const { [idName]: _, ...rest } = args
-    return { kind, id: integer(args, idName), ...rest, ...origin } as Fact
+  (kind: Fact['kind'], idName: string): Meaning =>
+  (fields) => {
+    const id = integer(fields, idName)
+    const others = fields.filter(({ name }) => name !== idName)
+    return (log) => {
+      const made: Record<string, unknown> = { kind, id: id(log), ...originOf(log) }
+      for (const { name, read } of others) made[name] = read(log)
+      return made as Fact
+    }
   }
 
 const touches =
-  (subject: 'event' | 'deposit' | 'position', idName: string) =>
-  (args: Record<string, Value>, origin: Origin): Hint => ({
-    kind: 'hint',
-    subject,
-    id: integer(args, idName),
-    ...origin,
-  })
+  (subject: 'event' | 'deposit' | 'position', idName: string): Meaning =>
+  (fields) => {
+    const id = integer(fields, idName)
+    return (log) => ({ kind: 'hint', subject, id: id(log), ...originOf(log) })
+  }
 
-const touchesChain = (_: Record<string, Value>, origin: Origin): Hint => ({ kind: 'hint', subject: 'chain', ...origin })
+const touchesChain: Meaning = () => (log) => ({ kind: 'hint', subject: 'chain', ...originOf(log) })
 
 /** Log name -> what it means. The three facts carry the specification's name and the deployed one. */
-const meanings: Record<string, Row['to']> = {
+const meanings: Record<string, Meaning> = {
   EventCreated: fact('event', 'eventId'),
   HedgeEventCreated: fact('event', 'eventId'),
   DepositCreated: fact('deposit', 'depositId'),
@@ -138,21 +157,16 @@ const meanings: Record<string, Row['to']> = {
   Unpaused: touchesChain,
 }
 
-const rows = new Map<Hex, Row>(
+const decoders = new Map<Hex, (log: Log) => Fact | Hint>(
   [...protocolAbi, ...deployedLogsAbi].flatMap((item) => {
     if (item.type !== 'event') return []
-    const to = meanings[item.name]
-    return to === undefined ? [] : [[toEventSelector(item), { decode: compile(item), to }] as const]
+    const meaning = meanings[item.name]
+    return meaning === undefined ? [] : [[toEventSelector(item), meaning(compile(item))] as const]
   }),
 )
 
 /** The first topics the index follows. */
-export const logTopics: readonly Hex[] = [...rows.keys()]
+export const logTopics: readonly Hex[] = [...decoders.keys()]
 
 /** What a log says, or null when it is none of those the index follows. */
-export const decodeLog = (log: RawLog): Fact | Hint | null => {
-  const row = rows.get(log.topics[0] ?? '0x')
-  if (row === undefined) return null
-  const { blockNumber, blockHash, transactionHash: txHash, logIndex } = log
-  return row.to(row.decode(log), { blockNumber, blockHash, txHash, logIndex })
-}
+export const decodeLog = (log: Log): Fact | Hint | null => decoders.get(log.topics[0] ?? '0x')?.(log) ?? null

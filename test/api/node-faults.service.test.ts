@@ -32,7 +32,8 @@ const otherShape = (asked: readonly { readonly id: number }[]) => ({
 })
 
 const faults = [
-  ['refuses with an error of its own', refusal(-32_000, 'missing trie node'), 502],
+  ['refuses with an error of its own', refusal(-32_000, 'stack limit reached'), 502],
+  ['has dropped the state', refusal(-32_000, 'missing trie node 5c2f (path 0a) state 0x5c2f is not available'), 503],
   ['refuses with its own address', refusal(-32_603, 'internal error at https://node.example/?key=secret'), 502],
   ['is behind', refusal(-32_000, 'header not found'), 503],
   ['limits us', refusal(-32_005, 'Too Many Requests'), 503],

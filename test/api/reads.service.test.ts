@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { saveLook } from '../../src/db/looks.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -278,7 +279,12 @@ describe('a list longer than one answer', () => {
 })
 
 describe('readiness', () => {
-  test('both sources up and one chain not indexed: not ready, and it says which', async () => {
+  test('both sources up and one chain that no worker reached: not ready, and it says which', async () => {
+    const head = await api.sources.queries.indexed(8453)
+    if (head === null) throw new Error('nothing is indexed')
+    const nodes = chainOf(api.sources, 8453).status()
+    const look = { head, proven: head, source: 'logs', trouble: null, nodes } as const
+    await api.database.run((handle) => saveLook(handle, 8453, look))
     const ready = await api.app.inject('/readyz')
     expect(ready.statusCode).toBe(503)
     expect(ready.json().error.message).toContain('chain 56')

@@ -205,6 +205,13 @@ const recorded: readonly Recorded[] = [
 
   ['geth', 200, { code: -32_000, message: 'header not found' }, missing],
   ['unknown block', 200, { code: -32_000, message: 'unknown block' }, missing],
+  [
+    'geth, state',
+    200,
+    { code: -32_000, message: 'missing trie node 5c2f (path 0a) state 0x5c is not available' },
+    missing,
+  ],
+  ['geth, path scheme', 200, { code: -32_000, message: 'historical state 5c2f is not available' }, missing],
   ['out of range', 200, { code: -32_019, message: 'block is out of range' }, missing],
   ['height', 200, { code: -32_000, message: 'invalid block height: 45000000' }, missing],
   ['unfinalized', 200, { code: -32_000, message: 'cannot query unfinalized data' }, missing],
@@ -246,7 +253,7 @@ const recorded: readonly Recorded[] = [
     { code: -32_000, message: 'execution reverted: limit exceeded' },
     { kind: 'other' },
   ],
-  ['words nobody knows', 200, { code: -32_000, message: 'missing trie node' }, { kind: 'other' }],
+  ['words nobody knows', 200, { code: -32_000, message: 'stack limit reached 1024' }, { kind: 'other' }],
 ]
 
 test.each(recorded)('%s (HTTP %i)', (_, status, error, fault) => {

@@ -32,7 +32,7 @@ const deployment: Deployment = {
 }
 
 const chainOf = (...urls: string[]) => {
-  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 400, log: pino({ level: 'silent' }) })
+  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 400, logWidth: 2_000n, log: pino({ level: 'silent' }) })
   open.push(keeper.close)
   return { ...keeper, logs: (from = 0n) => fetchLogs({ keeper, deployment }, { from, upTo: 900_000n }) }
 }
@@ -122,6 +122,16 @@ test('a result too big is asked for in smaller pieces', async () => {
   node.refuse(limit(300, -32_602, 'query exceeds max results 20000, retry with the range 0-299'))
   await chainOf(node.url).logs()
   expect(node.widths()).toEqual([2_000, 300])
+})
+
+test('an answer too long to hold is not read to its end, and asked for in smaller pieces', async () => {
+  const node = await startNode()
+  const endless = ' '.repeat(17 * 2 ** 20)
+  node.say((calls) => (calls.some((call) => (widthOf(call) ?? 0) > 1_000) ? { body: endless } : null))
+  const chain = chainOf(node.url)
+  expect((await chain.logs()).last.number).toBe(999n)
+  expect(node.widths()).toEqual([2_000, 1_000])
+  expect(chain.status().endpoints).toMatchObject([{ state: 'ok' }])
 })
 
 test('a filter of too many topics is replaced by one of the address alone', async () => {

@@ -39,6 +39,7 @@ const terms = {
 const calls = {
   '/livez': () => api.GET('/livez'),
   '/readyz': () => api.GET('/readyz'),
+  '/status': () => api.GET('/status'),
   '/v1/chains': () => api.GET('/v1/chains'),
   '/v1/changelog': () => api.GET('/v1/changelog'),
   '/v1/me': () => api.GET('/v1/me', { headers: { authorization: 'Bearer somebody' } }),

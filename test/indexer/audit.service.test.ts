@@ -36,6 +36,7 @@ test('an index of the logs is the chain; one wrong amount and one lost row are f
   await database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + 1 WHERE id = 4`))
   await database.run((handle) => handle.execute(sql`DELETE FROM positions WHERE id = 2`))
   expect((await audit({ chain, database })).differences).toEqual([
+    'getEventPositionIds of 1: [1,3] in the index, [1,2,3] on the chain',
     'deposit 4: amount is 5000000001 in the index, 5000000000 on the chain',
     'position 2 is missing in the index',
     `getHedgerPositionIds of ${world.hedger.account.address}: [1,3,4] in the index, [1,2,3,4] on the chain`,

@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { createConnection, createServer, type Socket } from 'node:net'
+import { Redis } from 'ioredis'
+import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { queues } from '../../src/jobs/queues.ts'
 import { createJobs, type Jobs } from '../../src/jobs/run.ts'
@@ -8,7 +12,7 @@ import { startTestRedis, type TestService } from '../support/services.ts'
 const log = createLogger({ level: 'silent', process: 'test' })
 const base = { chainId: 8453 } as const
 const bnb = { chainId: 56 } as const
-const idle = { sweep: async () => {}, calibrate: async () => {} }
+const idle = { sweep: async () => {}, observe: async () => {}, audit: async () => {}, calibrate: async () => {} }
 
 let redis: TestService
 let systems = 0
@@ -89,6 +93,29 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     await sleep(200)
     expect(sweep).toHaveBeenCalledTimes(2)
     expect(most).toBe(1)
+  })
+
+  it('observes once more what was noted while it observed, also when that failed, each chain for itself', async () => {
+    const jobs = open()
+    const { passed, open: fail } = gate()
+    const observe = vi.fn(async ({ chainId }: typeof base | typeof bnb) => {
+      if (chainId === 56) return
+      await passed
+      if (observe.mock.calls.filter(([asked]) => asked.chainId === 8453).length <= queues.observe.attempts)
+        throw new Error('no node answers')
+    })
+    const times = (chainId: number): number => observe.mock.calls.filter(([asked]) => asked.chainId === chainId).length
+    await jobs.work({ ...idle, observe })
+    jobs.ask('observe', base)
+    await vi.waitFor(() => expect(times(8453)).toBe(1), 5_000)
+    for (let more = 0; more < 3; more += 1) jobs.ask('observe', base)
+    jobs.ask('observe', bnb)
+    await vi.waitFor(() => expect(times(56)).toBe(1), 5_000)
+    expect(times(8453)).toBe(1)
+    fail()
+    await vi.waitFor(() => expect(times(8453)).toBe(queues.observe.attempts + 1), 10_000)
+    await sleep(200)
+    expect([times(8453), times(56)]).toEqual([queues.observe.attempts + 1, 1])
   })
 
   it('tries a failing job again until it succeeds', async () => {
@@ -177,5 +204,86 @@ it('says within seconds that its Redis is out of reach', async () => {
     await expect(jobs.add('sweep', base)).rejects.toMatchObject({ code: 'service_unavailable' })
   } finally {
     await jobs.close()
+  }
+})
+
+/** A line to the Redis that can be cut. */
+const startLine = async () => {
+  const { hostname, port } = new URL(redis.url)
+  const ends = new Set<Socket>()
+  let cut = false
+  const server = createServer((near) => {
+    if (cut) return near.destroy()
+    const far = createConnection(Number(port), hostname)
+    for (const [end, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(end)
+      end.on('error', () => {})
+      end.on('close', () => {
+        ends.delete(end)
+        other.destroy()
+      })
+      end.pipe(other)
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the line has no port')
+  const line = new URL(redis.url)
+  line.host = `127.0.0.1:${address.port}`
+  return {
+    url: line.href,
+    cut(): void {
+      cut = true
+      for (const end of ends) end.destroy()
+    },
+    mend(): void {
+      cut = false
+    },
+    async close(): Promise<void> {
+      for (const end of ends) end.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+it('goes on by itself when a Redis that was gone is back and has forgotten everything', async () => {
+  const line = await startLine()
+  const lines: string[] = []
+  const prefix = `test-${process.pid}-gone-${systems++}`
+  const jobs = createJobs({
+    redisUrl: line.url,
+    prefix,
+    log: pino({ level: 'warn' }, { write: (text) => void lines.push(JSON.parse(text).msg) }),
+  })
+  const server = new Redis(redis.url)
+  try {
+    const observe = vi.fn(async () => {})
+    const sweep = vi.fn(async () => {})
+    await jobs.work({ ...idle, observe, sweep })
+    await jobs.repeat('sweep', base, 60_000)
+    jobs.ask('observe', base)
+    await vi.waitFor(() => expect([observe.mock.calls.length, sweep.mock.calls.length]).toEqual([1, 1]), 5_000)
+
+    line.cut()
+    for (let times = 0; times < 3; times += 1) jobs.ask('observe', base)
+    await expect(jobs.add('observe', base)).rejects.toMatchObject({ code: 'service_unavailable' })
+    await sleep(50)
+    expect(lines.filter((text) => text === 'job not added')).toHaveLength(1)
+    expect([observe.mock.calls.length, sweep.mock.calls.length]).toEqual([1, 1])
+
+    const keys = await server.keys(`${prefix}:*`)
+    await server.del(keys)
+    line.mend()
+    await vi.waitFor(() => expect(sweep).toHaveBeenCalledTimes(2), 10_000)
+    await jobs.add('observe', base)
+    await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(2), 10_000)
+  } finally {
+    await jobs.close()
+    server.disconnect()
+    await line.close()
   }
 })

@@ -81,7 +81,7 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
     const jobs = createJobs({ redisUrl: url(), prefix: `test-calibrate-${process.pid}`, log: silent })
     const calibrate = vi.fn(calibrator())
     try {
-      await jobs.work({ sweep: async () => {}, calibrate })
+      await jobs.work({ sweep: async () => {}, observe: async () => {}, audit: async () => {}, calibrate })
       await jobs.repeat('calibrate', {}, 300)
       await vi.waitFor(() => expect(calibrate.mock.settledResults.length).toBeGreaterThanOrEqual(3), 20_000)
     } finally {

@@ -4,6 +4,7 @@ import { buildApp } from '../../src/api/app.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
+import { readVitals } from '../../src/db/vitals.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
@@ -63,6 +64,7 @@ export const openApp = async (options: Options) => {
   const sources: Sources = {
     chains: new Map(chains.map((chain) => [chain.chainId, chain])),
     queries: createQueries(database),
+    vitals: (chainId) => readVitals(database, chainId),
     maxLagSeconds: 60,
   }
   const {

@@ -2,16 +2,19 @@ import { pino } from 'pino'
 import type { Chain } from '../../src/chain/chain.ts'
 import { releaseLease, takeLease } from '../../src/db/lease.ts'
 import type { Database } from '../../src/db/pool.ts'
+import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
 
 /** Longer than any test's indexing takes, in milliseconds. */
 const LEASE_TTL_MS = 30_000
 
-/** Steps the chain's index until it has nothing more to do. */
+/** Steps the chain's index until it has nothing more to do, and observes what it holds. */
 export const indexAll = async ({ chain, database }: { chain: Chain; database: Database }): Promise<void> => {
   const lease = await takeLease(database, chain.chainId, 'test', LEASE_TTL_MS)
   if (lease === null) throw new Error(`somebody else indexes chain ${chain.chainId}`)
-  const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log: pino({ level: 'silent' }) })
+  const log = pino({ level: 'silent' })
+  const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
   for (let done = 'nothing'; done !== 'idle'; ) done = (await step(lease)).did
+  await createObserver({ chain, database, log }).observeAll(new AbortController().signal)
   await releaseLease(database, lease)
 }

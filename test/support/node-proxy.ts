@@ -33,9 +33,11 @@ export const startNodeProxy = async (target: string) => {
   let refuse = nothing
   let instead: Instead | undefined
   let calls: string[] = []
+  let requests = 0
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request)
+    requests += 1
     const asked: Call[] = JSON.parse(body)
     if (instead === undefined) return void response.end(await relayed(body, asked))
     const said = instead(asked)
@@ -84,6 +86,12 @@ export const startNodeProxy = async (target: string) => {
     calls(): string[] {
       const seen = calls
       calls = []
+      return seen
+    },
+    /** HTTP requests since the last look. */
+    requests(): number {
+      const seen = requests
+      requests = 0
       return seen
     },
     async close(): Promise<void> {

@@ -33,9 +33,29 @@ export interface paths {
         };
         /**
          * Readiness
-         * @description The database answers, and the index of every chain is as close to its head as it must be.
+         * @description The database answers, a worker reaches every chain, and its index is as close to the head as it must be.
          */
         get: operations["getReadyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * State of the index
+         * @description How every chain and its index are, what is proved of it, and what is wrong, in words. For people and dashboards: whether to send traffic is for `/readyz` to say.
+         */
+        get: operations["getStatus"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1319,6 +1339,155 @@ export interface components {
                 }[];
             };
         };
+        ChainStatus: {
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /** @enum {string} */
+            state: "following" | "catching up" | "stuck" | "halted" | "unknown";
+            head: {
+                /**
+                 * @description Block number
+                 * @example 31415926
+                 */
+                number: number;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                timestamp: number;
+            } | null;
+            /**
+             * @description Block number
+             * @example 31415926
+             */
+            indexedBlock: number | null;
+            /**
+             * @description Seconds
+             * @example 2
+             */
+            lagSeconds: number | null;
+            /** @description The last block at which index and chain were proved equal, and how far the head is ahead */
+            proven: {
+                /**
+                 * @description Block number
+                 * @example 31415926
+                 */
+                number: number;
+                /**
+                 * @description Seconds
+                 * @example 2
+                 */
+                ageSeconds: number;
+            } | null;
+            /** @description When the worker saw the chain last */
+            look: {
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                at: number;
+                /**
+                 * @description Seconds
+                 * @example 2
+                 */
+                ageSeconds: number;
+            } | null;
+            /** @enum {string|null} */
+            source: "logs" | "ids" | null;
+            /** @example position 7 is missing */
+            trouble: string | null;
+            /** @description What is to be read again */
+            observations: {
+                /** @example 3 */
+                waiting: number;
+                /**
+                 * @description Seconds
+                 * @example 2
+                 */
+                oldestSeconds: number | null;
+            } | null;
+            /** @description The continuous comparison of the index with the chain */
+            audit: {
+                /**
+                 * @description When the last part was compared, in Unix seconds
+                 * @example 1800000000
+                 */
+                at: number;
+                /**
+                 * @description Block number
+                 * @example 31415926
+                 */
+                block: number;
+                /**
+                 * @description Since ever
+                 * @example 1234
+                 */
+                compared: number;
+                /**
+                 * @description Since ever
+                 * @example 1234
+                 */
+                rounds: number;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                roundAt: number | null;
+                /**
+                 * @description Since ever
+                 * @example 1234
+                 */
+                differences: number;
+                /**
+                 * @description Since ever
+                 * @example 1234
+                 */
+                repaired: number;
+                /** @example position 7 is missing */
+                lastDifference: string | null;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                lastDifferenceAt: number | null;
+            } | null;
+            /** @description The nodes as the worker and as this process see them */
+            endpoints: {
+                worker: components["schemas"]["Endpoint"][];
+                api: components["schemas"]["Endpoint"][];
+            };
+            /** @description What is wrong and what to do about it; empty when all is well */
+            alarms: string[];
+        };
+        Endpoint: {
+            /**
+             * @description Its place in the configuration
+             * @example 0
+             */
+            index: number;
+            /** @example ok */
+            state: string;
+            /**
+             * @description Block number
+             * @example 31415926
+             */
+            height: number | null;
+            /**
+             * @description Blocks whose logs it is asked for at once
+             * @example 10000
+             */
+            width: number;
+            /** @description What it turned out not to do */
+            lacks: string[];
+            /**
+             * @description Its last fault
+             * @example node gave no answer (TimeoutError)
+             */
+            fault: string | null;
+        };
         Changelog: {
             /** @example 1.0.0 */
             version: string;
@@ -2248,6 +2417,106 @@ export interface operations {
                                 /** @example 2 */
                                 lagSeconds: number;
                             }[];
+                        };
+                    };
+                };
+            };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "chains": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "state": "following",
+                     *             "head": {
+                     *               "number": 31415926,
+                     *               "timestamp": 1800000000
+                     *             },
+                     *             "indexedBlock": 31415926,
+                     *             "lagSeconds": 2,
+                     *             "proven": {
+                     *               "number": 31415926,
+                     *               "ageSeconds": 2
+                     *             },
+                     *             "look": {
+                     *               "at": 1800000000,
+                     *               "ageSeconds": 2
+                     *             },
+                     *             "source": "logs",
+                     *             "trouble": "position 7 is missing",
+                     *             "observations": {
+                     *               "waiting": 3,
+                     *               "oldestSeconds": 2
+                     *             },
+                     *             "audit": {
+                     *               "at": 1800000000,
+                     *               "block": 31415926,
+                     *               "compared": 1234,
+                     *               "rounds": 1234,
+                     *               "roundAt": 1800000000,
+                     *               "differences": 1234,
+                     *               "repaired": 1234,
+                     *               "lastDifference": "position 7 is missing",
+                     *               "lastDifferenceAt": 1800000000
+                     *             },
+                     *             "endpoints": {
+                     *               "worker": [
+                     *                 {
+                     *                   "index": 0,
+                     *                   "state": "ok",
+                     *                   "height": 31415926,
+                     *                   "width": 10000,
+                     *                   "lacks": [
+                     *                     "logs"
+                     *                   ],
+                     *                   "fault": "node gave no answer (TimeoutError)"
+                     *                 }
+                     *               ],
+                     *               "api": [
+                     *                 {
+                     *                   "index": 0,
+                     *                   "state": "ok",
+                     *                   "height": 31415926,
+                     *                   "width": 10000,
+                     *                   "lacks": [
+                     *                     "logs"
+                     *                   ],
+                     *                   "fault": "node gave no answer (TimeoutError)"
+                     *                 }
+                     *               ]
+                     *             },
+                     *             "alarms": [
+                     *               "The worker has not reached chain 8453 for 12 s: …"
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            chains: components["schemas"]["ChainStatus"][];
                         };
                     };
                 };

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { type ChainId, chainIds } from '../../protocol/chains.ts'
-import { indexedBlock, lagging } from '../../reads/lag.ts'
 import type { Sources } from '../../reads/read.ts'
+import { readiness } from '../../reads/vitals.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 
@@ -21,12 +21,14 @@ const Ready = z.object({
 type ChainHealth = z.output<typeof Ready>['chains'][number]
 
 const healthOf = async (sources: Sources, chainId: ChainId): Promise<ChainHealth> => {
-  const { block, lagSeconds } = await indexedBlock(sources, chainId)
-  if (lagSeconds > sources.maxLagSeconds) throw lagging(chainId, lagSeconds)
-  return { chainId, indexedBlock: Number(block.number), lagSeconds }
+  const { indexedBlock, lagSeconds } = readiness(chainId, await sources.vitals(chainId), sources.maxLagSeconds)
+  return { chainId, indexedBlock: Number(indexedBlock), lagSeconds }
 }
 
-/** `/livez`: the process answers. `/readyz`: the database too, and the index of every chain is in bounds; else 503. */
+/**
+ * `/livez`: the process answers. `/readyz`: the database too, a worker reaches every chain and its index is in bounds; else 503. Neither asks
+ * a node.
+ */
 export const healthRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
   const live: Operation = { tag: 'Service', summary: 'Liveness', description: 'The process answers.' }
   app.get('/livez', { schema: { response: { 200: envelope(Live) } }, config: { operation: live } }, async () => ({
@@ -36,7 +38,8 @@ export const healthRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = a
   const ready: Operation = {
     tag: 'Service',
     summary: 'Readiness',
-    description: 'The database answers, and the index of every chain is as close to its head as it must be.',
+    description:
+      'The database answers, a worker reaches every chain, and its index is as close to the head as it must be.',
     failures: ['service_unavailable'],
   }
   const schema = { response: { 200: envelope(Ready), ...errorResponses } }

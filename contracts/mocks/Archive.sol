@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {IHedge} from "../interfaces/IHedge.sol";
+
+/// @title A long history at little cost, for local chains.
+/// @notice Emits creation logs of positions by the thousand, and knows each of them, without storing any.
+contract Archive {
+    uint256 public count;
+
+    function create(uint256 many) external {
+        uint256 end = count + many;
+        for (uint256 id = count + 1; id <= end; id++) {
+            emit IHedge.PositionCreated(1, id, hedgerOf(id), id * 1e6, id * 27_322, id * 137, id * 27_459);
+        }
+        count = end;
+    }
+
+    function getHedgePosition(uint256 id)
+        external
+        view
+        returns (uint256, uint256, address, uint256, uint256, uint256, uint256, uint8, bool)
+    {
+        require(id != 0 && id <= count, "Position not found");
+        return (id, 1, hedgerOf(id), id * 1e6, id * 27_322, id * 137, 0, 0, false);
+    }
+
+    function hedgerOf(uint256 id) public pure returns (address) {
+        return address(uint160(uint256(keccak256(abi.encode(id % 1_000)))));
+    }
+}

@@ -1,0 +1,41 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { z } from 'zod'
+import { isUnavailable } from '../../lib/errors.ts'
+import { chainIds } from '../../protocol/chains.ts'
+import { chainOf, type Sources } from '../../reads/read.ts'
+import { ChainStatus, chainStatus } from '../../reads/status.ts'
+import { envelope, errorResponses } from '../envelope.ts'
+import type { Operation } from '../operation.ts'
+
+export const Status = z.object({ chains: z.array(ChainStatus) })
+
+const operation: Operation = {
+  tag: 'Service',
+  summary: 'State of the index',
+  description:
+    'How every chain and its index are, what is proved of it, and what is wrong, in words. For people and dashboards: whether to send traffic is for `/readyz` to say.',
+  failures: ['service_unavailable'],
+}
+
+/** `/status`: 200 as long as anything is known; without the database, what this process knows of its nodes. */
+export const statusRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
+  const schema = { response: { 200: envelope(Status), ...errorResponses } }
+  app.get('/status', { schema, config: { operation } }, async () => {
+    const seen = await Promise.all(
+      chainIds.map(async (chainId) => {
+        const nodes = chainOf(sources, chainId).status()
+        try {
+          return { chainId, nodes, vitals: await sources.vitals(chainId), fault: null }
+        } catch (fault) {
+          if (!isUnavailable(fault)) throw fault
+          return { chainId, nodes, vitals: null, fault }
+        }
+      }),
+    )
+    const isKnown = seen.some(({ vitals, nodes }) => vitals ?? nodes.endpoints.some(({ height }) => height !== null))
+    const fault = seen.find((it) => it.fault !== null)?.fault
+    if (!isKnown && fault) throw fault
+    const { maxLagSeconds } = sources
+    return { data: { chains: seen.map((it) => chainStatus({ ...it, maxLagSeconds })) } }
+  })
+}

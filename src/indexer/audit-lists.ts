@@ -1,0 +1,82 @@
+import type { Address } from 'viem'
+import type { Chain } from '../chain/chain.ts'
+import type { Outcome } from '../chain/endpoint.ts'
+import { isRevert, toServiceError } from '../chain/errors.ts'
+import { memberIds, ownedIds } from '../db/facts.ts'
+import type { Database } from '../db/pool.ts'
+import { type Kind, kinds } from '../db/progress.ts'
+import type { StoredBlock } from '../db/query.ts'
+import { call } from '../protocol/outputs.ts'
+
+type Deps = { readonly chain: Chain; readonly database: Database }
+
+type Ids = readonly bigint[]
+
+/** The ids of an event's members, as a view that may stop at so many lists them. */
+const members = {
+  deposit: { view: 'getEventDepositIds', most: 200 },
+  position: { view: 'getEventPositionIds', most: 500 },
+} as const
+
+const walletViews = {
+  event: 'getCreatorEventIds',
+  deposit: 'getLpDepositIds',
+  position: 'getHedgerPositionIds',
+} as const satisfies Record<Kind, string>
+
+/** Nothing is listed for what does not exist; some deployments revert there. */
+const listed = (outcome: Outcome<Ids>): Ids => {
+  if (outcome.ok) return outcome.value
+  if (isRevert(outcome.error)) return []
+  throw toServiceError(outcome.error)
+}
+
+const ascending = (ids: Ids): Ids => [...ids].sort((a, b) => (a < b ? -1 : 1))
+
+const unequal = (what: string, mine: Ids, theirs: Ids): string[] =>
+  mine.join() === theirs.join() ? [] : [`${what}: [${mine}] in the index, [${theirs}] on the chain`]
+
+/** Compares which deposits and positions events have at a block, by the events' own lists; the differences in words. */
+export const compareMembers = async (
+  { chain, database }: Deps,
+  block: StoredBlock,
+  eventIds: Ids,
+): Promise<string[]> => {
+  const found = (['deposit', 'position'] as const).map(async (kind) => {
+    const { view, most } = members[kind]
+    const mine = await database.run((handle) => memberIds(handle, chain.chainId, kind, eventIds, block.number))
+    const lists = eventIds.map(async (eventId) => {
+      const [outcome] = await chain.readAt(block, [call(view, [eventId])])
+      const theirs = ascending(listed(outcome))
+      const all = mine.get(eventId) ?? []
+      return unequal(`${view} of ${eventId}`, theirs.length === most ? all.slice(0, most) : all, theirs)
+    })
+    return (await Promise.all(lists)).flat()
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** Where a walk through all wallets goes on; null before the first. */
+export type WalletMark = { readonly kind: Kind; readonly after: Address | null }
+
+/** Compares the next wallets' lists at a block. `next` is null after the last. */
+export const compareWallets = async (
+  { chain, database }: Deps,
+  block: StoredBlock,
+  { kind, after }: WalletMark,
+  limit: number,
+): Promise<{ readonly lists: number; readonly differences: readonly string[]; readonly next: WalletMark | null }> => {
+  const { number } = block
+  const owned = await database.run((handle) => ownedIds(handle, chain.chainId, kind, { after, limit, number }))
+  const view = walletViews[kind]
+  const lists = [...owned].map(async ([wallet, ids]) => {
+    const [outcome] = await chain.readAt(block, [call(view, [wallet])])
+    return unequal(`${view} of ${wallet}`, ids, ascending(listed(outcome)))
+  })
+  const differences = (await Promise.all(lists)).flat()
+  const last = [...owned.keys()].at(-1)
+  const nextKind = kinds[kinds.indexOf(kind) + 1]
+  const next =
+    owned.size === limit && last !== undefined ? { kind, after: last } : nextKind && { kind: nextKind, after: null }
+  return { lists: owned.size, differences, next: next ?? null }
+}

@@ -1,0 +1,66 @@
+import { holdLease, type Lease } from '../db/lease.ts'
+import type { Database, Handle } from '../db/pool.ts'
+import type { StoredBlock } from '../db/query.ts'
+import { markAwaitingSettlement, markEventsOf, markUnobserved, type Subject } from '../db/unobserved.ts'
+import { addAnchor, type DatedFact, insertFacts, moveCursor, rollBack, thinAnchors } from '../db/write.ts'
+import type { ChainId } from '../protocol/chains.ts'
+import type { Hint } from '../protocol/logs.ts'
+
+/** What is written at once: facts and what their logs hint at, as of a block. */
+type Written = {
+  readonly block: StoredBlock
+  readonly facts: readonly DatedFact[]
+  readonly hints: readonly Hint[]
+  /** Facts are complete up to the block. */
+  readonly complete: boolean
+  /** Nothing of the chain was written before. */
+  readonly first: boolean
+}
+
+/** The writes of a chain's index. Each is one transaction that holds the lease, and throws LeaseLost when another worker has taken over. */
+export type Commits = {
+  write(lease: Lease, written: Written): Promise<void>
+  /** Takes the index back to a block; to nothing with null. */
+  backTo(lease: Lease, ancestor: StoredBlock | null): Promise<void>
+}
+
+const protocolState: Subject = { subject: 'chain', id: 0n }
+
+/** What facts and hints say has changed; a new event also changes the protocol's count. */
+const subjectsOf = ({ facts, hints, first }: Written): Subject[] => [
+  ...facts.map(({ kind, id }) => ({ subject: kind, id })),
+  ...hints.map((hint) => (hint.subject === 'chain' ? protocolState : { subject: hint.subject, id: hint.id })),
+  ...(first || facts.some(({ kind }) => kind === 'event') ? [protocolState] : []),
+]
+
+export const createCommits = (deps: {
+  readonly chainId: ChainId
+  readonly database: Database
+  readonly leaseTtlMs: number
+}): Commits => {
+  const { chainId, database, leaseTtlMs } = deps
+  const commit = (lease: Lease, write: (handle: Handle) => Promise<void>): Promise<void> =>
+    database.transaction(async (handle) => {
+      await holdLease(handle, lease, leaseTtlMs)
+      await write(handle)
+    })
+
+  return {
+    write: (lease, written) =>
+      commit(lease, async (handle) => {
+        const { block, facts, complete } = written
+        const subjects = subjectsOf(written)
+        await insertFacts(handle, chainId, facts)
+        await markUnobserved(handle, chainId, subjects)
+        for (const kind of ['deposit', 'position'] as const) {
+          const ids = subjects.filter(({ subject }) => subject === kind).map(({ id }) => id)
+          await markEventsOf(handle, chainId, kind, ids)
+        }
+        await markAwaitingSettlement(handle, chainId, block.timestamp)
+        await addAnchor(handle, chainId, block)
+        if (complete) await moveCursor(handle, chainId, block)
+        await thinAnchors(handle, chainId, block.number)
+      }),
+    backTo: (lease, ancestor) => commit(lease, (handle) => rollBack(handle, chainId, ancestor)),
+  }
+}

@@ -1,0 +1,61 @@
+import type { Chain } from '../chain/chain.ts'
+import type { Outcome } from '../chain/endpoint.ts'
+import { isRevert, toServiceError } from '../chain/errors.ts'
+import { type Block, getBlock, getLogs, viewCall } from '../chain/requests.ts'
+import type { LastIds } from '../db/progress.ts'
+import type { StoredBlock } from '../db/query.ts'
+import { unavailable } from '../lib/errors.ts'
+import { logTopics, type RawLog } from '../protocol/logs.ts'
+import { absentAfter, exists, recordCall } from './existence.ts'
+
+/** What one request shows of a chain. */
+export type Tick = {
+  /** The endpoint that answered. */
+  readonly endpoint: number
+  readonly head: Block
+  /** The block of the number asked for; null when the node lacks it. */
+  readonly known: Block | null
+  /** Nothing was created up to the known block that the index lacks. False also when the node does not tell. */
+  readonly complete: boolean
+  /** The protocol's logs from `logsFrom` on, as of about the head; null when they were not asked for or the node does not tell. */
+  readonly logs: readonly RawLog[] | null
+}
+
+export type Question = {
+  /** A block that the index knows. */
+  readonly known: StoredBlock
+  /** The last ids that it holds. */
+  readonly last: LastIds
+  /** The block from which to ask the logs on, up to the newest; null asks for none. */
+  readonly logsFrom: bigint | null
+}
+
+/**
+ * Looks at a chain in one request: its head, whether it still has the `known` block, whether anything lies beyond the `last` ids there, and
+ * what happened since. Throws `service_unavailable` or `upstream_error` when no node tells its blocks.
+ */
+export const lookAt = async (chain: Chain, { known, last, logsFrom }: Question): Promise<Tick> => {
+  const { diamond: address } = chain.deployment
+  const probes = absentAfter(last).map((entity) => viewCall(address, recordCall(entity), { blockHash: known.hash }))
+  const filter = { address, topics: logTopics, toBlock: 'latest' } as const
+  const logsOf = logsFrom === null ? [] : [getLogs({ ...filter, fromBlock: logsFrom })]
+  const { endpoint, outcomes } = await chain.sendBy([
+    getBlock('latest'),
+    getBlock(known.number),
+    ...probes,
+    ...logsOf,
+  ] as const)
+  const [head, again, ...rest] = outcomes
+  if (!head.ok) throw toServiceError(head.error)
+  if (!again.ok) throw toServiceError(again.error)
+  if (head.value === null) throw unavailable(`chain ${chain.chainId} has no latest block`)
+  const beyond = rest.slice(0, probes.length) as Outcome<never>[]
+  const logs = rest[probes.length] as Outcome<RawLog[]> | undefined
+  return {
+    endpoint,
+    head: head.value,
+    known: again.value,
+    complete: beyond.every((outcome) => (outcome.ok ? !exists(outcome) : isRevert(outcome.error))),
+    logs: logs?.ok === true ? logs.value : null,
+  }
+}

@@ -1,0 +1,199 @@
+import { sql } from 'drizzle-orm'
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { envelope } from '../../src/api/envelope.ts'
+import { Status } from '../../src/api/routes/status.ts'
+import { type Look, readLook, saveLook } from '../../src/db/looks.ts'
+import { rollBack } from '../../src/db/write.ts'
+import { createConfirm } from '../../src/indexer/audit-repair.ts'
+import { auditSlice } from '../../src/indexer/audit-slice.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
+import { chainOf } from '../../src/reads/read.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { indexAll } from '../support/index-all.ts'
+import { startWorld } from '../support/world.ts'
+
+const log = pino({ level: 'silent' })
+
+let world: Awaited<ReturnType<typeof startWorld>>
+let store: TestDatabase
+let api: Awaited<ReturnType<typeof openApp>>
+/** The same without a database, and with nothing at all. */
+let alone: Awaited<ReturnType<typeof openApp>>
+let lost: Awaited<ReturnType<typeof openApp>>
+
+beforeAll(async () => {
+  ;[world, store] = await Promise.all([startWorld(), createTestDatabase()])
+  const nodes = [{ url: world.anvil.url, deployment: world.deployment }]
+  ;[api, alone, lost] = await Promise.all([openApp({ nodes, databaseUrl: store.url }), openApp({ nodes }), openApp({})])
+  await indexAll({ chain: chainOf(api.sources, 8453), database: api.database })
+})
+afterAll(async () => {
+  await Promise.all([api, alone, lost].map((it) => it?.close()))
+  await Promise.all([store?.close(), world?.close()])
+})
+
+const indexed = async () => {
+  const block = await api.sources.queries.indexed(8453)
+  if (block === null) throw new Error('nothing is indexed')
+  return block
+}
+
+/** What the leader would say of the chain now. */
+const look = async (chainId: ChainId, changed: Partial<Look> = {}): Promise<void> => {
+  const block = await indexed()
+  const nodes = chainOf(api.sources, 8453).status()
+  const said: Look = { head: block, proven: block, source: 'logs', trouble: null, nodes, ...changed }
+  await api.database.run((handle) => saveLook(handle, chainId, said))
+}
+
+const run = (statement: string) => api.database.run((handle) => handle.execute(sql.raw(statement)))
+
+beforeEach(async () => {
+  await run('DELETE FROM looks')
+  await run(`INSERT INTO cursors SELECT 56, block_number, block_hash, block_timestamp FROM cursors WHERE chain_id = 8453
+    ON CONFLICT DO NOTHING`)
+  await look(8453)
+  await look(56)
+})
+
+const ready = async (): Promise<{ status: number; message: string | undefined }> => {
+  const response = await api.app.inject('/readyz')
+  return { status: response.statusCode, message: response.json().error?.message }
+}
+
+const status = async (app = api) => {
+  const response = await app.app.inject('/status')
+  expect(response.statusCode).toBe(200)
+  const body = response.json()
+  const { data } = envelope(Status).parse(body)
+  expect(body).toEqual({ data })
+  const of = (chainId: ChainId) => {
+    const found = data.chains.find((chain) => chain.chainId === chainId)
+    if (found === undefined) throw new Error(`no chain ${chainId}`)
+    return found
+  }
+  return { base: of(8453), bnb: of(56) }
+}
+
+describe('readiness', () => {
+  test('is given while a worker reaches both chains and the indexes are at their heads', async () => {
+    expect(await ready()).toEqual({ status: 200, message: undefined })
+  })
+
+  test('is refused for a worker that has not reached its chain for ten seconds, and given at once when it does', async () => {
+    await run(`UPDATE looks SET looked_at = now() - interval '9 seconds' WHERE chain_id = 56`)
+    expect((await ready()).status).toBe(200)
+    await run(`UPDATE looks SET looked_at = now() - interval '12 seconds' WHERE chain_id = 56`)
+    expect(await ready()).toEqual({ status: 503, message: 'the worker has not reached chain 56 for 12 s' })
+    await look(56)
+    expect((await ready()).status).toBe(200)
+  })
+
+  test('is refused before the first look', async () => {
+    await run('DELETE FROM looks WHERE chain_id = 8453')
+    expect(await ready()).toEqual({ status: 503, message: 'the worker has not reached chain 8453 yet' })
+  })
+
+  test('is measured against the head that the worker saw, and asks no node', async () => {
+    const { number, timestamp } = await indexed()
+    await look(8453, { head: { number: number + 300n, timestamp: timestamp + 61n } })
+    expect(await ready()).toEqual({ status: 503, message: 'the index of chain 8453 is 61 s behind' })
+    await look(8453, { head: { number: number + 300n, timestamp: timestamp + 60n } })
+    expect((await ready()).status).toBe(200)
+    expect(chainOf(api.sources, 56).status().endpoints).toMatchObject([{ state: 'unseen', height: null }])
+  })
+})
+
+describe('/status', () => {
+  test('shows what worker, index and audit are at, and the nodes from both sides', async () => {
+    const chain = chainOf(api.sources, 8453)
+    for (let runs = 0; runs < 3; runs += 1) {
+      await auditSlice({ chain, database: api.database, confirm: createConfirm(chain), log })
+    }
+    const block = await indexed()
+    const number = Number(block.number)
+    const { base } = await status()
+    expect(base).toMatchObject({
+      state: 'following',
+      head: { number, timestamp: Number(block.timestamp) },
+      indexedBlock: number,
+      lagSeconds: 0,
+      proven: { number, ageSeconds: 0 },
+      source: 'logs',
+      trouble: null,
+      audit: { block: number, compared: 11, rounds: 1, differences: 0, repaired: 0, lastDifference: null },
+      alarms: [],
+    })
+    expect(Math.abs((base.look?.at ?? 0) - Date.now() / 1_000)).toBeLessThan(60)
+    for (const side of [base.endpoints.worker, base.endpoints.api]) {
+      expect(side).toMatchObject([{ index: 0, state: 'ok', fault: null }])
+      expect(side[0]?.height).toBeGreaterThanOrEqual(number)
+    }
+  })
+
+  test('tells what waits to be observed, and for how long', async () => {
+    await run(`DELETE FROM unobserved`)
+    expect((await status()).base.observations).toEqual({ waiting: 0, oldestSeconds: null })
+    await run(
+      `INSERT INTO unobserved (chain_id, subject, id, since) VALUES (8453, 'event', 1, now() - interval '70 seconds')`,
+    )
+    const { base, bnb } = await status()
+    expect(base.observations).toEqual({ waiting: 1, oldestSeconds: 70 })
+    expect(base.alarms).toEqual([expect.stringContaining('wait to be observed')])
+    expect(bnb.alarms).toEqual([])
+  })
+
+  test('says which difference the audit found', async () => {
+    await run('DELETE FROM positions WHERE id = 2')
+    const chain = chainOf(api.sources, 8453)
+    for (let runs = 0; runs < 3; runs += 1) {
+      await auditSlice({ chain, database: api.database, confirm: createConfirm(chain), log })
+    }
+    const { audit, alarms } = (await status()).base
+    expect(audit).toMatchObject({ differences: 1, repaired: 1, lastDifference: 'position 2 is missing in the index' })
+    expect(alarms).toContainEqual(expect.stringContaining('position 2 is missing in the index'))
+  })
+
+  test('stays 200 where readiness is refused', async () => {
+    await run(`UPDATE looks SET looked_at = now() - interval '12 seconds' WHERE chain_id = 8453`)
+    expect((await ready()).status).toBe(503)
+    expect((await status()).base).toMatchObject({ state: 'stuck', look: { ageSeconds: 12 } })
+  })
+
+  test('without the database shows its own nodes; knowing nothing at all it is 503', async () => {
+    expect((await alone.get('/hedge/events/8453/total')).status).toBe(200)
+    const { base } = await status(alone)
+    expect(base).toMatchObject({
+      state: 'unknown',
+      indexedBlock: null,
+      endpoints: { worker: [], api: [{ state: 'ok' }] },
+    })
+    expect(base.alarms).toEqual([expect.stringContaining('The database is out of reach')])
+    const response = await lost.app.inject('/status')
+    expect([response.statusCode, response.json().error.code]).toEqual([503, 'service_unavailable'])
+  })
+
+  test('never shows where a node is', async () => {
+    const { body } = await lost.app.inject('/status')
+    const { payload } = await api.app.inject('/status')
+    expect(z.string().parse(body) + payload).not.toMatch(/127\.0\.0\.1|private-key|https?:|postgres:/)
+  })
+})
+
+describe('what was proved', () => {
+  const proven = async () => (await api.database.run((handle) => readLook(handle, 8453)))?.proven ?? null
+
+  test('stays when a later look proves nothing, and goes when its block is rolled back', async () => {
+    const block = await indexed()
+    await look(8453, { proven: null, trouble: 'deposit 7 is missing' })
+    expect(await proven()).toEqual(block)
+    expect((await status()).base).toMatchObject({ state: 'stuck', trouble: 'deposit 7 is missing' })
+    await api.database.transaction((handle) => rollBack(handle, 8453, block))
+    expect(await proven()).toEqual(block)
+    await api.database.transaction((handle) => rollBack(handle, 8453, { ...block, number: block.number - 1n }))
+    expect(await proven()).toBeNull()
+  })
+})

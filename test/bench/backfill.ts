@@ -1,0 +1,120 @@
+import { execFileSync, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { createTestClient, encodeDeployData, encodeFunctionData, http, publicActions, walletActions } from 'viem'
+import { z } from 'zod'
+import { migrate } from '../../src/db/migrate.ts'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import { startAnvil } from '../../src/sandbox/anvil.ts'
+import { artifact } from '../../src/sandbox/deploy.ts'
+import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { Backfilled, type ToBackfill } from './backfill-index.ts'
+
+/*
+ * Logs a second from a local node into Postgres by the index's own steps, in a process of its own, and the memory that takes.
+ *
+ *   npm run bench:backfill                             a million logs, 500 a block
+ *   LOGS=20000 LOGS_A_BLOCK=20 GAP=199 LATENCY_MS=20 npm run bench:backfill
+ *                                                      200,000 blocks, few of them with logs, behind 20 ms of latency
+ */
+
+const LOGS = Number(process.env.LOGS ?? 1_000_000)
+const LOGS_A_BLOCK = Number(process.env.LOGS_A_BLOCK ?? 500)
+/** Empty blocks after each block with logs. */
+const GAP = Number(process.env.GAP ?? 0)
+const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0)
+
+const [anvil, postgres] = await Promise.all([startAnvil({ chainId: 8453 }), startPostgres()])
+const closers: (() => unknown)[] = [anvil.close, postgres.close]
+
+/** A chain with the history in it; where its contract is. */
+const build = async () => {
+  const node = createTestClient({ mode: 'anvil', transport: http(anvil.url, { timeout: 60_000 }) })
+    .extend(publicActions)
+    .extend(walletActions)
+  const { abi, bytecode } = artifact('Archive')
+  const { account } = createCast().owner
+  const hash = await node.sendTransaction({ account, chain: null, data: encodeDeployData({ abi, bytecode }) })
+  const { contractAddress, blockNumber } = await node.waitForTransactionReceipt({ hash, pollingInterval: 20 })
+  if (!contractAddress) throw new Error('the archive was not created')
+  const data = encodeFunctionData({ abi, functionName: 'create', args: [BigInt(LOGS_A_BLOCK)] })
+  await node.setAutomine(false)
+  for (let made = 0; made < LOGS; made += LOGS_A_BLOCK) {
+    // Unsigned: a signature costs this process more than the logs cost the node.
+    await node.sendUnsignedTransaction({ from: account.address, to: contractAddress, data, gas: 10_000_000n })
+    await node.mine({ blocks: 1 + GAP })
+    if (made % 10_000 === 0) process.stderr.write(`\rbuilding a chain of ${LOGS} logs: ${made}`)
+  }
+  process.stderr.write('\n')
+  const count = await node.readContract({ address: contractAddress, abi, functionName: 'count' })
+  if (count !== BigInt(LOGS)) throw new Error(`${count} logs were emitted and not ${LOGS}`)
+  return { diamond: contractAddress, startBlock: Number(blockNumber), head: Number(await node.getBlockNumber()) }
+}
+
+/** The node behind a line: each answer takes so much longer. */
+const behindLatency = async (target: string): Promise<string> => {
+  const server = createServer((asked, answer) => {
+    setTimeout(() => {
+      const relayed = request(target, { method: 'POST', headers: asked.headers }, (response) => {
+        answer.writeHead(response.statusCode ?? 502, response.headers)
+        response.pipe(answer)
+      })
+      asked.pipe(relayed.on('error', () => answer.destroy()))
+    }, LATENCY_MS)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closers.unshift(() => server.close())
+  const { port } = z.object({ port: z.number() }).parse(server.address())
+  return `http://127.0.0.1:${port}`
+}
+
+/** Processor seconds of a process and its children so far. */
+const spentBy = (pid: number): number => {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,time='], { encoding: 'utf8' }).trim().split('\n')
+  const seconds = lines
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([own, parent]) => Number(own) === pid || Number(parent) === pid)
+    .map(([, , time = '']) => time.split(/[-:]/).reduce((sum, part) => sum * 60 + Number(part), 0))
+  return seconds.reduce((sum, each) => sum + each, 0)
+}
+
+/** What the indexing process tells, and the processor seconds of `beside` meanwhile. */
+const index = async (task: ToBackfill, beside: readonly number[]) => {
+  const before = beside.map(spentBy)
+  const child = fork(fileURLToPath(new URL('backfill-index.ts', import.meta.url)), [JSON.stringify(task)])
+  const [message] = await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error('the indexing process ended early'))),
+  ])
+  const spent = beside.map((pid, at) => spentBy(pid) - (before[at] ?? 0))
+  child.disconnect()
+  return { ...Backfilled.parse(message), spent }
+}
+
+try {
+  const { diamond, startBlock, head } = await build()
+  await migrate({ databaseUrl: postgres.url, log: pino({ level: 'silent' }) })
+  const rpcUrl = LATENCY_MS > 0 ? await behindLatency(anvil.url) : anvil.url
+  const done = await index({ databaseUrl: postgres.url, rpcUrl, diamond, startBlock, head }, [postgres.pid, anvil.pid])
+  const [database = 0, node = 0] = done.spent
+
+  const each = (seconds: number): string => `${((seconds * 1e6) / LOGS).toFixed(1)} us`
+  const floor = (done.requests * LATENCY_MS) / 1_000
+  console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}`)
+  console.log(`${LOGS} logs in ${head - startBlock} blocks: ${done.logs} indexed in ${done.seconds.toFixed(1)} s`)
+  console.log(`  logs a second            ${Math.round(LOGS / done.seconds)}`)
+  console.log(`  and a CPU second of ours ${Math.round(LOGS / done.cpuSeconds)}`)
+  console.log(`  peak memory              ${done.peakMB} MB (${done.restMB} MB before the first range)`)
+  console.log(
+    `  processor time a log     ours ${each(done.cpuSeconds)}, Postgres ${each(database)}, node ${each(node)}`,
+  )
+  console.log(`  requests                 ${done.requests}`)
+  if (floor > 0) {
+    console.log(`  requests x latency       ${floor.toFixed(2)} s, ratio ${(done.seconds / floor).toFixed(2)}`)
+  }
+} finally {
+  for (const close of closers) await close()
+}

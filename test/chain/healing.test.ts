@@ -1,0 +1,132 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { afterAll, expect, test } from 'vitest'
+import { createNode } from '../../src/chain/failover.ts'
+import { createKeeper } from '../../src/chain/keeper.ts'
+import { getBlock, getChainId } from '../../src/chain/requests.ts'
+import { eventually } from '../support/process.ts'
+import { startScriptedNode } from '../support/scripted-node.ts'
+
+const open: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+const startNode = async () => {
+  const node = await startScriptedNode()
+  open.push(node.close)
+  return node
+}
+
+const nodeOf = (urls: readonly string[], timeoutMs = 3_000) => {
+  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
+  open.push(keeper.close)
+  return { ...keeper, ...createNode({ keeper, chainId: 8453 }) }
+}
+
+type Sending = Pick<ReturnType<typeof nodeOf>, 'send'>
+
+const isUp = (node: Sending): Promise<boolean> =>
+  node.send([getChainId()]).then(
+    () => true,
+    () => false,
+  )
+
+/** Milliseconds until a caller that asks again and again is answered. */
+const untilAnswered = async (node: Sending): Promise<number> => {
+  const start = performance.now()
+  await eventually('it is answered', () => isUp(node))
+  return performance.now() - start
+}
+
+// These wait more than they work: they run side by side.
+test.concurrent('the only node is in use within four seconds of healing, at whatever moment that is', {
+  timeout: 20_000,
+}, async () => {
+  const heal = async (afterMs: number): Promise<number> => {
+    const node = await startNode()
+    const chain = nodeOf([node.url])
+    await chain.send([getChainId()])
+    node.say(() => 'hang')
+    let hangs = true
+    const readers = [0, 1].map(async () => {
+      while (hangs) {
+        await isUp(chain)
+        await sleep(25)
+      }
+    })
+    await sleep(afterMs)
+    expect(chain.status().endpoints[0]?.state).toBe('resting')
+    node.heal()
+    hangs = false
+    const [took] = await Promise.all([untilAnswered(chain), ...readers])
+    return took
+  }
+  // By then it rests for its longest, with a look of a second in between.
+  const took = await Promise.all([7_500, 8_100, 8_700, 9_300, 9_900, 10_500].map(heal))
+  expect(Math.max(...took)).toBeLessThan(4_000)
+})
+
+test.concurrent('a node that served another chain for a while is back within ten seconds', {
+  timeout: 20_000,
+}, async () => {
+  const [first, second] = [await startNode(), await startNode()]
+  first.chainId = 1
+  const chain = nodeOf([first.url, second.url])
+  const by = async (): Promise<number> => (await chain.sendBy([getBlock('latest')])).endpoint
+  expect(await by()).toBe(1)
+  expect(chain.status().endpoints[0]?.state).toBe('wrong chain')
+  first.chainId = 8453
+  await eventually('it is asked again', async () => (await by()) === 0, 10_000)
+})
+
+/** Stands before a node. Connections of a time when it was cut say nothing ever after, as behind a balancer that forgot them. */
+const startWire = async (port: number) => {
+  const sockets = new Set<Socket>()
+  let isCut = false
+  const server = createServer((near) => {
+    sockets.add(near)
+    near.on('error', () => {})
+    if (isCut) return
+    const far = connect(port, '127.0.0.1')
+    sockets.add(far)
+    far.on('error', () => {})
+    near.pipe(far).pipe(near)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('the wire has no port')
+  open.push(async () => {
+    for (const each of sockets) each.destroy()
+    server.close()
+    await once(server, 'close')
+  })
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    cut(): void {
+      isCut = true
+      for (const each of sockets) each.unpipe().pause()
+    },
+    mend(): void {
+      isCut = false
+    },
+  }
+}
+
+test('no reader meets a connection that died while the node was away', { timeout: 20_000 }, async () => {
+  const node = await startNode()
+  const wire = await startWire(Number(new URL(node.url).port))
+  const chain = nodeOf([wire.url], 1_200)
+  const readers = (length: number): Promise<boolean[]> => Promise.all(Array.from({ length }, () => isUp(chain)))
+  await eventually('eight connections are open', async () => !(await readers(8)).includes(false))
+  wire.cut()
+  await eventually('it is out of rotation', async () => {
+    await readers(2)
+    return chain.status().endpoints[0]?.state === 'resting'
+  })
+  wire.mend()
+  expect(await untilAnswered(chain)).toBeLessThan(4_000)
+  expect(await readers(8)).not.toContain(false)
+})

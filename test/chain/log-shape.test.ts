@@ -1,0 +1,86 @@
+import fc from 'fast-check'
+import { numberToHex } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { parseLogs } from '../../src/chain/log-shape.ts'
+
+const word = `0x${'ab'.repeat(32)}`
+const good = {
+  address: `0x${'cd'.repeat(20)}`,
+  topics: [word, word],
+  data: '0x00ff',
+  blockNumber: '0x10',
+  blockHash: word,
+  blockTimestamp: '0x65',
+  transactionHash: word,
+  transactionIndex: '0x0',
+  logIndex: '0x2',
+  removed: false,
+}
+
+test('numbers become numbers, bytes stay as they are, what nobody needs is left out', () => {
+  const { address, topics, data, blockHash, transactionHash } = good
+  expect(parseLogs([good])).toEqual([
+    { address, topics, data, blockHash, transactionHash, blockNumber: 16n, blockTimestamp: 101n, logIndex: 2 },
+  ])
+  expect(parseLogs([])).toEqual([])
+})
+
+test('a node that does not add the time of the block leaves it open', () => {
+  const { blockTimestamp: _, ...bare } = good
+  for (const log of [bare, { ...good, blockTimestamp: null }, { ...good, blockTimestamp: 101 }]) {
+    expect(parseLogs([log])[0]?.blockTimestamp).toBeNull()
+  }
+})
+
+test('each log keeps its own block, whichever its neighbours have', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.bigInt(0n, 5n), fc.bigInt(0n, 5n), fc.nat())), (all) => {
+      const logs = all.map(([number, timestamp, index]) => ({
+        ...good,
+        blockNumber: numberToHex(number),
+        blockTimestamp: numberToHex(timestamp),
+        logIndex: numberToHex(index),
+      }))
+      const parsed = parseLogs(logs)
+      expect(parsed.map((log) => [log.blockNumber, log.blockTimestamp, log.logIndex])).toEqual(all)
+    }),
+  )
+})
+
+describe('refused is', () => {
+  const garbage: readonly unknown[] = [
+    null,
+    undefined,
+    1,
+    '',
+    'ab',
+    '0xzz',
+    '0x1g',
+    {},
+    [],
+    '0x 1',
+    `${word}00`,
+    '0xabc\n',
+  ]
+  const fields = ['address', 'topics', 'data', 'blockNumber', 'blockHash', 'transactionHash', 'logIndex'] as const
+  test.each(fields)('a log without a proper %s', (field) => {
+    const { [field]: _, ...without } = good
+    expect(() => parseLogs([good, without])).toThrow(field)
+    for (const value of garbage) {
+      const mayBe = (field === 'topics' && Array.isArray(value)) || (field === 'data' && value === `${word}00`)
+      if (!mayBe) expect(() => parseLogs([{ ...good, [field]: value }]), String(value)).toThrow(TypeError)
+    }
+  })
+
+  test.each([null, undefined, {}, 'logs', 7, [null], ['0x'], [[good]], { 0: good, length: 1 }])(
+    '%j for logs',
+    (raw) => {
+      expect(() => parseLogs(raw)).toThrow(TypeError)
+    },
+  )
+
+  test('a topic that is no word, and a fifth topic', () => {
+    expect(() => parseLogs([{ ...good, topics: [word, '0x01'] }])).toThrow(TypeError)
+    expect(() => parseLogs([{ ...good, topics: [word, word, word, word, word] }])).toThrow(TypeError)
+  })
+})

@@ -1,0 +1,281 @@
+import { eq, sql } from 'drizzle-orm'
+import { type Logger, pino } from 'pino'
+import type { Hex } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
+import { readAudit } from '../../src/db/audits.ts'
+import { factsBetween } from '../../src/db/facts.ts'
+import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { newestAnchor } from '../../src/db/progress.ts'
+import { anchors, audits, cursors, unobserved } from '../../src/db/schema.ts'
+import { rollBack } from '../../src/db/write.ts'
+import { audit } from '../../src/indexer/audit.ts'
+import { type Confirm, createConfirm } from '../../src/indexer/audit-repair.ts'
+import { auditSlice } from '../../src/indexer/audit-slice.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { indexAll } from '../support/index-all.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
+import { startWorld } from '../support/world.ts'
+
+const silent = pino({ level: 'silent' })
+
+let world: Awaited<ReturnType<typeof startWorld>>
+let proxy: Awaited<ReturnType<typeof startNodeProxy>>
+let snapshot: Hex
+let chain: Chain
+let store: TestDatabase
+let database: Database
+
+beforeAll(async () => {
+  world = await startWorld()
+  proxy = await startNodeProxy(world.anvil.url)
+})
+afterAll(async () => {
+  await proxy?.close()
+  await world?.close()
+})
+beforeEach(async () => {
+  proxy.honest()
+  snapshot = await world.actions.node.snapshot()
+  const open = () =>
+    createChain({ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 5_000, headMaxAgeMs: 1, log: silent })
+  chain = open()
+  store = await createTestDatabase()
+  database = createDatabase({ url: store.url, log: silent, maxConnections: 4, statementTimeoutMs: 5_000 })
+  await indexAll({ chain, database })
+  // Answers that were kept while the index was made would hide what the node says to the audit.
+  await chain.close()
+  chain = open()
+})
+afterEach(async () => {
+  await Promise.all([database.close(), chain.close()])
+  await store.close()
+  await world.actions.node.revert({ id: snapshot })
+})
+
+const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
+
+/** One run of the audit, as a process that has just started; what it says at which level. */
+const runOnce = async (confirm: Confirm = createConfirm(chain)) => {
+  const warn = vi.fn()
+  const error = vi.fn()
+  const log: Logger = Object.assign(pino({ level: 'silent' }), { warn, error })
+  await auditSlice({ chain, database, confirm, log })
+  return { warned: warn.mock.calls.map(([fields]) => fields), alarmed: error.mock.calls.map(([fields]) => fields) }
+}
+
+/** A round over the three kinds, each of which is one slice here. */
+const round = async (confirm?: Confirm) => {
+  const runs = [await runOnce(confirm), await runOnce(confirm), await runOnce(confirm)]
+  return { warned: runs.flatMap(({ warned }) => warned), alarmed: runs.flatMap(({ alarmed }) => alarmed) }
+}
+
+const state = async () => {
+  const audited = await database.run((handle) => readAudit(handle, 8453))
+  if (audited === null) throw new Error('nothing was audited')
+  const { compared, rounds, differences, repaired, last } = audited
+  return { compared, rounds, differences, repaired, last: last?.difference ?? null }
+}
+
+const facts = (kind: 'event' | 'deposit' | 'position') =>
+  database.run((handle) => factsBetween(handle, 8453, kind, { from: 0n, upTo: 1_000n }))
+
+const differences = async () => (await audit({ chain, database })).differences
+
+describe('an index that is the chain', () => {
+  test('is compared kind by kind, round by round, by whichever process comes', async () => {
+    expect(await round()).toEqual({ warned: [], alarmed: [] })
+    expect(await state()).toEqual({ compared: 11n, rounds: 1n, differences: 0n, repaired: 0n, last: null })
+    await runOnce()
+    const [row] = await database.run((handle) => handle.select().from(audits))
+    expect([row?.kind, row?.nextId, row?.compared]).toEqual(['deposit', 0n, 14n])
+    const anchor = await database.run((handle) => newestAnchor(handle, 8453))
+    expect([row?.blockNumber, row?.blockHash]).toEqual([anchor?.number, anchor?.hash])
+  })
+
+  test('of more rows than one slice is gone through in ids, and where a process stopped the next goes on', async () => {
+    // Ids beyond those of the chain, so that the slices have something to cover.
+    await run(`INSERT INTO deposits SELECT chain_id, id + n * 4, event_id, lp, amount, shares, block_number, block_hash,
+      block_timestamp, tx_hash, log_index FROM deposits, generate_series(1, 80) n`)
+    await runOnce()
+    const marks = []
+    for (let slices = 0; slices < 2; slices += 1) {
+      await runOnce(async () => undefined)
+      const [row] = await database.run((handle) => handle.select().from(audits))
+      marks.push([row?.kind, row?.nextId])
+    }
+    expect(marks).toEqual([
+      ['deposit', 200n],
+      ['position', 0n],
+    ])
+  })
+
+  test('two processes at once count a slice once', async () => {
+    await Promise.all([runOnce(), runOnce()])
+    const { compared } = await state()
+    expect([3n, 7n]).toContain(compared)
+    const [row] = await database.run((handle) => handle.select().from(audits))
+    expect(row?.kind).toBe(compared === 3n ? 'deposit' : 'position')
+  })
+})
+
+describe('what differs is found, said aloud and put right', () => {
+  test.each([
+    ['UPDATE events SET strike = strike + 1 WHERE id = 2', 'event 2: strike is'],
+    ["UPDATE events SET underlying = 'USD/XXX' WHERE id = 1", 'event 1: underlying is USD/XXX in the index, USD/GHS'],
+    ['UPDATE deposits SET amount = amount - 1 WHERE id = 4', 'deposit 4: amount is 4999999999 in the index'],
+    ['UPDATE positions SET event_id = 2, notional = 1 WHERE id = 1', 'position 1: eventId is 2 in the index, 1 on'],
+    ['DELETE FROM events WHERE id = 1', 'event 1 is missing in the index'],
+    ['DELETE FROM deposits WHERE id = 4', 'deposit 4 is missing in the index'],
+    ['DELETE FROM positions WHERE id = 2', 'position 2 is missing in the index'],
+  ])('%s', async (damage, words) => {
+    await run(damage)
+    const { alarmed } = await round()
+    expect(alarmed).toEqual([{ chainId: 8453, difference: expect.stringContaining(words), repaired: true }])
+    expect(await differences()).toEqual([])
+    expect(await state()).toMatchObject({ differences: 1n, repaired: 1n, last: expect.stringContaining(words) })
+    expect((await round()).alarmed).toEqual([])
+  })
+
+  test('a changed field leaves the row its log and its block', async () => {
+    const [before] = await facts('deposit')
+    await run('UPDATE deposits SET shares = 1 WHERE id = 1')
+    await round()
+    expect((await facts('deposit'))[0]).toEqual(before)
+  })
+
+  test('a lost row is dated by the one after it, the last one by the block of the audit, and no log is made up', async () => {
+    const [, , third] = await facts('position')
+    await run('DELETE FROM positions WHERE id IN (1, 2, 4)')
+    await round()
+    const [first, second, , fourth] = await facts('position')
+    const anchor = await database.run((handle) => newestAnchor(handle, 8453))
+    const none = { txHash: null, logIndex: null }
+    expect(first).toMatchObject({ id: 1n, blockNumber: third?.blockNumber, blockHash: third?.blockHash, ...none })
+    expect(second).toMatchObject({ id: 2n, blockNumber: third?.blockNumber, blockHash: third?.blockHash, ...none })
+    expect(fourth).toMatchObject({ id: 4n, blockNumber: anchor?.number, blockHash: anchor?.hash, ...none })
+    await run('DELETE FROM events WHERE id = 2')
+    await round()
+    expect((await facts('event'))[1]).toMatchObject({ id: 2n, initialLiquidity: null, ...none })
+  })
+
+  test('and what depends on it is observed again', async () => {
+    await database.run((handle) => handle.delete(unobserved))
+    await run('DELETE FROM deposits WHERE id = 4')
+    await round()
+    const notes = await database.run((handle) => handle.select().from(unobserved))
+    expect(notes.map(({ subject, id }) => [subject, id]).sort()).toEqual([
+      ['deposit', 4n],
+      ['event', 1n],
+    ])
+  })
+})
+
+describe('what is not put right', () => {
+  const damage = 'UPDATE deposits SET amount = amount + 1 WHERE id = 4'
+
+  test('a second look that says something else: an alarm alone', async () => {
+    await run(damage)
+    const honest = createConfirm(chain)
+    const { alarmed } = await round(async (entity) => {
+      const record = await honest(entity)
+      return record?.kind === 'deposit' ? { ...record, amount: 7n } : record
+    })
+    expect(alarmed).toEqual([{ chainId: 8453, difference: expect.stringContaining('deposit 4'), repaired: false }])
+    expect(await state()).toMatchObject({ differences: 1n, repaired: 0n })
+    expect(await differences()).toHaveLength(1)
+  })
+
+  test('no second look to be had: an alarm alone', async () => {
+    await run(damage)
+    const { alarmed } = await round(async () => undefined)
+    expect(alarmed).toMatchObject([{ repaired: false }])
+    expect(await differences()).toHaveLength(1)
+  })
+
+  test('a node that takes its word back: no difference at all', async () => {
+    await runOnce()
+    // The first answer for each deposit says that nobody owns it.
+    const asked = new Set<string>()
+    const zeros = `0x${'0'.repeat(64 * 9)}`
+    proxy.alter((method, result, params) => {
+      const key = JSON.stringify(params)
+      if (method !== 'eth_call' || asked.has(key)) return result
+      asked.add(key)
+      return zeros
+    })
+    const { warned, alarmed } = await runOnce()
+    expect(alarmed).toEqual([])
+    expect(warned.map(({ difference }) => difference)).toEqual(
+      [1, 2, 3, 4].map((id) => `deposit ${id} is not on the chain`),
+    )
+    expect(await state()).toMatchObject({ differences: 0n })
+    expect(await facts('deposit')).toHaveLength(4)
+  })
+
+  test('a row that the chain does not have: it stays, and every round says so', async () => {
+    await run(`INSERT INTO positions SELECT chain_id, 5, event_id, hedger, notional, premium_paid, platform_fee, block_number,
+      block_hash, block_timestamp, tx_hash, log_index FROM positions WHERE id = 4`)
+    for (const count of [1n, 2n]) {
+      expect((await round()).alarmed).toEqual([
+        { chainId: 8453, difference: 'position 5 is not on the chain', repaired: false },
+      ])
+      expect(await state()).toMatchObject({ differences: count, repaired: 0n })
+    }
+    expect(await facts('position')).toHaveLength(5)
+  })
+
+  test('rows above the cursor, and ids that are not read yet: no difference', async () => {
+    const [, , third] = await facts('position')
+    const { blockNumber, blockHash, blockTimestamp } = third ?? {}
+    await database.run((handle) =>
+      handle.update(cursors).set({ blockNumber, blockHash, blockTimestamp }).where(eq(cursors.chainId, 8453)),
+    )
+    await run('UPDATE positions SET notional = 1 WHERE id = 4')
+    expect((await round()).alarmed).toEqual([])
+    await run('DELETE FROM positions WHERE id = 4')
+    expect((await round()).alarmed).toEqual([])
+    await run('DELETE FROM positions WHERE id = 2')
+    expect((await round()).alarmed).toEqual([
+      expect.objectContaining({ difference: 'position 2 is missing in the index' }),
+    ])
+  })
+})
+
+describe('while a slice is compared', () => {
+  test('the index is rolled back: nothing is written, and the next run compares what is there then', async () => {
+    await run('DELETE FROM positions WHERE id = 1')
+    await runOnce()
+    await runOnce()
+    const before = await state()
+    const older = await database.run((handle) => handle.select().from(anchors).orderBy(anchors.blockNumber))
+    const [first] = await facts('event')
+    if (first === undefined) throw new Error('no event')
+    const ancestor = { number: first.blockNumber, hash: first.blockHash, timestamp: first.blockTimestamp }
+    const honest = createConfirm(chain)
+    const { alarmed } = await runOnce(async (entity) => {
+      await database.transaction((handle) => rollBack(handle, 8453, ancestor))
+      return honest(entity)
+    })
+    expect(older.at(-1)?.blockNumber).toBeGreaterThan(ancestor.number)
+    expect(alarmed).toEqual([])
+    expect(await facts('position')).toEqual([])
+    expect(await state()).toEqual(before)
+  })
+
+  test('the nodes are gone: nothing is written, and the slice waits', async () => {
+    await runOnce()
+    const before = await state()
+    proxy.say(() => ({ status: 503, body: 'down' }))
+    expect(await runOnce()).toEqual({ warned: [], alarmed: [] })
+    expect(await state()).toEqual(before)
+    proxy.honest()
+    await vi.waitFor(
+      async () => {
+        await runOnce()
+        expect((await state()).compared).toBeGreaterThan(3n)
+      },
+      { timeout: 10_000 },
+    )
+  })
+})

@@ -1,0 +1,338 @@
+import { sql } from 'drizzle-orm'
+import { pino } from 'pino'
+import { encodeFunctionData, type Hex } from 'viem'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
+import { takeLease } from '../../src/db/lease.ts'
+import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { readFacts } from '../../src/db/progress.ts'
+import { createQueries } from '../../src/db/query.ts'
+import { markChangeable, markUnobserved, nextUnobserved, observationLag } from '../../src/db/unobserved.ts'
+import { observe } from '../../src/indexer/observe.ts'
+import { createObserver } from '../../src/indexer/observer.ts'
+import { createStep } from '../../src/indexer/step.ts'
+import { isUnavailable } from '../../src/lib/errors.ts'
+import { sleep } from '../../src/lib/lifecycle.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
+import { eventually } from '../support/process.ts'
+import { startWorld } from '../support/world.ts'
+
+const log = pino({ level: 'silent' })
+const USDC = 10n ** 6n
+const TTL_MS = 60_000
+const never = new AbortController().signal
+
+let world: Awaited<ReturnType<typeof startWorld>>
+let proxy: Awaited<ReturnType<typeof startNodeProxy>>
+let chain: Chain
+let snapshot: Hex
+let store: TestDatabase
+let database: Database
+
+const open = (options: { readonly logWidth?: bigint } = {}): Chain =>
+  createChain({
+    ...{ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 5_000, headMaxAgeMs: 1, log },
+    ...options,
+  })
+
+beforeAll(async () => {
+  world = await startWorld()
+  proxy = await startNodeProxy(world.anvil.url)
+})
+afterAll(async () => {
+  await proxy?.close()
+  await world?.close()
+})
+beforeEach(async () => {
+  proxy.honest()
+  snapshot = await world.actions.node.snapshot()
+  chain = open()
+  store = await createTestDatabase()
+  database = createDatabase({ url: store.url, log, maxConnections: 8, statementTimeoutMs: 5_000 })
+})
+afterEach(async () => {
+  await Promise.all([database.close(), chain.close()])
+  await store.close()
+  await world.actions.node.revert({ id: snapshot })
+})
+
+/** Steps until index and chain agree, and observes nothing. */
+const index = async (): Promise<void> => {
+  const lease = await takeLease(database, 8453, 'test', TTL_MS)
+  if (lease === null) throw new Error('somebody else leads')
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  await eventually('index and chain agree', async () => {
+    const { did, head } = await step(lease)
+    return did === 'idle' && head !== null && (await createQueries(database).indexed(8453))?.hash === head.hash
+  })
+}
+
+const observeAll = (): Promise<void> => createObserver({ chain, database, log }).observeAll(never)
+
+/** An observer whose node's first answers arrive when they are let go. */
+const hesitant = () => {
+  const end = new AbortController()
+  let letGo = (): void => {}
+  const gone = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  let answered = false
+  const slow: Chain = {
+    ...chain,
+    async readAt(block, asked) {
+      const outcomes = await chain.readAt(block, asked)
+      answered = true
+      await gone
+      return outcomes
+    },
+  }
+  const done = createObserver({ chain: slow, database, log }).observeAll(end.signal)
+  return {
+    isReading: () => eventually('it reads', () => answered),
+    finish(): Promise<void> {
+      letGo()
+      return done
+    },
+    /** It stores what it has read, and takes no more. */
+    finishOnly(): Promise<void> {
+      end.abort()
+      letGo()
+      return done
+    },
+  }
+}
+
+const indexed = async () => {
+  const facts = await readFacts(database, 8453)
+  if (facts === null) throw new Error('nothing is indexed')
+  return facts
+}
+
+/** Nothing waits, and every observation equals what the chain says at the block of the index. */
+const expectObserved = async (): Promise<void> => {
+  expect(await observationLag(database, 8453)).toEqual({ waiting: 0, oldestSeconds: null })
+  const { cursor, events, deposits, positions } = await indexed()
+  const seen = await observe({ chain, log }, cursor, [
+    { subject: 'chain', id: 0n },
+    ...events.map(({ id }) => ({ subject: 'event', id }) as const),
+    ...deposits.map(({ id }) => ({ subject: 'deposit', id }) as const),
+    ...positions.map(({ id }) => ({ subject: 'position', id }) as const),
+  ])
+  const queries = createQueries(database)
+  expect([seen.events.length, seen.deposits.length, seen.positions.length]).toEqual([
+    events.length,
+    deposits.length,
+    positions.length,
+  ])
+  expect(await queries.singleton(8453)).toMatchObject({ ...seen.protocol })
+  for (const event of seen.events) expect(await queries.event(8453, event.core.id)).toMatchObject(event)
+  for (const deposit of seen.deposits) expect(await queries.deposit(8453, deposit.deposit.id)).toMatchObject(deposit)
+  for (const position of seen.positions) {
+    expect(await queries.position(8453, position.position.id)).toMatchObject(position)
+  }
+}
+
+const waits = async (subject: string, id: bigint): Promise<boolean> =>
+  (await nextUnobserved(database, 8453, 1_000)).some((note) => note.subject === subject && note.id === id)
+
+const mark = (...subjects: Parameters<typeof markUnobserved>[2]) =>
+  database.transaction((handle) => markUnobserved(handle, 8453, subjects))
+
+test('a note that is taken while its subject is being observed stays', async () => {
+  await index()
+  await observeAll()
+  await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  await index()
+  const observer = hesitant()
+  await observer.isReading()
+  await world.actions.buy(world.hedger, 1n, 60n * USDC)
+  await index()
+  await observer.finishOnly()
+  // Stored as of the first purchase, so that what came since is known to be missing.
+  expect([await waits('event', 1n), await waits('position', 5n), await waits('position', 6n)]).toEqual([
+    true,
+    false,
+    true,
+  ])
+  await observeAll()
+  await expectObserved()
+})
+
+test('of two observers the slower one neither replaces newer observations nor takes newer notes', async () => {
+  await index()
+  const slow = hesitant()
+  await slow.isReading()
+  await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  await index()
+  await observeAll()
+  const { cursor } = await indexed()
+  // The faster one has deleted the note that the slower one goes by; this is another.
+  await mark({ subject: 'event', id: 1n })
+  await slow.finishOnly()
+  expect((await createQueries(database).event(8453, 1n))?.observedAt).toEqual(cursor)
+  expect(await waits('event', 1n)).toBe(true)
+  await observeAll()
+  await expectObserved()
+})
+
+test('what was read at a block that left the chain is not stored', async () => {
+  const { actions, deployment, lp, hedger } = world
+  await index()
+  await observeAll()
+  await actions.node.mine({ blocks: 5 })
+  await index()
+  await actions.buy(hedger, 1n, 50n * USDC)
+  await index()
+  const { cursor: gone } = await indexed()
+  const observer = hesitant()
+  await observer.isReading()
+
+  const far = (await actions.client.getBlock()).timestamp + 86_400n
+  const args = [1n, 33n * USDC, 1_000n * USDC, far]
+  const data = encodeFunctionData({ abi: protocolAbi, functionName: 'buyProtection', args } as never)
+  const other = { from: lp.account.address, to: deployment.diamond, gas: '0x2dc6c0', data }
+  await actions.node.request({ method: 'anvil_reorg', params: [3, [[other, 2]]] } as never)
+  await index()
+  await observer.finishOnly()
+  const { rows } = await database.run((handle) =>
+    handle.execute<{ kind: string }>(sql`SELECT 'event' AS kind, block_hash FROM event_observations
+      UNION ALL SELECT 'position', block_hash FROM position_observations
+      UNION ALL SELECT 'chain', block_hash FROM chain_observations`),
+  )
+  expect(rows.length).toBeGreaterThan(0)
+  expect(rows).not.toContainEqual(expect.objectContaining({ block_hash: Buffer.from(gone.hash.slice(2), 'hex') }))
+  await observeAll()
+  await expectObserved()
+  expect((await createQueries(database).position(8453, 5n))?.position.hedger).toBe(lp.account.address)
+})
+
+test('an observer goes on by itself at the block that took the place of its own', async () => {
+  const { actions, hedger } = world
+  await actions.node.mine({ blocks: 5 })
+  await index()
+  await actions.buy(hedger, 1n, 50n * USDC)
+  await index()
+  const observer = hesitant()
+  await observer.isReading()
+  await actions.node.request({ method: 'anvil_reorg', params: [3, []] } as never)
+  await index()
+  await observer.finish()
+  await expectObserved()
+})
+
+test('steps, sweeps and observers at once wait for each other and never for ever', async () => {
+  await index()
+  let left = 4
+  const busy = async (work: () => Promise<void>): Promise<void> => {
+    while (left > 0) await work()
+  }
+  await Promise.all([
+    busy(async () => {
+      left -= 1
+      await world.actions.buy(world.hedger, 1n, 50n * USDC)
+      await index()
+    }),
+    busy(() => markChangeable(database, 8453)),
+    busy(observeAll),
+    busy(observeAll),
+  ])
+  await observeAll()
+  await expectObserved()
+})
+
+test('an id that does not exist is left out and does not wait for ever, however many there are', async () => {
+  await index()
+  await mark(
+    ...Array.from({ length: 600 }, (_, at) => ({ subject: 'position', id: 1_000n + BigInt(at) }) as const),
+    { subject: 'event', id: 99n },
+    { subject: 'deposit', id: 99n },
+  )
+  await observeAll()
+  await expectObserved()
+  const { rows } = await database.run((handle) =>
+    handle.execute(sql`SELECT id FROM event_observations WHERE id >= 99
+      UNION ALL SELECT id FROM deposit_observations WHERE id >= 99
+      UNION ALL SELECT id FROM position_observations WHERE id >= 99`),
+  )
+  expect(rows).toEqual([])
+})
+
+/** The calls of a view for one id. */
+const callOf = (functionName: 'getHedgeLpDeposit', id: bigint) => {
+  const data = encodeFunctionData({ abi: protocolAbi, functionName, args: [id] })
+  return (method: string, params: readonly unknown[]): boolean =>
+    method === 'eth_call' && JSON.stringify(params).includes(data)
+}
+
+test('zeros for an id are no observation of it', async () => {
+  await index()
+  const is = callOf('getHedgeLpDeposit', 2n)
+  proxy.alter((method, result, params) =>
+    is(method, params) && typeof result === 'string' ? `0x${'0'.repeat(result.length - 2)}` : result,
+  )
+  await observeAll()
+  await expect(createQueries(database).deposit(8453, 2n)).rejects.toMatchObject({ code: 'service_unavailable' })
+})
+
+test('one whose views revert keeps nobody waiting, and is tried again with the next sweep', async () => {
+  await index()
+  const is = callOf('getHedgeLpDeposit', 2n)
+  proxy.refuse((method, params) => (is(method, params) ? { code: 3, message: 'execution reverted' } : undefined))
+  await observeAll()
+  const queries = createQueries(database)
+  await expect(queries.deposit(8453, 2n)).rejects.toMatchObject({ code: 'service_unavailable' })
+  expect(await queries.deposit(8453, 1n)).not.toBeNull()
+  proxy.honest()
+  await chain.close()
+  chain = open()
+  await markChangeable(database, 8453)
+  await observeAll()
+  await expectObserved()
+})
+
+test('nodes that do not answer leave every note, and the lag shows it', async () => {
+  await index()
+  const before = await observationLag(database, 8453)
+  // The protocol, three events, four deposits, four positions.
+  expect(before.waiting).toBe(12)
+  proxy.refuse((method) => (method === 'eth_call' ? { code: -32_000, message: 'header not found' } : undefined))
+  await sleep(1_000)
+  await expect(observeAll()).rejects.toSatisfy(isUnavailable)
+  const after = await observationLag(database, 8453)
+  expect(after.waiting).toBe(12)
+  expect(after.oldestSeconds).toBeGreaterThanOrEqual((before.oldestSeconds ?? 0) + 1)
+  expect(after.oldestSeconds).toBeLessThan(30)
+  proxy.honest()
+  await eventually('the node is asked again', () =>
+    observeAll().then(
+      () => true,
+      () => false,
+    ),
+  )
+  await expectObserved()
+})
+
+test('an index in the middle of its backfill is not observed at blocks whose state is long gone', async () => {
+  await world.actions.node.mine({ blocks: 1_000, interval: 60 })
+  await chain.close()
+  chain = open({ logWidth: 2n })
+  const lease = await takeLease(database, 8453, 'test', TTL_MS)
+  if (lease === null) throw new Error('somebody else leads')
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  await eventually('an event is indexed', async () => {
+    await step(lease)
+    return ((await readFacts(database, 8453))?.events.length ?? 0) > 0
+  })
+  const { waiting } = await observationLag(database, 8453)
+  proxy.calls()
+  await observeAll()
+  expect(proxy.calls()).toEqual(['eth_getBlockByNumber'])
+  expect((await observationLag(database, 8453)).waiting).toBe(waiting)
+  await chain.close()
+  chain = open()
+  await index()
+  await observeAll()
+  await expectObserved()
+})

@@ -1,0 +1,108 @@
+import { pino } from 'pino'
+import { encodeAbiParameters, encodeEventTopics, numberToHex, pad, parseAbiParameters } from 'viem'
+import { afterEach, expect, test } from 'vitest'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { createChain } from '../../src/chain/chain.ts'
+import { fetchRange } from '../../src/indexer/range.ts'
+import { type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
+
+const diamond = '0x000000000000000000000000000000000000dEaD'
+const HEAD = 5_000
+
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+/** The log of a deposit in a block; `blockTimestamp` as the node adds it. */
+const logIn = (block: number, id: bigint, blockTimestamp: unknown) => ({
+  address: diamond,
+  topics: encodeEventTopics({
+    abi: protocolAbi,
+    eventName: 'DepositCreated',
+    args: { eventId: 1n, depositId: id, lp: diamond },
+  }),
+  data: encodeAbiParameters(parseAbiParameters('uint256, uint256'), [5n, 6n]),
+  blockNumber: numberToHex(block),
+  blockHash: pad(numberToHex(block)),
+  blockTimestamp,
+  transactionHash: pad('0x77'),
+  logIndex: '0x0',
+})
+
+/** A node with these logs, whose blocks are a second apart. */
+const start = async (logs: (time: number) => readonly object[]) => {
+  const node = await startScriptedNode({ height: HEAD })
+  const timeOf = (block: number): number => node.time - (HEAD - block)
+  const block = (number: number) => ({
+    number: numberToHex(number),
+    hash: pad(numberToHex(number)),
+    timestamp: numberToHex(timeOf(number)),
+  })
+  const answer = ({ method, params: [first] }: ScriptedCall): unknown =>
+    method === 'eth_getLogs'
+      ? logs(node.time)
+      : method === 'eth_chainId'
+        ? '0x2105'
+        : block(first === 'latest' ? HEAD : Number(first))
+  node.say((calls) => ({ body: JSON.stringify(calls.map((call) => ({ id: call.id, result: answer(call) }))) }))
+  const deployment = {
+    chainId: 8453,
+    diamond,
+    usdc: diamond,
+    usdt: null,
+    publicRpcUrl: 'http://node.example',
+    startBlock: 0n,
+    profile: 'reference',
+  } as const
+  const chain = createChain({
+    deployment,
+    rpcUrls: [node.url],
+    timeoutMs: 5_000,
+    headMaxAgeMs: 1,
+    log: pino({ level: 'silent' }),
+  })
+  open.push(node.close, chain.close)
+  const head = { number: BigInt(HEAD), hash: pad(numberToHex(HEAD)), timestamp: BigInt(node.time) }
+  const fetch = (from: bigint, upTo: bigint) => fetchRange(chain, { from, upTo, head })
+  return { node, fetch, timeOf: (number: number) => BigInt(timeOf(number)) }
+}
+
+const told = (time: number, block: number) => numberToHex(time - (HEAD - block))
+
+test('long after, logs say themselves when they were, in the one request that brings them', async () => {
+  const { node, fetch, timeOf } = await start((time) => [
+    logIn(110, 1n, told(time, 110)),
+    logIn(120, 2n, told(time, 120)),
+  ])
+  const { facts } = await fetch(100n, 150n)
+  expect(facts.map(({ id, blockTimestamp }) => [id, blockTimestamp])).toEqual([
+    [1n, timeOf(110)],
+    [2n, timeOf(120)],
+  ])
+  expect(node.requests()).toHaveLength(1)
+})
+
+test('near the head each block is asked for, whatever its logs say', async () => {
+  const { node, fetch, timeOf } = await start((time) => [logIn(HEAD - 20, 1n, told(time, HEAD - 21))])
+  const { facts } = await fetch(BigInt(HEAD - 60), BigInt(HEAD - 10))
+  expect(facts.map(({ blockTimestamp }) => blockTimestamp)).toEqual([timeOf(HEAD - 20)])
+  expect(node.requests()).toHaveLength(2)
+})
+
+test.each([undefined, null, '0x0', '0xffffffffff', 'yesterday'])(
+  'a time of %j is not believed: the block tells it',
+  async (time) => {
+    const { fetch, timeOf } = await start(() => [logIn(110, 1n, time)])
+    const { facts } = await fetch(100n, 150n)
+    expect(facts.map(({ blockTimestamp }) => blockTimestamp)).toEqual([timeOf(110)])
+  },
+)
+
+test('logs of one block under two hashes are of two chains', async () => {
+  const { fetch } = await start((time) => [
+    logIn(110, 1n, told(time, 110)),
+    { ...logIn(110, 2n, told(time, 110)), blockHash: pad('0xbad') },
+  ])
+  await expect(fetch(100n, 150n)).rejects.toThrow('block 110 is not that of its logs')
+})
