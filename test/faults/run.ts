@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { setup as build } from '../support/built.ts'
 import type { Bar } from './bar.ts'
+import { backfill, byIds } from './bars/backfill.ts'
 import { corpus } from './bars/corpus.ts'
 import { cost } from './bars/cost.ts'
 import { freshness } from './bars/freshness.ts'
@@ -21,6 +22,8 @@ const bars: Readonly<Record<string, Bar>> = {
   '2-deep': deep,
   '3': cost,
   '4': freshness,
+  '5': backfill,
+  '5-ids': byIds,
   '6': kills,
   '7': takeover,
   '8': postgresGone,

@@ -11,7 +11,7 @@ const COMMIT_WITHIN_MS = 2_000
 const PATIENCE_MS = 45_000
 
 /** Seeds of one phase, side by side. */
-const AT_ONCE = 4
+const AT_ONCE = 7
 
 /** A backlog of so many blocks, in ranges so narrow that a kill finds the worker between two of them. */
 const BACKLOG = 60

@@ -10,7 +10,7 @@ import { openIndex } from '../rig.ts'
 import { createTraffic } from '../traffic.ts'
 
 /** Indexes side by side. */
-const AT_ONCE = 5
+const AT_ONCE = 7
 
 const LOOK_EVERY_MS = 200
 
