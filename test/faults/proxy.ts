@@ -105,7 +105,7 @@ export const startFaultProxy = async (options: {
   let rules = always
   let since = performance.now()
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
-  let counts = { requests: 0, looks: 0, methods: new Map<string, number>(), faults: new Map<Fault, number>() }
+  let counts = { requests: 0, looks: 0, reads: 0, methods: new Map<string, number>(), faults: new Map<Fault, number>() }
   const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
   const strikes = (rule: Rule, methods: readonly string[]): boolean => {
@@ -149,6 +149,7 @@ export const startFaultProxy = async (options: {
       if (params[0] === 'latest') counts.looks += 1
     }
     const methods = calls.map(({ method }) => method)
+    if (methods.every((method) => method === 'eth_call')) counts.reads += 1
     const struck = rules
       .filter(({ fault }) => !has(answers, fault) && !has(refusals, fault))
       .filter((rule) => strikes(rule, methods))
@@ -196,10 +197,10 @@ export const startFaultProxy = async (options: {
       gate?.open()
       gate = undefined
     },
-    /** HTTP requests, looks at the head, calls by method and faults by kind since the last time. */
+    /** HTTP requests, looks at the head, requests of calls alone, calls by method and faults by kind since the last time. */
     counts() {
       const seen = counts
-      counts = { requests: 0, looks: 0, methods: new Map(), faults: new Map() }
+      counts = { requests: 0, looks: 0, reads: 0, methods: new Map(), faults: new Map() }
       return seen
     },
     /** Closes every connection and refuses new ones. */

@@ -4,7 +4,10 @@ import { openIndex } from '../rig.ts'
 
 const MEASURED_MS = 8_000
 
-/** Bar 3. A tick is one look at the head; what one tick costs is HTTP requests divided by looks. */
+/**
+ * Bar 3. A tick is one look at the head; what one tick costs is HTTP requests divided by looks. Reading what an event has changed (requests of
+ * calls alone) goes by the second and not by the tick, and is counted apart.
+ */
 export const cost: Bar = {
   claim: 'node cost at the tip, requests a tick',
   figure: '1 quiet, 2 with events, requests a second within 5 % at 0.2 s and 2 s blocks',
@@ -22,18 +25,23 @@ export const cost: Bar = {
         index.proxy.counts()
         const started = performance.now()
         await sleep(MEASURED_MS)
-        const { requests, looks } = index.proxy.counts()
+        const { requests, looks, reads } = index.proxy.counts()
         const elapsed = performance.now() - started
         stop.abort()
         await running
-        return { perTick: requests / looks, perSecond: (requests * 1000) / elapsed }
+        return {
+          perTick: (requests - reads) / looks,
+          perSecond: (requests * 1000) / elapsed,
+          reads: (reads * 1000) / elapsed,
+        }
       }
       const quick = await measure(200, 0)
       const slow = await measure(2_000, 0)
       const busy = await measure(200, 20)
       const apart = Math.abs(quick.perSecond / slow.perSecond - 1)
       await index.untilExact(await traffic.mine(1), 30_000)
-      const show = (it: typeof quick): string => `${it.perTick.toFixed(2)} (${it.perSecond.toFixed(1)}/s)`
+      const show = (it: typeof quick): string =>
+        `${it.perTick.toFixed(2)} (${it.perSecond.toFixed(1)}/s, ${it.reads.toFixed(1)} of them reads)`
       return {
         measured: `quiet ${show(quick)} at 0.2 s and ${show(slow)} at 2 s blocks, ${(apart * 100).toFixed(0)} % apart; with events ${show(busy)}`,
         met: quick.perTick < 1.05 && slow.perTick < 1.05 && busy.perTick < 2.05 && apart < 0.05,
