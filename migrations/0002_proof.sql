@@ -34,5 +34,7 @@ ALTER TABLE "events" ALTER COLUMN "tx_hash" DROP NOT NULL;--> statement-breakpoi
 ALTER TABLE "events" ALTER COLUMN "log_index" DROP NOT NULL;--> statement-breakpoint
 ALTER TABLE "positions" ALTER COLUMN "tx_hash" DROP NOT NULL;--> statement-breakpoint
 ALTER TABLE "positions" ALTER COLUMN "log_index" DROP NOT NULL;--> statement-breakpoint
+ALTER TABLE "anchors" ADD COLUMN "complete" boolean DEFAULT true NOT NULL;--> statement-breakpoint
 ALTER TABLE "unobserved" ADD COLUMN "version" integer DEFAULT 1 NOT NULL;--> statement-breakpoint
-ALTER TABLE "unobserved" ADD COLUMN "since" timestamp with time zone DEFAULT now() NOT NULL;
+ALTER TABLE "unobserved" ADD COLUMN "since" timestamp with time zone DEFAULT now() NOT NULL;--> statement-breakpoint
+CREATE INDEX "events_by_expiry" ON "events" USING btree ("chain_id","expiry_date");

@@ -31,7 +31,7 @@ export class NodeUnreachable extends Error {
 
 /** True when the answer is the contract's: the call was executed and reverted. */
 export const isRevert = (error: NodeError): boolean =>
-  error.code === 3 || error.data !== undefined || /revert/i.test(error.message)
+  !isOfTheNode(error.fault) && (error.code === 3 || error.data !== undefined || /revert/i.test(error.message))
 
 /** What a node's refusal is to a client: 503 when another node or moment may answer, else 502 with the node's reason. */
 export const toServiceError = (error: NodeError): ServiceError =>

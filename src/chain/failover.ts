@@ -9,7 +9,10 @@ import type { Keeper } from './keeper.ts'
 import { type Member, needsOf } from './member.ts'
 import type { Request } from './requests.ts'
 
-type Options = Pick<SendOptions, 'signal'>
+type Options<T extends readonly Request<unknown>[]> = Pick<SendOptions, 'signal'> & {
+  /** Tells an answer, where an error of the node in it would send the batch on to the next. */
+  readonly isAnswer?: (outcomes: Outcomes<T>) => boolean
+}
 
 type SaidAny = Said<readonly Request<unknown>[]>
 
@@ -19,9 +22,9 @@ export type Node = {
    * Sends a batch to the best node, and to the next one when that fails or takes long. Throws a `service_unavailable` ServiceError when
    * none answers.
    */
-  send<const T extends readonly Request<unknown>[]>(requests: T, options?: Options): Promise<Outcomes<T>>
+  send<const T extends readonly Request<unknown>[]>(requests: T, options?: Options<T>): Promise<Outcomes<T>>
   /** The same, with the endpoint that answered: for callers that may find that it contradicts others or itself. */
-  sendBy<const T extends readonly Request<unknown>[]>(requests: T, options?: Options): Promise<Said<T>>
+  sendBy<const T extends readonly Request<unknown>[]>(requests: T, options?: Options<T>): Promise<Said<T>>
 }
 
 /** A node that has said nothing for so long is not waited for alone: the next one is asked as well, and whoever is first counts. */
@@ -50,7 +53,7 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
   const race = async (
     requests: readonly Request<unknown>[],
     over: AbortController,
-    given?: AbortSignal,
+    { signal: given, isAnswer }: Options<readonly Request<unknown>[]>,
   ): Promise<SaidAny> => {
     const order = await keeper.fit(needsOf(requests))
     const signal = given === undefined ? over.signal : AbortSignal.any([given, over.signal])
@@ -67,7 +70,10 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
       asked.delete(settled.member)
       if (settled.outcomes === null) continue
       const said = { endpoint: settled.member.index, outcomes: settled.outcomes }
-      if (!said.outcomes.some((outcome) => !outcome.ok && isOfTheNode(outcome.error.fault))) {
+      if (
+        isAnswer?.(said.outcomes) ||
+        !said.outcomes.some((outcome) => !outcome.ok && isOfTheNode(outcome.error.fault))
+      ) {
         // A doubted one may be quick because it makes things up.
         const isTrusted = doubtAt(settled.member.state().doubt, Date.now()) === null
         if (isTrusted) for (const slow of asked.keys()) slow.learn(overtaken)
@@ -85,10 +91,11 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
     throw signal.reason
   }
 
-  const send = async (requests: readonly Request<unknown>[], signal?: AbortSignal): Promise<SaidAny> => {
+  const send = async (requests: readonly Request<unknown>[], options: Options<never> = {}): Promise<SaidAny> => {
+    const { signal } = options
     const over = new AbortController()
     try {
-      const answer = race(requests, over, signal)
+      const answer = race(requests, over, options as never)
       return await (signal === undefined ? answer : Promise.race([answer, givenUp(signal)]))
     } finally {
       over.abort()
@@ -97,8 +104,8 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
 
   return {
     // As in `Member.send`, the outcomes follow the requests one by one.
-    sendBy: (requests, { signal } = {}) => send(requests, signal) as never,
-    send: async (requests, { signal } = {}) => (await send(requests, signal)).outcomes as never,
+    sendBy: (requests, options) => send(requests, options as never) as never,
+    send: async (requests, options) => (await send(requests, options as never)).outcomes as never,
   }
 }
 

@@ -22,7 +22,7 @@ export type Progress = {
   readonly last: LastIds
 }
 
-const toBlock = (row: typeof t.anchors.$inferSelect): StoredBlock => ({
+const toBlock = (row: typeof t.cursors.$inferSelect): StoredBlock => ({
   number: row.blockNumber,
   hash: row.blockHash,
   timestamp: row.blockTimestamp,

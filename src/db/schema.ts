@@ -55,6 +55,7 @@ export const events = pgTable(
     primaryKey({ columns: [table.chainId, table.id] }),
     index('events_by_creator').on(table.chainId, table.creator, table.id),
     index('events_by_block').on(table.chainId, table.blockNumber),
+    index('events_by_expiry').on(table.chainId, table.expiryDate),
   ],
 )
 
@@ -217,6 +218,8 @@ export const anchors = pgTable(
     blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
     blockHash: hash('block_hash').notNull(),
     blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
+    /** Facts were complete up to it. */
+    complete: boolean('complete').notNull().default(true),
   },
   (table) => [primaryKey({ columns: [table.chainId, table.blockNumber] })],
 )

@@ -74,12 +74,15 @@ export const markEventsOf = async (
     WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ${again}`)
 }
 
-/** Notes the events that may settle any moment: past their expiry at `now` (Unix seconds), not seen settled. */
+/** Seconds past its expiry after which an event that nobody settles is left to the sweep. */
+const AWAITED_SECONDS = 7n * 86_400n
+
+/** Notes the events that may settle any moment: not long past their expiry at `now` (Unix seconds), not seen settled. */
 export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, now: bigint): Promise<void> => {
   await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT fact.chain_id, 'event', fact.id
     FROM ${t.events} AS fact JOIN ${t.eventObservations} AS seen USING (chain_id, id)
-    WHERE chain_id = ${chainId} AND expiry_date <= ${now} AND settled_at = 0 ${once}`)
+    WHERE chain_id = ${chainId} AND expiry_date BETWEEN ${now - AWAITED_SECONDS}::numeric AND ${now}::numeric AND settled_at = 0 ${once}`)
 }
 
 /** What can still change, or was never seen (`at` null): its id and the block at which it was seen last. */
@@ -106,13 +109,15 @@ const SWEPT = 2_000
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
   for (const subject of subjects) {
-    // One statement a subject: the index waits meanwhile, and not for this process to come round to the next.
-    await database.run((handle) =>
-      handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id)
-        SELECT ${chainId}::integer, ${subject}, found.id
-        FROM (SELECT id FROM (${changeable[subject](chainId)}) AS every ORDER BY at NULLS FIRST, id LIMIT ${SWEPT}) AS found,
-          pg_advisory_xact_lock(${LOCK}, ${chainId}) ORDER BY found.id ${once}`),
-    )
+    const found = sql`SELECT id FROM (${changeable[subject](chainId)}) AS every ORDER BY at NULLS FIRST, id LIMIT ${SWEPT}`
+    // Looking takes its time on a long list; whoever writes waits for the noting alone.
+    const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))
+    const ids = rows.map(({ id }) => BigInt(id))
+    await database.transaction(async (handle) => {
+      await holdNotes(handle, chainId)
+      await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id)
+        SELECT ${chainId}::integer, ${subject}, id FROM unnest(${bigints(ids)}) AS found (id) ${once}`)
+    })
   }
 }
 

@@ -5,6 +5,7 @@ import type { Fact } from '../protocol/logs.ts'
 import { insertMany } from './bulk.ts'
 import { forgetProof } from './looks.ts'
 import type { Handle } from './pool.ts'
+import type { Kind } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
 import { clearOrphans, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
@@ -30,9 +31,14 @@ const columnsOf = (chainId: ChainId, block: StoredBlock) => ({
   blockTimestamp: block.timestamp,
 })
 
-/** Remembers a block at which something was written. */
-export const addAnchor = async (handle: Handle, chainId: ChainId, block: StoredBlock): Promise<void> => {
-  const row = columnsOf(chainId, block)
+/** Remembers a block at which something was written, and whether facts are complete up to it. */
+export const addAnchor = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  complete: boolean,
+): Promise<void> => {
+  const row = { ...columnsOf(chainId, block), complete }
   await handle
     .insert(t.anchors)
     .values(row)
@@ -68,9 +74,17 @@ const observationsOf = {
   position: t.positionObservations,
 } as const
 
+/** Deletes observations from above a block and notes what they were of. Stays in the database: there may be as many as there are facts. */
+const forgetObservations = async (handle: Handle, chainId: ChainId, subject: Kind, number: bigint): Promise<void> => {
+  const [table, facts] = [observationsOf[subject], tableOf[subject]]
+  await handle.execute(sql`WITH gone AS (DELETE FROM ${table} WHERE chain_id = ${chainId} AND block_number > ${number} RETURNING chain_id, id)
+    INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM gone JOIN ${facts} USING (chain_id, id)
+    ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${t.unobserved.version} + 1`)
+}
+
 /**
  * Takes the index back to `ancestor`: deletes facts, observations, anchors and proofs above it, notes the entities whose observation went,
- * and moves the cursor there. With no ancestor the chain's index starts anew.
+ * and moves the cursor to the newest block left up to which facts are complete. With no ancestor the chain's index starts anew.
  */
 export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<void> => {
   const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
@@ -78,22 +92,18 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await holdNotes(handle, chainId)
   for (const subject of ['event', 'deposit', 'position'] as const) {
     await handle.delete(tableOf[subject]).where(above(tableOf[subject]))
-    const table = observationsOf[subject]
-    const gone = await handle.delete(table).where(above(table)).returning({ id: table.id })
-    await markUnobserved(
-      handle,
-      chainId,
-      gone.map(({ id }) => ({ subject, id })),
-    )
+    await forgetObservations(handle, chainId, subject, ancestor?.number ?? -1n)
     await clearOrphans(handle, chainId, subject)
   }
   await handle.delete(t.chainObservations).where(above(t.chainObservations))
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))
   await forgetProof(handle, chainId, ancestor?.number ?? -1n)
-  if (ancestor === null) await handle.delete(t.cursors).where(eq(t.cursors.chainId, chainId))
-  // Below it the cursor may be while entities are read by their ids.
-  else await handle.update(t.cursors).set(columnsOf(chainId, ancestor)).where(above(t.cursors))
+  await handle.delete(t.cursors).where(above(t.cursors))
+  // While entities are read by their ids, facts are not complete up to every anchor.
+  await handle.execute(sql`INSERT INTO ${t.cursors} (chain_id, block_number, block_hash, block_timestamp)
+    SELECT chain_id, block_number, block_hash, block_timestamp FROM ${t.anchors} WHERE chain_id = ${chainId} AND complete
+    ORDER BY block_number DESC LIMIT 1 ON CONFLICT DO NOTHING`)
 }
 
 export type Observations = {

@@ -2,6 +2,7 @@ import type { Chain } from '../chain/chain.ts'
 import { type Findings, readSlice, type Slice, saveSlice } from '../db/audits.ts'
 import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor } from '../db/progress.ts'
+import { holdNotes } from '../db/unobserved.ts'
 import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { type Confirm, judge, repair, type Verdict } from './audit-repair.ts'
@@ -56,6 +57,7 @@ const store = (
     lastDifference: open.at(-1)?.words.join('; ') ?? null,
   }
   return database.transaction(async (handle) => {
+    await holdNotes(handle, chainId)
     await holdAnchor(handle, chainId, slice.anchor)
     if (!(await saveSlice(handle, chainId, slice, found))) return false
     for (const record of records) await repair(handle, chainId, slice.anchor, record)

@@ -1,7 +1,7 @@
 import { holdLease, type Lease } from '../db/lease.ts'
 import type { Database, Handle } from '../db/pool.ts'
 import type { StoredBlock } from '../db/query.ts'
-import { markAwaitingSettlement, markEventsOf, markUnobserved, type Subject } from '../db/unobserved.ts'
+import { holdNotes, markAwaitingSettlement, markEventsOf, markUnobserved, type Subject } from '../db/unobserved.ts'
 import { addAnchor, type DatedFact, insertFacts, moveCursor, rollBack, thinAnchors } from '../db/write.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Hint } from '../protocol/logs.ts'
@@ -50,6 +50,8 @@ export const createCommits = (deps: {
       commit(lease, async (handle) => {
         const { block, facts, complete } = written
         const subjects = subjectsOf(written)
+        // Before any row, as everybody does who writes both notes and rows: else two of them could wait for each other.
+        await holdNotes(handle, chainId)
         await insertFacts(handle, chainId, facts)
         await markUnobserved(handle, chainId, subjects)
         for (const kind of ['deposit', 'position'] as const) {
@@ -57,7 +59,7 @@ export const createCommits = (deps: {
           await markEventsOf(handle, chainId, kind, ids)
         }
         await markAwaitingSettlement(handle, chainId, block.timestamp)
-        await addAnchor(handle, chainId, block)
+        await addAnchor(handle, chainId, block, complete)
         if (complete) await moveCursor(handle, chainId, block)
         await thinAnchors(handle, chainId, block.number)
       }),

@@ -29,25 +29,27 @@ const lastAfter = (last: LastIds, facts: readonly Fact[]): LastIds => {
 }
 
 /**
- * Ids are dense, so each one that is left out between the index's last ids and the facts', or between two facts, is of a row that a node
- * left out. Throws RowTwice for an id from before the range.
+ * Ids are dense, so one that is left out between the index's last ids and the facts', or between two facts, is of a row that a node left
+ * out: the first such. Throws RowTwice for an id from before the range.
  */
-export const holesIn = (last: LastIds, facts: readonly Fact[]): Entity[] =>
-  kinds.flatMap((kind) => {
+export const firstHole = (last: LastIds, facts: readonly Fact[]): Entity | undefined => {
+  const holes = kinds.flatMap((kind): Entity[] => {
     const ids = idsOf(facts, kind)
     const [first] = ids
     const before = last[kind]
-    if (first !== undefined && before !== null && first <= before)
+    if (first !== undefined && before !== null && first <= before) {
       throw new RowTwice(`${kind} ${first} was created before`)
-    const holes: Entity[] = []
+    }
     // Whether ids begin at 0 or at 1 is the deployment's affair, and asked of the chain.
     let next = before === null ? 1n : before + 1n
     for (const id of ids) {
-      for (; next < id; next += 1n) holes.push({ kind, id: next })
+      if (id > next) return [{ kind, id: next }]
       next = id + 1n
     }
-    return holes
+    return []
   })
+  return holes[0]
+}
 
 /** What must not exist at the end of a range with these facts: see `absentAfter`. */
 export const absentWith = (last: LastIds, facts: readonly Fact[]): Entity[] => [

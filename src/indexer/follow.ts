@@ -45,19 +45,30 @@ export const follow = async (
   let faults = 0
   let remembered: { readonly at: number; readonly trouble: string | null } | null = null
 
-  const remember = async ({ head, proven, source, trouble }: StepResult): Promise<void> => {
+  const remember = async (held: Lease, { head, proven, source, trouble }: StepResult): Promise<void> => {
     const now = performance.now()
     if (remembered?.trouble === trouble && now - remembered.at < REMEMBER_EVERY_MS) return
     const look = { head, proven, source, trouble, nodes: chain.status() }
-    await database.run((handle) => saveLook(handle, chainId, look))
+    await database.transaction(async (handle) => {
+      // What was seen by one who does not lead any more proves nothing.
+      await holdLease(handle, held, LEASE_TTL_MS)
+      await saveLook(handle, chainId, look)
+    })
     remembered = { at: now, trouble }
   }
 
   /** A step may take longer than the lease lives: two workers with slow nodes would take it from each other for ever. */
   const keeping = async <T>(held: Lease, work: () => Promise<T>): Promise<T> => {
+    let pending = false
     const extend = (): void => {
+      if (pending) return
+      pending = true
       // Whether the lease still holds is decided where it counts, in the transaction that writes.
-      extendLease(database, held, LEASE_TTL_MS).catch(() => {})
+      extendLease(database, held, LEASE_TTL_MS)
+        .catch(() => {})
+        .finally(() => {
+          pending = false
+        })
     }
     const timer = setInterval(extend, LEASE_TTL_MS / 3)
     try {
@@ -77,7 +88,7 @@ export const follow = async (
     // Steps that write extend the lease themselves; on a quiet chain nothing else would.
     await database.run((handle) => holdLease(handle, held, LEASE_TTL_MS))
     const result = await keeping(held, () => step(held))
-    await remember(result)
+    await remember(held, result)
     faults = 0
     if (result.did !== 'idle') onNoted()
     const isBehind = result.did === 'rolled back' || (result.did === 'advanced' && result.proven === null)

@@ -38,7 +38,7 @@ export const fetchRange = async (
   { from, upTo, head }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block },
 ): Promise<Fetched> => {
   const { endpoint, logs, last, before } = await chain.logs({ from, upTo })
-  const { facts, hints } = sort(logs, from, last)
+  const { facts, hints } = sort(chain, endpoint, { logs, from, last })
   const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
   const told = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
   return { before, block: last, facts: await date(chain, facts, last, told), hints, endpoint, complete: null }
@@ -62,7 +62,7 @@ export const fetchTip = async (
   const from = cursor.number + 1n
   // A block may have come between the head and the logs in one and the same answer.
   const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
-  const { facts, hints } = sort(logs, from, head)
+  const { facts, hints } = sort(chain, tip.endpoint, { logs, from, last: head })
   const numbers = [cursor.number, head.number, ...new Set(facts.map(({ blockNumber }) => blockNumber))]
   const at = { blockHash: head.hash }
   const probes = absentWith(last, facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
@@ -127,20 +127,36 @@ const dated = (facts: readonly Fact[], headers: ReadonlyMap<bigint, Block>): Dat
     return { ...fact, blockTimestamp: header.timestamp }
   })
 
+/** Splits an endpoint's logs. Throws ChainMoved, and has the endpoint doubted, when they are not what was asked for or cannot be read. */
 const sort = (
-  logs: readonly RawLog[],
-  from: bigint,
-  last: Block,
+  chain: Chain,
+  endpoint: number,
+  { logs, from, last }: { readonly logs: readonly RawLog[]; readonly from: bigint; readonly last: Block },
 ): { readonly facts: readonly Fact[]; readonly hints: readonly Hint[] } => {
   const facts: Fact[] = []
   const hints: Hint[] = []
+  const refuse = (why: string): never => {
+    chain.doubt(endpoint, why)
+    throw new ChainMoved(why)
+  }
+  const diamond = chain.deployment.diamond.toLowerCase()
   for (const log of logs) {
-    if (log.blockNumber < from || log.blockNumber > last.number) throw new ChainMoved('a log from outside the range')
+    if (log.address.toLowerCase() !== diamond) refuse('a log of another contract')
+    if (log.blockNumber < from || log.blockNumber > last.number) refuse('a log from outside the range')
     if (log.blockNumber === last.number && log.blockHash !== last.hash) throw new ChainMoved('logs of another fork')
-    const decoded = decodeLog(log)
-    if (decoded === null) continue
+    const decoded = decode(log) ?? refuse('a log that cannot be read')
+    if (decoded === 'other') continue
     if (decoded.kind === 'hint') hints.push(decoded)
     else facts.push(decoded)
   }
   return { facts, hints }
+}
+
+/** What a log says, `other` when that is nothing to follow, null when it cannot be read. */
+const decode = (log: RawLog): Fact | Hint | 'other' | null => {
+  try {
+    return decodeLog(log) ?? 'other'
+  } catch {
+    return null
+  }
 }

@@ -4,7 +4,7 @@ import type { Database } from '../db/pool.ts'
 import { createdIn, type LastIds } from '../db/progress.ts'
 import type { DatedFact } from '../db/write.ts'
 import type { Logger } from '../lib/log.ts'
-import { absentWith, holesIn, RowMissing } from './dense.ts'
+import { absentWith, firstHole, RowMissing } from './dense.ts'
 import { type Entity, firstExisting } from './existence.ts'
 import { readEntities } from './ids.ts'
 import { fetchRange, type Range } from './range.ts'
@@ -37,10 +37,10 @@ export const createRepair = ({ chain, database, log }: Deps) => {
   const { chainId, deployment } = chain
   let gap: { readonly row: string; readonly times: number } | null = null
 
+  /** Counts how often in a row something was missing, whatever it was: a node may leave out another row each time. */
   const noteMissing = (missing: Entity): number => {
-    // A node that lags leaves out another row each time; one that stays missing is said ever more rarely.
     const row = nameOf(missing)
-    const times = gap?.row === row ? gap.times + 1 : 1
+    const times = (gap?.times ?? 0) + 1
     gap = { row, times }
     const fields = { chainId, row, times }
     if (times === 1) log.info(fields, 'a row is missing')
@@ -50,7 +50,7 @@ export const createRepair = ({ chain, database, log }: Deps) => {
 
   /** The first row that the facts lack: in a hole, or beyond them at the range's end. */
   const firstMissing = async ({ last, range, head }: Closing, facts: readonly DatedFact[]) => {
-    const [hole] = holesIn(last, facts)
+    const hole = firstHole(last, facts)
     if (hole !== undefined) return hole
     if (range.complete === true && facts === range.facts) return undefined
     const absent = absentWith(last, facts)

@@ -67,9 +67,9 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   let mark: Block | null = null
   let readAtOnce = READ.from
 
-  const rollBack = async (lease: Lease, top: StoredBlock): Promise<void> => {
+  const rollBack = async (lease: Lease, top: StoredBlock, believed: readonly number[]): Promise<void> => {
     ranges.drop()
-    const ancestor = await findAncestor({ chain, database }, top)
+    const ancestor = await findAncestor({ chain, database }, top, believed)
     const fields = { chainId, from: top.number.toString(), to: ancestor?.number.toString() ?? null }
     if (await isBelowFinal(chain, ancestor)) log.error(fields, 'reorg below the finalized block')
     await commits.backTo(lease, ancestor)
@@ -82,7 +82,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     { cursor, last }: Progress,
     head: Block,
     tick: Tick | null,
-  ): Promise<boolean> => {
+  ): Promise<Block | null> => {
     const isAtHead = cursor?.number === head.number
     const range =
       cursor === null || tick === null || (tick.logs === null && !isAtHead)
@@ -90,18 +90,18 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
         : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
     const facts = await repair.close({ last, range, head })
     await commits.write(lease, { ...range, facts, complete: true, first: cursor === null })
-    if (range.block.number === head.number) return true
+    if (range.block.number === head.number) return range.block
     log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
-    return false
+    return null
   }
 
   /** Reads on by ids, without logs: as many entities as may be new. */
-  const readIds = async (lease: Lease, { anchor, last }: Progress, block: Block): Promise<boolean> => {
+  const readIds = async (lease: Lease, { anchor, last }: Progress, block: Block): Promise<Block | null> => {
     const { facts, complete } = await readOn(chain, block, last, readAtOnce)
     readAtOnce = complete ? READ.from : Math.min(readAtOnce * READ.by, READ.to)
     await commits.write(lease, { block, facts, hints: [], complete, first: anchor === null })
     if (!complete) log.info({ chainId, entities: facts.length, block: block.number.toString() }, 'reading entities')
-    return complete
+    return complete ? block : null
   }
 
   /** Reads on, and proves the index at the head where it gets there. */
@@ -112,9 +112,8 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     head: Block,
     tick: Tick | null,
   ): Promise<Done> => {
-    const isThere = await (source === 'ids' ? readIds(lease, progress, head) : readLogs(lease, progress, head, tick))
-    if (isThere) mark = head
-    return { did: 'advanced', proven: isThere ? head : null }
+    mark = await (source === 'ids' ? readIds(lease, progress, head) : readLogs(lease, progress, head, tick))
+    return { did: 'advanced', proven: mark }
   }
 
   /** Does what a look at the chain shows to be due. */
@@ -128,12 +127,14 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const { anchor, cursor } = progress
     const { head } = tick
     // A head below what was seen is a node that lags, not a reorg: a reorg shows in the hash.
-    if (tick.known === null || head.number < known.number) return idle
-    if (tick.known.hash !== known.hash) {
-      if (known !== anchor || !(await dispute.isGone(known))) return idle
-      await rollBack(lease, known)
+    if (tick.known === null || tick.anchor === null || head.number < known.number) return idle
+    if (anchor !== null && tick.anchor.hash !== anchor.hash) {
+      const believed = await dispute.isGone(anchor)
+      if (believed === null) return idle
+      await rollBack(lease, anchor, believed)
       return { did: 'rolled back', proven: null }
     }
+    if (tick.known.hash !== known.hash) return idle
     dispute.over()
     const isQuiet = source === 'ids' || tick.logs?.length === 0 || head.number === cursor?.number
     if (!tick.complete || !isQuiet) return advance(lease, progress, source, head, tick)
@@ -161,7 +162,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const known = mark ?? anchor
     const from = logsFrom(progress, source)
     mark = null
-    const tick = known === null ? null : await lookAt(chain, { known, last, logsFrom: from })
+    const tick = known === null ? null : await lookAt(chain, { known, anchor: anchor ?? known, last, logsFrom: from })
     const head = tick?.head ?? (await chain.head())
     try {
       const isNew = tick === null || known === null

@@ -112,8 +112,8 @@ test('looking again from time to time rewrites no note', async () => {
   }
   await markChangeable(database, chainId)
   await markChangeable(database, chainId)
-  // Deposit 1 is over; deposit 3 was never seen.
-  expect(await notes()).toEqual(['event 1 v1', 'event 2 v1', 'deposit 2 v1', 'deposit 3 v1', 'chain 0 v1'])
+  // Deposit 1 is over; deposit 3 was never seen and comes first.
+  expect(await notes()).toEqual(['event 1 v1', 'event 2 v1', 'deposit 3 v1', 'deposit 2 v1', 'chain 0 v1'])
 })
 
 test('two that note the same in different orders wait for each other', async () => {

@@ -392,7 +392,7 @@ test('a quiet look is one request, and one that finds something two', async () =
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
   await step(lease)
-  const quiet = ['eth_getBlockByNumber', 'eth_getBlockByNumber', ...Array<string>(3).fill('eth_call'), 'eth_getLogs']
+  const quiet = [...Array<string>(3).fill('eth_getBlockByNumber'), ...Array<string>(3).fill('eth_call'), 'eth_getLogs']
   await world.actions.node.mine({ blocks: 3 })
   proxy.calls()
   proxy.requests()
@@ -467,6 +467,63 @@ test('one node of two that tells other hashes causes no rollback and does not ho
   await converge(step)
   expect(chain.status().endpoints.map(({ state }) => state)).toEqual(['doubted', 'ok'])
   expect(await counts()).toMatchObject({ positions: 10 })
+})
+
+test('a reorg that one node of two does not follow is followed once that one stands still', async () => {
+  const { actions } = world
+  const stuck = await startNodeProxy(world.anvil.url)
+  await chain.close()
+  chain = createChain({
+    deployment: world.deployment,
+    rpcUrls: [proxy.url, stuck.url],
+    timeoutMs: 5_000,
+    headMaxAgeMs: 1,
+    log,
+  })
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  const fork = await actions.node.snapshot()
+  await actions.buy(world.hedger, 1n, 50n * USDC)
+  await converge(step)
+  const blocks = new Map<unknown, unknown>()
+  const number = await actions.client.getBlockNumber()
+  for (const tag of [...Array(Number(number) + 1).keys()].map((at) => `0x${at.toString(16)}`)) {
+    blocks.set(tag, await actions.client.request({ method: 'eth_getBlockByNumber', params: [tag as Hex, false] }))
+  }
+  // From now on it has the old fork alone.
+  stuck.alter((method, result, [tag]) =>
+    method === 'eth_getBlockByNumber'
+      ? (blocks.get(tag === 'latest' ? `0x${number.toString(16)}` : tag) ?? null)
+      : result,
+  )
+  await actions.node.revert({ id: fork })
+  await actions.buy(world.lp, 1n, 51n * USDC)
+  await actions.node.increaseTime({ seconds: 10 })
+  await actions.node.mine({ blocks: 3 })
+  await eventually('the index on the new fork', async () => {
+    await step(await lead()).catch((fault: unknown) => expect(isUnavailable(fault)).toBe(true))
+    return (await createQueries(database).indexed(8453))?.hash === (await truth.head()).hash
+  })
+  expect((await readFacts(database, 8453))?.positions.at(-1)?.hedger).toBe(world.lp.account.address)
+  await stuck.close()
+})
+
+test('a rollback goes to where facts were complete', async () => {
+  const { actions } = world
+  proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  const lease = await lead()
+  await step(lease).catch(() => {})
+  for (let more = 0; more < 10; more += 1) await actions.buy(world.hedger, 1n, 50n * USDC)
+  expect((await step(lease)).proven).toBeNull()
+  const fork = await actions.node.snapshot()
+  await actions.node.mine({ blocks: 1 })
+  await converge(step)
+  await actions.node.revert({ id: fork })
+  await actions.node.mine({ blocks: 2 })
+  await eventually('the index rolled back', async () => (await step(await lead())).did === 'rolled back')
+  expect(await readProgress(database, 8453)).toMatchObject({ cursor: null, last: { position: 7n } })
+  await converge(step)
+  expect(await counts()).toMatchObject({ positions: 14 })
 })
 
 test('a worker without the lease writes nothing', async () => {
