@@ -19,6 +19,7 @@ import { createJobs } from './jobs/run.ts'
 import { type Closers, createClosers } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { createMeter } from './lib/meter.ts'
+import { createPace } from './lib/pace.ts'
 import { packaged } from './lib/root.ts'
 import { serve } from './lib/serve.ts'
 import { createCalibrator } from './pricing/calibration-sets.ts'
@@ -33,6 +34,9 @@ const SWEEP_EVERY_MS = 60_000
 
 /** The index asks for an observation when it has noted something; so often it is made sure of, in milliseconds. */
 const OBSERVE_EVERY_MS = 5_000
+
+/** What is noted within so many milliseconds is observed together: an event that many buy from is read once. */
+const OBSERVE_AT_MOST_EVERY_MS = 1_000
 
 /** How often the next slice of an index is compared with its chain, in milliseconds. */
 const AUDIT_EVERY_MS = 30_000
@@ -55,6 +59,9 @@ const openChains = (
 
 /** Longest a statement of a read may take, in milliseconds: it has another source to turn to. */
 const READ_WITHIN_MS = 2_000
+
+/** Connections of a follower: its steps, and the lease that is kept meanwhile. */
+const CONNECTIONS_A_CHAIN = 2
 
 /** The same of the worker and the audit. */
 const WORK_WITHIN_MS = 10_000
@@ -140,7 +147,10 @@ export const runWorker = async (): Promise<void> => {
   await serve(log, async (closers) => {
     const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
-    const database = openDatabase({ url, maxConnections, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
+    const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
+    const database = openDatabase({ ...pool, maxConnections }, closers)
+    // However many jobs wait for the database, the index does not.
+    const indexing = openDatabase({ ...pool, maxConnections: CONNECTIONS_A_CHAIN * chains.size }, closers)
     const jobs = closers.add(
       'jobs',
       createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
@@ -152,7 +162,10 @@ export const runWorker = async (): Promise<void> => {
       log,
     })
     const observers = new Map(
-      [...chains].map(([chainId, chain]) => [chainId, createObserver({ chain, database, log })] as const),
+      [...chains].map(([chainId, chain]) => {
+        const pace = createPace(OBSERVE_AT_MOST_EVERY_MS)
+        return [chainId, { ...createObserver({ chain, database, log }), pace }] as const
+      }),
     )
     await jobs.work({
       async sweep({ chainId }) {
@@ -162,6 +175,7 @@ export const runWorker = async (): Promise<void> => {
       async observe({ chainId }, signal) {
         const observer = observers.get(chainId)
         if (observer === undefined) throw new Error(`this worker has no chain ${chainId}`)
+        await observer.pace(signal)
         await observer.observeAll(signal)
       },
       audit: ({ chainId }) => {
@@ -175,7 +189,7 @@ export const runWorker = async (): Promise<void> => {
     const following = Promise.all(
       [...chains].map(([chainId, chain]) => {
         const onNoted = (): void => jobs.ask('observe', { chainId })
-        return follow({ chain, database, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
+        return follow({ chain, database: indexing, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
       }),
     )
     closers.add('followers', stop, async (it) => {

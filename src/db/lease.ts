@@ -51,6 +51,17 @@ export const holdLease = async (handle: Handle, lease: Lease, ttlMs: number): Pr
     throw new LeaseLost(`chain ${lease.chainId} is written by another worker since epoch ${lease.epoch}`)
 }
 
+/**
+ * Extends a lease beside a long step, unless a transaction holds it, which extends it itself. Waiting for that one would not do: the server
+ * would extend the lease of a process that has stopped in the middle of it.
+ */
+export const extendLease = async (database: Database, { chainId, epoch }: Lease, ttlMs: number): Promise<void> => {
+  await database.run((handle) =>
+    handle.execute(sql`UPDATE ${leases} SET expires_at = ${until(ttlMs)} WHERE chain_id =
+      (SELECT chain_id FROM ${leases} WHERE chain_id = ${chainId} AND epoch = ${epoch} FOR UPDATE SKIP LOCKED)`),
+  )
+}
+
 /** Gives a lease up, so that another worker need not wait for it to expire. */
 export const releaseLease = async (database: Database, lease: Lease): Promise<void> => {
   await database.run((handle) =>

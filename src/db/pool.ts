@@ -32,7 +32,7 @@ const CONNECT_TIMEOUT_MS = 1_000
  * A process that stopped inside a transaction holds its locks, a lease's among them; after this time the server takes them back.
  * Shorter than a lease lives.
  */
-const IDLE_IN_TRANSACTION_MS = 2_500
+const IDLE_IN_TRANSACTION_MS = 2_000
 
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 

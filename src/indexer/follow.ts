@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Chain } from '../chain/chain.ts'
-import { holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
+import { extendLease, holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
 import { saveLook } from '../db/looks.ts'
 import type { Database } from '../db/pool.ts'
 import { backoffMs } from '../lib/backoff.ts'
@@ -20,7 +20,7 @@ export type FollowDeps = {
 }
 
 /** A leader that says nothing for so long is taken for dead. */
-const LEASE_TTL_MS = 3_000
+const LEASE_TTL_MS = 2_500
 
 /** Longest pause after a fault, in milliseconds: a node or database that is back is found within this. */
 const MAX_PAUSE_MS = 1_000
@@ -57,7 +57,7 @@ export const follow = async (
   const keeping = async <T>(held: Lease, work: () => Promise<T>): Promise<T> => {
     const extend = (): void => {
       // Whether the lease still holds is decided where it counts, in the transaction that writes.
-      database.run((handle) => holdLease(handle, held, LEASE_TTL_MS)).catch(() => {})
+      extendLease(database, held, LEASE_TTL_MS).catch(() => {})
     }
     const timer = setInterval(extend, LEASE_TTL_MS / 3)
     try {
@@ -80,7 +80,8 @@ export const follow = async (
     await remember(result)
     faults = 0
     if (result.did !== 'idle') onNoted()
-    return result.did === 'idle' || result.did === 'settled' ? pollMs : 0
+    const isBehind = result.did === 'rolled back' || (result.did === 'advanced' && result.proven === null)
+    return isBehind ? 0 : pollMs
   }
 
   while (!signal.aborted) {
