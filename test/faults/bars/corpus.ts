@@ -9,7 +9,8 @@ export const corpus: Bar = {
   claim: 'error corpus of nodes',
   figure: 'every body classified, at most 4 requests, a rate limit never changes the width',
   async run() {
-    const run = promisify(execFile)('npx', ['vitest', 'run', '--project', 'pure', FILE])
+    const env = { ...process.env, NO_COLOR: '1' }
+    const run = promisify(execFile)('npx', ['vitest', 'run', '--project', 'pure', FILE], { env })
     const passed = await run.then(
       ({ stdout }) => /Tests\s+(.*passed.*)/.exec(stdout)?.[1] ?? null,
       () => null,
