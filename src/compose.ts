@@ -16,7 +16,7 @@ import { auditSlice } from './indexer/audit-slice.ts'
 import { follow } from './indexer/follow.ts'
 import { createObserver } from './indexer/observer.ts'
 import { createJobs } from './jobs/run.ts'
-import { type Closers, createClosers } from './lib/lifecycle.ts'
+import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { createMeter } from './lib/meter.ts'
 import { createPace } from './lib/pace.ts'
@@ -40,6 +40,9 @@ const OBSERVE_AT_MOST_EVERY_MS = 1_000
 
 /** How often the next slice of an index is compared with its chain, in milliseconds. */
 const AUDIT_EVERY_MS = 30_000
+
+/** How long after its start a worker calibrates, in milliseconds. */
+const CALIBRATE_AFTER_MS = 5_000
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200
@@ -201,9 +204,15 @@ export const runWorker = async (): Promise<void> => {
       await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
       await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
     }
-    await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
+    void calibrateLater(() => jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS), stop.signal)
     log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
   })
+}
+
+/** Calibrating takes a processor for a second: a worker that starts sees to its index first. */
+const calibrateLater = async (schedule: () => Promise<void>, signal: AbortSignal): Promise<void> => {
+  await sleep(CALIBRATE_AFTER_MS, signal)
+  if (!signal.aborted) await schedule()
 }
 
 /** Brings the database to the schema of this version. */

@@ -43,9 +43,9 @@ const bars: Readonly<Record<string, Bar>> = { '1': loss, '2': reorgs, '6': kills
 test.each<{ names: string[]; variant: VariantName; seeds: number[] }>([
   { names: ['1'], variant: 'reference', seeds: upTo(20) },
   { names: ['2', '6'], variant: 'reference', seeds: upTo(20) },
-  { names: ['1', '2', '6'], variant: 'three-logs', seeds: upTo(4) },
-  { names: ['1', '2', '6'], variant: 'deployed', seeds: upTo(4) },
-  { names: ['1', '2', '6'], variant: 'no-logs', seeds: upTo(4) },
+  { names: ['1', '2', '6'], variant: 'three-logs', seeds: upTo(2) },
+  { names: ['1', '2', '6'], variant: 'deployed', seeds: upTo(2) },
+  { names: ['1', '2', '6'], variant: 'no-logs', seeds: upTo(2) },
 ])(
   'bars $names, $variant: no row is lost, doubled or wrong, no worker ends by itself',
   async ({ names, variant, seeds }) => {

@@ -519,6 +519,8 @@ test('a rollback goes to where facts were complete', async () => {
   await actions.node.mine({ blocks: 1 })
   await converge(step)
   await actions.node.revert({ id: fork })
+  // A block of another time is another block.
+  await actions.node.increaseTime({ seconds: 7 })
   await actions.node.mine({ blocks: 2 })
   await eventually('the index rolled back', async () => (await step(await lead())).did === 'rolled back')
   expect(await readProgress(database, 8453)).toMatchObject({ cursor: null, last: { position: 7n } })
