@@ -7,10 +7,11 @@ const service = {
   sequence: { groupOrder: 1 },
 }
 
-/** Groups run one after the other, the quick ones first; inside a group two files run side by side. */
+/** Groups run one after the other, the quick ones first; inside a group three files run side by side. */
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // One more than a small machine has cores: many of them wait, for a lease, a block or a process.
+    maxWorkers: 3,
     // A sandbox ends in order, which takes it up to its children's grace.
     teardownTimeout: 60_000,
     projects: [
