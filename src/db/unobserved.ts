@@ -34,7 +34,7 @@ export const holdNotes = async (handle: Handle, chainId: ChainId): Promise<void>
 }
 
 /** Something happened: a note that is there already counts from now on, so that no older observation takes it away. */
-const again = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${t.unobserved.version} + 1`
+export const again = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${t.unobserved.version} + 1`
 
 /** It is looked at once more in any case: a note that is there already will do, and is not written again. */
 const once = sql`ON CONFLICT DO NOTHING`

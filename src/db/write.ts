@@ -8,7 +8,7 @@ import type { Handle } from './pool.ts'
 import type { Kind } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
-import { clearOrphans, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
+import { again, clearOrphans, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
 
 const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
@@ -78,8 +78,7 @@ const observationsOf = {
 const forgetObservations = async (handle: Handle, chainId: ChainId, subject: Kind, number: bigint): Promise<void> => {
   const [table, facts] = [observationsOf[subject], tableOf[subject]]
   await handle.execute(sql`WITH gone AS (DELETE FROM ${table} WHERE chain_id = ${chainId} AND block_number > ${number} RETURNING chain_id, id)
-    INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM gone JOIN ${facts} USING (chain_id, id)
-    ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${t.unobserved.version} + 1`)
+    INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM gone JOIN ${facts} USING (chain_id, id) ${again}`)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
+import { isRevert } from '../chain/errors.ts'
 import { type Kind, kinds, type LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import { type Call, call, type Output } from '../protocol/outputs.ts'
@@ -28,6 +29,10 @@ export const recordCall = ({ kind, id }: Entity): Call<View> => views[kind](id)
 /** An unknown id reverts on some deployments and answers zeros on others; whatever exists belongs to somebody. */
 export const exists = (outcome: Outcome<View> | undefined): boolean =>
   outcome?.ok === true && ownerOf(outcome.value) !== zeroAddress
+
+/** Whether a node said of each that it does not exist; false also when it did not say. */
+export const noneExists = (outcomes: readonly Outcome<View>[]): boolean =>
+  outcomes.every((outcome) => (outcome.ok ? !exists(outcome) : isRevert(outcome.error)))
 
 /**
  * Ids are dense. After these last ones an index is complete when none of the entities given here exists: the next of each kind, and

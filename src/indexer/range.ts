@@ -1,13 +1,13 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
-import { isRevert, toServiceError } from '../chain/errors.ts'
+import { toServiceError } from '../chain/errors.ts'
 import { type Block, getBlock, viewCall } from '../chain/requests.ts'
 import type { LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import type { DatedFact } from '../db/write.ts'
 import { decodeLog, type Fact, type Hint, type RawLog } from '../protocol/logs.ts'
 import { absentWith } from './dense.ts'
-import { exists, recordCall } from './existence.ts'
+import { noneExists, recordCall } from './existence.ts'
 
 /**
  * What a range of blocks holds, the block that closes it, and the endpoint that told its logs. `complete` tells whether nothing lies beyond
@@ -73,7 +73,7 @@ export const fetchTip = async (
   for (const known of [cursor, head]) {
     if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
   }
-  const complete = beyond.every((outcome) => (outcome.ok ? !exists(outcome) : isRevert(outcome.error)))
+  const complete = noneExists(beyond)
   return { block: head, facts: dated(facts, headers), hints, endpoint: tip.endpoint, complete }
 }
 

@@ -1,12 +1,12 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
-import { isRevert, toServiceError } from '../chain/errors.ts'
+import { toServiceError } from '../chain/errors.ts'
 import { type Block, getBlock, getLogs, viewCall } from '../chain/requests.ts'
 import type { LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import { unavailable } from '../lib/errors.ts'
 import { logTopics, type RawLog } from '../protocol/logs.ts'
-import { absentAfter, exists, recordCall } from './existence.ts'
+import { absentAfter, noneExists, recordCall } from './existence.ts'
 
 /** What one request shows of a chain. */
 export type Tick = {
@@ -62,7 +62,7 @@ export const lookAt = async (chain: Chain, { known, anchor, last, logsFrom }: Qu
     head: head.value,
     known: again.value,
     anchor: below.value,
-    complete: beyond.every((outcome) => (outcome.ok ? !exists(outcome) : isRevert(outcome.error))),
+    complete: noneExists(beyond),
     logs: logs?.ok === true ? logs.value : null,
   }
 }
