@@ -2,9 +2,9 @@ import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Fact } from '../protocol/logs.ts'
-import { insertMany } from './bulk.ts'
+import { copyMany, insertMany } from './bulk.ts'
 import { forgetProof } from './looks.ts'
-import type { Handle } from './pool.ts'
+import type { Copy, Handle } from './pool.ts'
 import type { Kind } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
@@ -15,12 +15,11 @@ const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } 
 /** A fact and the time of its block, in Unix seconds. */
 export type DatedFact = Fact & { readonly blockTimestamp: bigint }
 
-/** Inserts facts. A fact that is there already is the same fact: a range may be written twice, never doubled. */
-export const insertFacts = async (handle: Handle, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
+/** Writes new facts. One that is there already is a fault: ids are dense, and what is written follows the last ones. */
+export const insertFacts = async (copy: Copy, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
   for (const kind of ['event', 'deposit', 'position'] as const) {
-    const rows = facts.filter((fact) => fact.kind === kind).map((fact) => ({ chainId, ...fact }))
-    // A fact's fields are its table's columns, kind by kind; the union of the three is more than the compiler follows.
-    await insertMany(handle, tableOf[kind], rows as never)
+    const rows = facts.filter((fact) => fact.kind === kind)
+    await copyMany(copy, tableOf[kind], { chainId }, rows)
   }
 }
 

@@ -285,8 +285,8 @@ test('a process that dies before the commit has written nothing, and the next on
   const dying: Database = {
     ...database,
     transaction: (work) =>
-      database.transaction(async (handle) => {
-        const result = await work(handle)
+      database.transaction(async (handle, copy) => {
+        const result = await work(handle, copy)
         commits += 1
         if (commits % 2 === 0) throw new Error('killed before the commit')
         return result
