@@ -2,6 +2,7 @@ import { asc, eq, type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
+import type { Kind } from './progress.ts'
 import * as t from './schema.ts'
 
 /*
@@ -25,9 +26,9 @@ export type Note = Run & { readonly noted: bigint; readonly version: number }
 const LONGEST = 100
 
 /** Subjects of one kind as few runs, as far as their ids follow each other. */
-export const runsOf = (subject: Subject['subject'], ids: readonly bigint[]): Run[] => {
-  const runs: { subject: Subject['subject']; id: bigint; many: number }[] = []
-  for (const id of ids) {
+export const runsOf = (subject: Kind, facts: readonly { readonly id: bigint }[]): Run[] => {
+  const runs: { subject: Kind; id: bigint; many: number }[] = []
+  for (const { id } of facts) {
     const run = runs.at(-1)
     if (run !== undefined && run.many < LONGEST && id === run.id + BigInt(run.many)) run.many += 1
     else runs.push({ subject, id, many: 1 })
@@ -35,9 +36,14 @@ export const runsOf = (subject: Subject['subject'], ids: readonly bigint[]): Run
   return runs
 }
 
-/** The subjects of runs, one by one. */
-export const subjectsIn = (runs: readonly Run[]): Subject[] =>
-  runs.flatMap(({ subject, id, many }) => Array.from({ length: many }, (_, at) => ({ subject, id: id + BigInt(at) })))
+/** The subjects of runs, each once. */
+export const subjectsIn = (runs: readonly Run[]): Subject[] => {
+  const found = new Map<string, Subject>()
+  for (const { subject, id: first, many } of runs) {
+    for (let id = first; id < first + BigInt(many); id += 1n) found.set(`${subject} ${id}`, { subject, id })
+  }
+  return [...found.values()]
+}
 
 const facts = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
@@ -183,7 +189,7 @@ export const clearUnobserved = async (handle: Handle, chainId: ChainId, notes: r
     WHERE chain_id = ${chainId} AND note.noted = seen.noted AND note.version = seen.version`)
 }
 
-/** What of a chain waits to be observed: how many subjects, and for how long the oldest, in seconds; null when nothing waits. */
+/** What of a chain waits to be observed: how many subjects (one that was noted twice may count twice), and for how long the oldest, in seconds; null when nothing waits. */
 export type ObservationLag = { readonly waiting: number; readonly oldestSeconds: number | null }
 
 /** Looks up how far observations are behind. Throws `service_unavailable` when the database is out of reach. */

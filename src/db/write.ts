@@ -5,7 +5,7 @@ import type { Fact } from '../protocol/logs.ts'
 import { copyMany, insertMany } from './bulk.ts'
 import { forgetProof } from './looks.ts'
 import type { Copy, Handle } from './pool.ts'
-import type { Kind } from './progress.ts'
+import { byKind, type Kind, kinds } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
 import { again, clearOrphans, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
@@ -17,10 +17,8 @@ export type DatedFact = Fact & { readonly blockTimestamp: bigint }
 
 /** Writes new facts. One that is there already is a fault: ids are dense, and what is written follows the last ones. */
 export const insertFacts = async (copy: Copy, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
-  for (const kind of ['event', 'deposit', 'position'] as const) {
-    const rows = facts.filter((fact) => fact.kind === kind)
-    await copyMany(copy, tableOf[kind], { chainId }, rows)
-  }
+  const sorted = byKind(facts)
+  for (const kind of kinds) await copyMany(copy, tableOf[kind], { chainId }, sorted[kind])
 }
 
 const columnsOf = (chainId: ChainId, block: StoredBlock) => ({
@@ -88,7 +86,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
   await holdNotes(handle, chainId)
-  for (const subject of ['event', 'deposit', 'position'] as const) {
+  for (const subject of kinds) {
     await handle.delete(tableOf[subject]).where(above(tableOf[subject]))
     await forgetObservations(handle, chainId, subject, ancestor?.number ?? -1n)
     await clearOrphans(handle, chainId, subject)

@@ -1,6 +1,6 @@
 import { holdLease, type Lease } from '../db/lease.ts'
 import type { Copy, Database, Handle } from '../db/pool.ts'
-import { kinds } from '../db/progress.ts'
+import { byKind, kinds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import {
   holdNotes,
@@ -35,22 +35,18 @@ export type Commits = {
 
 const protocolState: Subject = { subject: 'chain', id: 0n }
 
-/** What facts and hints say has changed: a new deposit or position also its event, a new event also the protocol's count. */
-const changedBy = ({ facts, hints, first }: Written): (Subject | Run)[] => [
-  ...kinds.flatMap((kind) => {
-    const made = facts.filter((fact) => fact.kind === kind)
-    return runsOf(
-      kind,
-      made.map(({ id }) => id),
-    )
-  }),
-  ...[...new Set(facts.flatMap((fact) => ('eventId' in fact ? fact.eventId : [])))].map((id) => ({
-    subject: 'event' as const,
-    id,
-  })),
-  ...hints.map((hint) => (hint.subject === 'chain' ? protocolState : { subject: hint.subject, id: hint.id })),
-  ...(first || facts.some(({ kind }) => kind === 'event') ? [protocolState] : []),
-]
+/** What facts and hints say has changed: with a deposit or position also its event, with an event also the protocol's count. */
+const changedBy = ({ facts, hints, first }: Written): (Subject | Run)[] => {
+  const made = byKind(facts)
+  const touched = new Set(facts.flatMap((fact) => (fact.kind === 'event' ? [] : fact.eventId)))
+  for (const { id } of made.event) touched.delete(id)
+  return [
+    ...kinds.flatMap((kind) => runsOf(kind, made[kind])),
+    ...[...touched].map((id) => ({ subject: 'event', id }) as const),
+    ...hints.map((hint) => (hint.subject === 'chain' ? protocolState : { subject: hint.subject, id: hint.id })),
+    ...(first || made.event.length > 0 ? [protocolState] : []),
+  ]
+}
 
 export const createCommits = (deps: {
   readonly chainId: ChainId
