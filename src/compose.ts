@@ -63,9 +63,6 @@ const openChains = (
 /** Longest a statement of a read may take, in milliseconds: it has another source to turn to. */
 const READ_WITHIN_MS = 2_000
 
-/** Connections of a follower: its steps, and the lease that is kept meanwhile. */
-const CONNECTIONS_A_CHAIN = 2
-
 /** The same of the worker and the audit. */
 const WORK_WITHIN_MS = 10_000
 
@@ -153,7 +150,7 @@ export const runWorker = async (): Promise<void> => {
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
     const database = openDatabase({ ...pool, maxConnections }, closers)
     // However many jobs wait for the database, the index does not.
-    const indexing = openDatabase({ ...pool, maxConnections: CONNECTIONS_A_CHAIN * chains.size }, closers)
+    const indexing = openDatabase({ ...pool, maxConnections: chains.size }, closers)
     const jobs = closers.add(
       'jobs',
       createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
@@ -192,7 +189,8 @@ export const runWorker = async (): Promise<void> => {
     const following = Promise.all(
       [...chains].map(([chainId, chain]) => {
         const onNoted = (): void => jobs.ask('observe', { chainId })
-        return follow({ chain, database: indexing, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
+        const session = openDatabase({ ...pool, maxConnections: 1 }, closers)
+        return follow({ chain, database: indexing, session, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
       }),
     )
     closers.add('followers', stop, async (it) => {

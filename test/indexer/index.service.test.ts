@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { encodeEventTopics, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -7,6 +8,7 @@ import { type Lease, LeaseLost, takeLease } from '../../src/db/lease.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { readFacts, readProgress } from '../../src/db/progress.ts'
 import { createQueries } from '../../src/db/query.ts'
+import { leases } from '../../src/db/schema.ts'
 import { markChangeable } from '../../src/db/unobserved.ts'
 import { audit } from '../../src/indexer/audit.ts'
 import { follow } from '../../src/indexer/follow.ts'
@@ -14,6 +16,7 @@ import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
 import { isUnavailable } from '../../src/lib/errors.ts'
+import { sleep } from '../../src/lib/lifecycle.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
@@ -37,7 +40,8 @@ let database: Database
 const open = (url: string, options: { readonly logWidth?: bigint } = {}): Chain =>
   createChain({ deployment: world.deployment, rpcUrls: [url], timeoutMs: 5_000, headMaxAgeMs: 1, log, ...options })
 
-const connect = (): Database => createDatabase({ url: store.url, log, maxConnections: 4, statementTimeoutMs: 5_000 })
+const connect = (maxConnections = 4): Database =>
+  createDatabase({ url: store.url, log, maxConnections, statementTimeoutMs: 5_000 })
 
 beforeAll(async () => {
   world = await startWorld()
@@ -542,10 +546,12 @@ test('a standby takes over within five seconds of a death, and within one of an 
   const began = Date.now()
   const starts = () => {
     const end = new AbortController()
-    const done = follow({ chain, database, pollMs: 50, onNoted: () => {}, log }, end.signal)
+    const session = connect(1)
+    const done = follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal)
     return async (): Promise<void> => {
       end.abort()
       await done
+      await session.close()
     }
   }
   const position = async (id: bigint): Promise<boolean> =>
@@ -560,4 +566,22 @@ test('a standby takes over within five seconds of a death, and within one of an 
   await eventually('the second has gone on', () => position(bought), 2_000)
   expect(Date.now() - ended).toBeLessThan(1_200)
   await stopSecond()
+})
+
+test('a leader whose connections break goes on leading, though another one stands by', async () => {
+  const end = new AbortController()
+  const sessions = [connect(1), connect(1)]
+  const following = sessions.map((session) =>
+    follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal),
+  )
+  const epoch = async () => (await database.run((handle) => handle.select().from(leases)))[0]?.epoch
+  await eventually('one leads', async () => (await epoch()) === 1n)
+  for (let times = 0; times < 8; times += 1) {
+    await database.run((handle) => handle.execute(sql`SELECT pg_terminate_backend(session_pid, 1000) FROM leases`))
+    await sleep(300)
+  }
+  expect(await epoch()).toBe(1n)
+  end.abort()
+  await Promise.all(following)
+  await Promise.all(sessions.map((session) => session.close()))
 })
