@@ -41,8 +41,8 @@ const OBSERVE_AT_MOST_EVERY_MS = 1_000
 /** How often the next slice of an index is compared with its chain, in milliseconds. */
 const AUDIT_EVERY_MS = 30_000
 
-/** How long after its start a worker calibrates, in milliseconds. */
-const CALIBRATE_AFTER_MS = 5_000
+/** How long after its start a worker does what can wait, in milliseconds. */
+const SETTLED_AFTER_MS = 5_000
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200
@@ -197,19 +197,21 @@ export const runWorker = async (): Promise<void> => {
       it.abort()
       await following
     })
-    for (const chainId of chains.keys()) {
-      await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
-      await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
-      await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
-    }
-    void calibrateLater(() => jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS), stop.signal)
+    for (const chainId of chains.keys()) await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
+    void whenSettled(stop.signal, async () => {
+      for (const chainId of chains.keys()) {
+        await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+        await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
+      }
+      await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
+    })
     log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
   })
 }
 
-/** Calibrating takes a processor for a second: a worker that starts sees to its index first. */
-const calibrateLater = async (schedule: () => Promise<void>, signal: AbortSignal): Promise<void> => {
-  await sleep(CALIBRATE_AFTER_MS, signal)
+/** Sweeps, audits and above all calibrating take a processor for a while: a worker that starts sees to its index first. */
+const whenSettled = async (signal: AbortSignal, schedule: () => Promise<void>): Promise<void> => {
+  await sleep(SETTLED_AFTER_MS, signal)
   if (!signal.aborted) await schedule()
 }
 
