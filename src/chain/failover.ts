@@ -10,7 +10,7 @@ import { type Member, needsOf } from './member.ts'
 import type { Request } from './requests.ts'
 
 type Options<T extends readonly Request<unknown>[]> = Pick<SendOptions, 'signal'> & {
-  /** Tells an answer, where an error of the node in it would send the batch on to the next. */
+  /** Tells an answer, where what the node lacks would send the batch on to the next. */
   readonly isAnswer?: (outcomes: Outcomes<T>) => boolean
 }
 
@@ -27,6 +27,10 @@ export type Node = {
   sendBy<const T extends readonly Request<unknown>[]>(requests: T, options?: Options<T>): Promise<Said<T>>
 }
 
+/** Whether an outcome speaks of the node and not of what was asked. */
+const isLacking = (request: Request<unknown> | undefined, outcome: Outcome<unknown>): boolean =>
+  outcome.ok ? request?.mayLack === true && outcome.value === null : isOfTheNode(outcome.error.fault)
+
 /** A node that has said nothing for so long is not waited for alone: the next one is asked as well, and whoever is first counts. */
 const PATIENCE_MS = 250
 
@@ -34,7 +38,7 @@ type Settled = { readonly member: Member; readonly outcomes: readonly Outcome<un
 
 /**
  * The order of preference is the keeper's, so a hanging first node costs the patience of a few calls and then rests. An error that
- * speaks of the node and not of the request sends the batch on to the next.
+ * speaks of the node and not of the request sends the batch on to the next, and so does a block that the node does not have yet.
  */
 export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; readonly chainId: number }): Node => {
   const attempt = async (
@@ -70,10 +74,7 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
       asked.delete(settled.member)
       if (settled.outcomes === null) continue
       const said = { endpoint: settled.member.index, outcomes: settled.outcomes }
-      if (
-        isAnswer?.(said.outcomes) ||
-        !said.outcomes.some((outcome) => !outcome.ok && isOfTheNode(outcome.error.fault))
-      ) {
+      if (isAnswer?.(said.outcomes) || !said.outcomes.some((outcome, at) => isLacking(requests[at], outcome))) {
         // A doubted one may be quick because it makes things up.
         const isTrusted = doubtAt(settled.member.state().doubt, Date.now()) === null
         if (isTrusted) for (const slow of asked.keys()) slow.learn(overtaken)

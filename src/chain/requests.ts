@@ -11,6 +11,8 @@ export type Request<T> = {
   readonly params: readonly unknown[]
   /** Checks and converts a result; throws when it is not of the expected shape. */
   parse(raw: unknown): T
+  /** A null says that this node does not have it yet; another one may. */
+  readonly mayLack?: boolean
 }
 
 /** A block as the service needs it; `timestamp` in Unix seconds. */
@@ -34,6 +36,7 @@ export const getBlock = (tag: BlockTag): Request<Block | null> => ({
   method: 'eth_getBlockByNumber',
   params: [blockParam(tag), false],
   parse: (raw) => BlockShape.nullable().parse(raw),
+  mayLack: typeof tag === 'bigint',
 })
 
 /** The logs of one address by first topic (any, when none is given), `fromBlock` to `toBlock` inclusive. */

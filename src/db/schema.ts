@@ -231,6 +231,9 @@ export const leases = pgTable('leases', {
   holder: text('holder').notNull(),
   epoch: bigint('epoch', { mode: 'bigint' }).notNull(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+  /** The holder's session with this server, which ends with its process. */
+  sessionPid: integer('session_pid'),
+  sessionSince: timestamp('session_since', { withTimezone: true }),
 })
 
 /** What the leader saw of a chain lately; one row a chain. */

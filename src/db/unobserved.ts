@@ -140,13 +140,20 @@ const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>
 /** Subjects of one kind noted by one sweep: each costs its reads, and a chain with a million of them must not drown its nodes. */
 const SWEPT = 2_000
 
+/** The same of those that were never seen. */
+const SWEPT_UNSEEN = 500
+
 /**
- * Notes what can still change and was not seen for longest, the never seen first: the protocol's state, events, deposits not withdrawn or
- * with premiums to claim, and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this.
+ * Notes what can still change and was not seen for longest: the protocol's state, events, deposits not withdrawn or with premiums to claim,
+ * and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this. Of those that were
+ * never seen some are noted besides, whichever they are: there may be more that cannot be observed than one sweep notes, and they must
+ * keep neither the rest nor one another waiting.
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
   for (const subject of subjects) {
-    const found = sql`SELECT id FROM (${changeable[subject](chainId)}) AS every ORDER BY at NULLS FIRST, id LIMIT ${SWEPT}`
+    const every = changeable[subject](chainId)
+    const found = sql`(SELECT id FROM (${every}) AS unseen WHERE at IS NULL ORDER BY random() LIMIT ${SWEPT_UNSEEN})
+      UNION ALL (SELECT id FROM (${every}) AS seen WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEPT})`
     // Looking takes its time on a long list; whoever writes waits for the noting alone.
     const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))
     const ids = rows.map(({ id }) => BigInt(id))
