@@ -212,13 +212,3 @@ export const observationLag = async (database: Database, chainId: ChainId): Prom
   )
   return { waiting: Number(row?.waiting ?? 0), oldestSeconds: row?.oldest == null ? null : Number(row.oldest) }
 }
-
-/** Takes back the notes of entities that do not exist any more: after a rollback an id may be nobody's, or somebody else's. */
-export const clearOrphans = async (
-  handle: Handle,
-  chainId: ChainId,
-  subject: 'event' | 'deposit' | 'position',
-): Promise<void> => {
-  await handle.execute(sql`DELETE FROM ${t.unobserved} AS note WHERE chain_id = ${chainId} AND subject = ${subject}
-    AND NOT EXISTS (SELECT FROM ${facts[subject]} AS fact WHERE fact.chain_id = note.chain_id AND fact.id = note.id)`)
-}

@@ -8,7 +8,7 @@ import type { Copy, Handle } from './pool.ts'
 import { byKind, type Kind, kinds } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
-import { again, clearOrphans, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
+import { again, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
 
 const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
@@ -71,11 +71,34 @@ const observationsOf = {
   position: t.positionObservations,
 } as const
 
-/** Deletes observations from above a block and notes what they were of. Stays in the database: there may be as many as there are facts. */
-const forgetObservations = async (handle: Handle, chainId: ChainId, subject: Kind, number: bigint): Promise<void> => {
+/** Observations of one kind that are forgotten at once: about a second's work. */
+const FORGOTTEN = 20_000
+
+/** Deletes observations from above a block and notes what they were of, as far as it stays; gives how many, `FORGOTTEN` at most. */
+const forgetObservations = async (handle: Handle, chainId: ChainId, subject: Kind, number: bigint): Promise<number> => {
   const [table, facts] = [observationsOf[subject], tableOf[subject]]
-  await handle.execute(sql`WITH gone AS (DELETE FROM ${table} WHERE chain_id = ${chainId} AND block_number > ${number} RETURNING chain_id, id)
-    INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM gone JOIN ${facts} USING (chain_id, id) ${again}`)
+  const { rows } = await handle.execute<{ gone: number }>(sql`WITH gone AS (
+      DELETE FROM ${table} WHERE chain_id = ${chainId} AND id IN (
+        SELECT id FROM ${table} WHERE chain_id = ${chainId} AND block_number > ${number} LIMIT ${FORGOTTEN}) RETURNING chain_id, id
+    ), noted AS (
+      INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM gone JOIN ${facts} AS fact USING (chain_id, id)
+      WHERE fact.block_number <= ${number} ${again}
+    ) SELECT count(*)::integer AS gone FROM gone`)
+  return rows[0]?.gone ?? 0
+}
+
+/**
+ * Forgets observations from above `ancestor`, to which the index is about to be taken back, and notes what they were of. There may be as many
+ * as there are facts, more than one transaction should hold; false when few are left.
+ */
+export const forgetSome = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<boolean> => {
+  await holdNotes(handle, chainId)
+  let isMore = false
+  for (const kind of kinds) {
+    const gone = await forgetObservations(handle, chainId, kind, ancestor?.number ?? -1n)
+    if (gone === FORGOTTEN) isMore = true
+  }
+  return isMore
 }
 
 /**
@@ -86,11 +109,8 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
   await holdNotes(handle, chainId)
-  for (const subject of kinds) {
-    await handle.delete(tableOf[subject]).where(above(tableOf[subject]))
-    await forgetObservations(handle, chainId, subject, ancestor?.number ?? -1n)
-    await clearOrphans(handle, chainId, subject)
-  }
+  for (const kind of kinds) await handle.delete(tableOf[kind]).where(above(tableOf[kind]))
+  while (await forgetSome(handle, chainId, ancestor));
   await handle.delete(t.chainObservations).where(above(t.chainObservations))
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))

@@ -11,7 +11,7 @@ import {
   runsOf,
   type Subject,
 } from '../db/unobserved.ts'
-import { addAnchor, type DatedFact, insertFacts, moveCursor, rollBack, thinAnchors } from '../db/write.ts'
+import { addAnchor, type DatedFact, forgetSome, insertFacts, moveCursor, rollBack, thinAnchors } from '../db/write.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Hint } from '../protocol/logs.ts'
 
@@ -54,10 +54,10 @@ export const createCommits = (deps: {
   readonly leaseTtlMs: number
 }): Commits => {
   const { chainId, database, leaseTtlMs } = deps
-  const commit = (lease: Lease, write: (handle: Handle, copy: Copy) => Promise<void>): Promise<void> =>
+  const commit = <T>(lease: Lease, write: (handle: Handle, copy: Copy) => Promise<T>): Promise<T> =>
     database.transaction(async (handle, copy) => {
       await holdLease(handle, lease, leaseTtlMs)
-      await write(handle, copy)
+      return write(handle, copy)
     })
 
   return {
@@ -77,6 +77,10 @@ export const createCommits = (deps: {
         if (complete) await moveCursor(handle, chainId, block)
         await thinAnchors(handle, chainId, block.number)
       }),
-    backTo: (lease, ancestor) => commit(lease, (handle) => rollBack(handle, chainId, ancestor)),
+    async backTo(lease, ancestor) {
+      // Whatever is observed is observed again: it may be forgotten before the rest goes, which is one transaction.
+      while (await commit(lease, (handle) => forgetSome(handle, chainId, ancestor)));
+      await commit(lease, (handle) => rollBack(handle, chainId, ancestor))
+    },
   }
 }

@@ -51,7 +51,11 @@ const build = async () => {
   process.stderr.write('\n')
   const count = await node.readContract({ address: contractAddress, abi, functionName: 'count' })
   if (count !== BigInt(LOGS)) throw new Error(`${count} logs were emitted and not ${LOGS}`)
-  return { diamond: contractAddress, startBlock: Number(blockNumber), head: Number(await node.getBlockNumber({ cacheTime: 0 })) }
+  return {
+    diamond: contractAddress,
+    startBlock: Number(blockNumber),
+    head: Number(await node.getBlockNumber({ cacheTime: 0 })),
+  }
 }
 
 /** The node behind a line: each answer takes so much longer. */
