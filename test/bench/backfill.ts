@@ -2,6 +2,7 @@ import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { cpus } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { createTestClient, encodeDeployData, encodeFunctionData, http, publicActions, walletActions } from 'viem'
@@ -17,8 +18,9 @@ import { Backfilled, type ToBackfill } from './backfill-index.ts'
  * Logs a second from a local node into Postgres by the index's own steps, in a process of its own, and the memory that takes.
  *
  *   npm run bench:backfill                             a million logs, 500 a block
- *   LOGS=20000 LOGS_A_BLOCK=20 GAP=199 LATENCY_MS=20 npm run bench:backfill
- *                                                      200,000 blocks, few of them with logs, behind 20 ms of latency
+ *   LOGS=2000 LOGS_A_BLOCK=2 GAP=9 LATENCY_MS=20 WIDTH=100 npm run bench:backfill
+ *                                                      10,000 blocks, few of them with logs, behind 20 ms of latency, of a node that
+ *                                                      gives the logs of 100 blocks at once
  */
 
 const LOGS = Number(process.env.LOGS ?? 1_000_000)
@@ -26,6 +28,8 @@ const LOGS_A_BLOCK = Number(process.env.LOGS_A_BLOCK ?? 500)
 /** Empty blocks after each block with logs. */
 const GAP = Number(process.env.GAP ?? 0)
 const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0)
+/** Most blocks that the node behind the latency gives the logs of at once. */
+const WIDTH = Number(process.env.WIDTH ?? 10_000)
 
 const [anvil, postgres] = await Promise.all([startAnvil({ chainId: 8453 }), startPostgres()])
 const closers: (() => unknown)[] = [anvil.close, postgres.close]
@@ -58,16 +62,33 @@ const build = async () => {
   }
 }
 
+const Range = z.object({ fromBlock: z.string(), toBlock: z.string() })
+const Batch = z.array(z.object({ id: z.number(), method: z.string(), params: z.array(z.unknown()) }))
+
+/** The refusals of a batch that asks the logs of too many blocks; null when it does not. */
+const refusals = (body: string) => {
+  const asked = Batch.parse(JSON.parse(body))
+  const isTooWide = asked.some(({ method, params }) => {
+    if (method !== 'eth_getLogs') return false
+    const { fromBlock, toBlock } = Range.parse(params[0])
+    return toBlock.startsWith('0x') && Number(toBlock) - Number(fromBlock) >= WIDTH
+  })
+  const error = { code: -32_602, message: `block range is limited to ${WIDTH}` }
+  return isTooWide ? JSON.stringify(asked.map(({ id }) => ({ jsonrpc: '2.0', id, error }))) : null
+}
+
 /** The node behind a line: each answer takes so much longer. */
 const behindLatency = async (target: string): Promise<string> => {
-  const server = createServer((asked, answer) => {
-    setTimeout(() => {
-      const relayed = request(target, { method: 'POST', headers: asked.headers }, (response) => {
-        answer.writeHead(response.statusCode ?? 502, response.headers)
-        response.pipe(answer)
-      })
-      asked.pipe(relayed.on('error', () => answer.destroy()))
-    }, LATENCY_MS)
+  const server = createServer(async (asked, answer) => {
+    const body = (await asked.toArray()).join('')
+    await sleep(LATENCY_MS)
+    const refused = refusals(body)
+    if (refused !== null) return answer.end(refused)
+    const relayed = request(target, { method: 'POST', headers: asked.headers }, (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers)
+      response.pipe(answer)
+    })
+    relayed.on('error', () => answer.destroy()).end(body)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   closers.unshift(() => server.close())
