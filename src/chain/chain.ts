@@ -58,8 +58,8 @@ export type ChainOptions = {
   readonly log: Logger
 }
 
-/** Answers kept per chain. */
-const CACHED_ANSWERS = 20_000
+/** Answers kept per chain: what is asked at one block, many times over. */
+const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
 
 /**
  * Opens a chain; nothing is sent until something is asked.
@@ -74,7 +74,7 @@ export const createChain = (options: ChainOptions): Chain => {
   const keeper = createKeeper({ chainId, urls, ...rest })
   const node = createNode({ chainId, keeper })
   const head: Head = createHead({ node, maxAgeMs: options.headMaxAgeMs, now: Date.now })
-  const reader = createReader({ node, diamond: deployment.diamond, maxEntries: CACHED_ANSWERS })
+  const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {
     chainId,

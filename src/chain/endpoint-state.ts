@@ -2,6 +2,7 @@ import { backoffMs } from '../lib/backoff.ts'
 import { type Doubt, doubting } from './doubt.ts'
 import type { Fault } from './faults.ts'
 import { type Lacks, lacking, type Need, without } from './lacks.ts'
+import { firstMerging, learnMerging, type Merged, type Merging } from './merging.ts'
 import { firstWidth, learnWidth, type Width } from './width.ts'
 
 /** What is remembered of an endpoint; times in milliseconds since the epoch. */
@@ -13,6 +14,7 @@ export type EndpointState = {
   readonly width: Width
   /** Requests it takes in one batch (at 1 it takes none), and answers since that was learned. */
   readonly batch: { readonly most: number; readonly answers: number }
+  readonly merging: Merging
   readonly lacks: Lacks
   /** Its last contradiction, until long after. */
   readonly doubt: Doubt | null
@@ -30,6 +32,8 @@ export type Seen =
   | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
   | { readonly is: 'chain'; readonly right: boolean }
   | { readonly is: 'batch'; readonly most: number }
+  /** View calls were sent to it as one. */
+  | { readonly is: 'merged'; readonly came: Merged }
   /** A range of `asked` blocks was answered with so many `logs`, or not (`fault`). */
   | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
   /** `needed` is what the request needed of the node, beyond what all nodes do. */
@@ -60,6 +64,7 @@ export const unseen = (logWidth: bigint): EndpointState => ({
   head: null,
   width: firstWidth(logWidth),
   batch: { most: FIRST_BATCH, answers: 0 },
+  merging: firstMerging,
   lacks: {},
   doubt: null,
   failures: 0,
@@ -135,6 +140,8 @@ export const learn = (state: EndpointState, seen: Seen, now: number): EndpointSt
         : { ...state, chain: 'wrong', head: null, restsUntil: now + WRONG_CHAIN_REST_MS, fault: 'serves another chain' }
     case 'batch':
       return { ...state, batch: { most: seen.most, answers: 0 } }
+    case 'merged':
+      return { ...state, merging: learnMerging(state.merging, seen.came) }
     case 'range':
       return ranged(state, seen, now)
     case 'fault':

@@ -6,6 +6,7 @@ import { NodeUnreachable, redactUrls } from './errors.ts'
 import { type Fault, isOfTheNode } from './faults.ts'
 import { isLacking, type Need, needs } from './lacks.ts'
 import type { Request } from './requests.ts'
+import { sendMerged } from './send-merged.ts'
 
 export type MemberOptions = {
   readonly chainId: number
@@ -25,7 +26,7 @@ export type Member = {
   lacks(need: Need): boolean
   learn(seen: Seen): void
   /**
-   * Sends requests, in as many batches as the node's limit asks for. What the answers say of the node is learned. Throws NodeUnreachable,
+   * Sends requests, view calls of a block merged into one, in as many batches as the node's limit asks for. What the answers say of the node is learned. Throws NodeUnreachable,
    * which is learned too unless the caller's `signal` has aborted.
    */
   send<const T extends readonly Request<unknown>[]>(requests: T, options?: SendOptions): Promise<Outcomes<T>>
@@ -144,8 +145,15 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     learn: take,
     async send(requests, options = {}) {
       try {
-        const outcomes = await sendFitting(requests, options)
-        notice(requests, outcomes)
+        const outcomes = await sendMerged(requests, {
+          async send(parts) {
+            const said = await sendFitting(parts, options)
+            notice(parts, said)
+            return said
+          },
+          merging: () => state.merging,
+          learn: (came) => take({ is: 'merged', came }),
+        })
         // The tuple type of the outcomes follows the requests one by one; a loop cannot show that to the compiler.
         return outcomes as never
       } catch (failure) {
