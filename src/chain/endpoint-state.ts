@@ -20,6 +20,8 @@ export type EndpointState = {
   readonly doubt: Doubt | null
   /** Times in a row that it was of no use. */
   readonly failures: number
+  /** When that was last noticed. */
+  readonly failedAt: number
   readonly restsUntil: number
   /** Text of its last fault, without URLs. */
   readonly fault: string | null
@@ -38,6 +40,8 @@ export type Seen =
   | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
   /** `needed` is what the request needed of the node, beyond what all nodes do. */
   | { readonly is: 'fault'; readonly fault: Fault; readonly text: string; readonly needed: readonly Need[] }
+  /** It had not answered a request of the time `since` when another one that was asked later had. */
+  | { readonly is: 'overtaken'; readonly since: number }
   /** What it said contradicts the others, or what it said before. */
   | { readonly is: 'doubt'; readonly why: string }
 
@@ -68,6 +72,7 @@ export const unseen = (logWidth: bigint): EndpointState => ({
   lacks: {},
   doubt: null,
   failures: 0,
+  failedAt: 0,
   restsUntil: 0,
   fault: null,
 })
@@ -81,9 +86,15 @@ const failed = (state: EndpointState, now: number): EndpointState => {
   // Requests that were under way together fail together, and count once.
   if (state.restsUntil > now) return state
   const failures = state.failures + 1
-  if (failures < FAILURES) return { ...state, failures }
+  if (failures < FAILURES) return { ...state, failures, failedAt: now }
   // Whatever comes back at this address may be another node.
-  return { ...state, chain: 'unknown', failures, restsUntil: now + backoffMs(failures - FAILURES, REST.from, REST.to) }
+  return {
+    ...state,
+    chain: 'unknown',
+    failures,
+    failedAt: now,
+    restsUntil: now + backoffMs(failures - FAILURES, REST.from, REST.to),
+  }
 }
 
 /** Asked too often: it rests for as long as it says, or ever longer. */
@@ -144,6 +155,9 @@ export const learn = (state: EndpointState, seen: Seen, now: number): EndpointSt
       return { ...state, merging: learnMerging(state.merging, seen.came) }
     case 'range':
       return ranged(state, seen, now)
+    case 'overtaken':
+      // It is a short time to go by, so what was under way together counts once.
+      return seen.since < state.failedAt ? state : failed({ ...state, fault: 'another node was quicker' }, now)
     case 'fault':
       return faulty(state, seen, now)
     case 'doubt':

@@ -104,15 +104,14 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     const able = (): Kept[] => members.filter((member) => isOpen(member) && !needed.some(member.lacks))
     const rested = members.filter((member) => !isOpen(member) && member.state().restsUntil <= now)
     const isNew = ({ lookedAt }: Kept): boolean => lookedAt === 0
-    if (able().length === 0 || rested.some(isNew)) {
-      // One caller waits for a node that was down; for one that was never seen everybody does.
-      await find(rested.filter(({ looking, state }) => looking === undefined || state().failures === 0))
-    } else {
-      const unwatched = members.filter(
-        (member) => isOpen(member) && now - Math.max(member.lookedAt, member.state().head?.seenAt ?? 0) > LOOK_EVERY_MS,
-      )
-      for (const member of [...rested, ...(members.length > 1 ? unwatched : [])]) void look(member)
-    }
+    // Whoever asks waits for those that nobody has seen yet, and for no other: a look beside the traffic finds what is back.
+    const isNone = able().length === 0
+    const unknown = rested.filter((member) => isNew(member) || (isNone && member.state().failures === 0))
+    const unwatched = members.filter(
+      (member) => isOpen(member) && now - Math.max(member.lookedAt, member.state().head?.seenAt ?? 0) > LOOK_EVERY_MS,
+    )
+    for (const member of [...rested, ...(members.length > 1 ? unwatched : [])]) void look(member)
+    if (unknown.length > 0) await find(unknown)
     const found = able()
     const states = found.map(({ state }) => state())
     return found

@@ -5,6 +5,7 @@ import { type EndpointState, learn, type Seen, unseen } from './endpoint-state.t
 import { NodeUnreachable, redactUrls } from './errors.ts'
 import { type Fault, isOfTheNode } from './faults.ts'
 import { isLacking, type Need, needs } from './lacks.ts'
+import { createLatency, type Latency } from './latency.ts'
 import type { Request } from './requests.ts'
 import { sendMerged } from './send-merged.ts'
 
@@ -25,6 +26,8 @@ export type Member = {
   state(): EndpointState
   lacks(need: Need): boolean
   learn(seen: Seen): void
+  /** Of requests that others could have answered as well. */
+  readonly latency: Latency
   /**
    * Sends requests, view calls of a block merged into one, in as many batches as the node's limit asks for. What the answers say of the node is learned. Throws NodeUnreachable,
    * which is learned too unless the caller's `signal` has aborted.
@@ -81,7 +84,8 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     const before = state
     state = learn(state, seen, Date.now())
     tell(before, seen)
-    const isDown = seen.is === 'fault' && seen.fault.kind === 'unanswered' && state.restsUntil > before.restsUntil
+    const isSilent = seen.is === 'overtaken' || (seen.is === 'fault' && seen.fault.kind === 'unanswered')
+    const isDown = isSilent && state.restsUntil > before.restsUntil
     if (isDown) endpoint.renew()
   }
 
@@ -143,6 +147,7 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     state: () => state,
     lacks: (need) => isLacking(state.lacks, need, Date.now()),
     learn: take,
+    latency: createLatency(),
     async send(requests, options = {}) {
       try {
         const outcomes = await sendMerged(requests, {
