@@ -105,7 +105,14 @@ export const startFaultProxy = async (options: {
   let rules = always
   let since = performance.now()
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
-  let counts = { requests: 0, looks: 0, reads: 0, methods: new Map<string, number>(), faults: new Map<Fault, number>() }
+  let counts = {
+    requests: 0,
+    looks: 0,
+    probes: 0,
+    reads: 0,
+    methods: new Map<string, number>(),
+    faults: new Map<Fault, number>(),
+  }
   const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
   const strikes = (rule: Rule, methods: readonly string[]): boolean => {
@@ -150,6 +157,7 @@ export const startFaultProxy = async (options: {
     }
     const methods = calls.map(({ method }) => method)
     if (methods.every((method) => method === 'eth_call')) counts.reads += 1
+    if (methods.includes('eth_chainId')) counts.probes += 1
     const struck = rules
       .filter(({ fault }) => !has(answers, fault) && !has(refusals, fault))
       .filter((rule) => strikes(rule, methods))
@@ -197,10 +205,10 @@ export const startFaultProxy = async (options: {
       gate?.open()
       gate = undefined
     },
-    /** HTTP requests, looks at the head, requests of calls alone, calls by method and faults by kind since the last time. */
+    /** HTTP requests, looks at the head, requests that ask who is there, requests of calls alone, calls by method and faults by kind since the last time. */
     counts() {
       const seen = counts
-      counts = { requests: 0, looks: 0, reads: 0, methods: new Map(), faults: new Map() }
+      counts = { requests: 0, looks: 0, probes: 0, reads: 0, methods: new Map(), faults: new Map() }
       return seen
     },
     /** Closes every connection and refuses new ones. */
