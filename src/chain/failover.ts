@@ -36,6 +36,9 @@ export type Node = {
 /** A node that says nothing for so long is taken to be down; whoever waits for it goes on waiting while another may answer. */
 const SILENT_MS = 1_000
 
+/** One that lags or is doubted has little to say: it is asked when the others say nothing for so long. */
+const LAST_RESORT_MS = 500
+
 /** How often those who wait look whether it is still worth while. */
 const LOOK_UP_MS = 250
 
@@ -91,10 +94,10 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
     let poor: SaidAny | undefined
     let patience = LOOK_UP_MS
     for (;;) {
-      const next = order.shift()
+      const next = order.shift()?.member
       if (next !== undefined) {
         asked.set(next, { since: Date.now(), settled: ask(next, requests, signal) })
-        patience = next.latency.patience()
+        patience = (order[0]?.standing ?? 'ok') === 'ok' ? next.latency.patience() : LAST_RESORT_MS
       }
       if (asked.size === 0) break
       const hasSome = poor !== undefined || suspects.length > 0

@@ -18,10 +18,13 @@ export type KeeperOptions = {
   readonly log: Logger
 }
 
+/** An endpoint, and what it is next to the others. */
+type Found = { readonly member: Member; readonly standing: Standing }
+
 /** Keeps the endpoints of one chain: which are up, on the right chain, not behind, and what each can do. */
 export type Keeper = {
   /** The endpoints that may be asked now, best first; none when all are down or lack what is needed. */
-  fit(needed: readonly Need[]): Promise<Member[]>
+  fit(needed: readonly Need[]): Promise<Found[]>
   /** The same, without those that lag where there is one that neither lags nor is doubted: they have not seen yet what is asked about. */
   witnesses(needed: readonly Need[]): Promise<Member[]>
   /** Has the endpoint of this index asked last for a while: `why` tells what it contradicted. */
@@ -96,8 +99,6 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     ])
   }
 
-  type Found = { readonly member: Member; readonly standing: Standing }
-
   /** Those that may be asked now, best first. */
   const findFit = async (needed: readonly Need[]): Promise<Found[]> => {
     const now = Date.now()
@@ -120,9 +121,7 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
   }
 
   return {
-    async fit(needed) {
-      return (await findFit(needed)).map(({ member }) => member)
-    },
+    fit: findFit,
     async witnesses(needed) {
       const found = await findFit(needed)
       const isOk = found.some(({ standing }) => standing === 'ok')
