@@ -5,12 +5,17 @@ import { type Lacks, lacking, type Need, without } from './lacks.ts'
 import { firstMerging, learnMerging, type Merged, type Merging } from './merging.ts'
 import { firstWidth, learnWidth, type Width } from './width.ts'
 
+/** A newest block, and when it was seen; `timestamp` in Unix seconds. */
+type Sight = { readonly number: bigint; readonly timestamp: bigint; readonly seenAt: number }
+
 /** What is remembered of an endpoint; times in milliseconds since the epoch. */
 export type EndpointState = {
   /** Whether it serves the chain it is configured for; `unknown` until it is asked, and again after it was down. */
   readonly chain: 'unknown' | 'right' | 'wrong'
-  /** Its newest block when last asked for it, and when that was; `timestamp` in Unix seconds. */
-  readonly head: { readonly number: bigint; readonly timestamp: bigint; readonly seenAt: number } | null
+  /** Its newest block when last asked for it. */
+  readonly head: Sight | null
+  /** What that was some seconds ago, newest first: others are asked less often, and compared with it as it was then. */
+  readonly earlier: readonly Sight[]
   readonly width: Width
   /** Requests it takes in one batch (at 1 it takes none), and answers since that was learned. */
   readonly batch: { readonly most: number; readonly answers: number }
@@ -51,6 +56,9 @@ const FIRST_BATCH = 100
 /** A batch may have been refused for a passing reason: after so many answers, twice as many requests are tried. */
 const ANSWERS_UNTIL_MORE = 100
 
+/** Earlier blocks that are remembered, and how far apart: together longer than an endpoint goes without a look. */
+const EARLIER = { most: 4, everyMs: 1_000 }
+
 /** Failures in a row after which an endpoint rests: once is a hiccup. */
 const FAILURES = 2
 
@@ -66,6 +74,7 @@ const LONGEST_WAIT_MS = 60_000
 export const unseen = (logWidth: bigint): EndpointState => ({
   chain: 'unknown',
   head: null,
+  earlier: [],
   width: firstWidth(logWidth),
   batch: { most: FIRST_BATCH, answers: 0 },
   merging: firstMerging,
@@ -76,6 +85,12 @@ export const unseen = (logWidth: bigint): EndpointState => ({
   restsUntil: 0,
   fault: null,
 })
+
+const remembered = ({ head, earlier }: EndpointState, now: number): readonly Sight[] => {
+  const [last] = earlier
+  if (head === null || (last !== undefined && now - last.seenAt < EARLIER.everyMs)) return earlier
+  return [head, ...earlier].slice(0, EARLIER.most)
+}
 
 const larger = ({ most, answers }: EndpointState['batch']): EndpointState['batch'] =>
   most === FIRST_BATCH || answers < ANSWERS_UNTIL_MORE
@@ -144,11 +159,22 @@ export const learn = (state: EndpointState, seen: Seen, now: number): EndpointSt
     case 'answer':
       return { ...state, failures: 0, batch: larger(state.batch), lacks: without(state.lacks, seen.needed) }
     case 'head':
-      return { ...state, head: { number: seen.number, timestamp: seen.timestamp, seenAt: now } }
+      return {
+        ...state,
+        head: { number: seen.number, timestamp: seen.timestamp, seenAt: now },
+        earlier: remembered(state, now),
+      }
     case 'chain':
       return seen.right
         ? { ...state, chain: 'right' }
-        : { ...state, chain: 'wrong', head: null, restsUntil: now + WRONG_CHAIN_REST_MS, fault: 'serves another chain' }
+        : {
+            ...state,
+            chain: 'wrong',
+            head: null,
+            earlier: [],
+            restsUntil: now + WRONG_CHAIN_REST_MS,
+            fault: 'serves another chain',
+          }
     case 'batch':
       return { ...state, batch: { most: seen.most, answers: 0 } }
     case 'merged':

@@ -13,8 +13,9 @@ const LAG_SECONDS = 5n
 const isBehind = ({ head }: EndpointState, other: EndpointState): boolean =>
   head !== null &&
   other.head !== null &&
-  other.head.seenAt <= head.seenAt &&
-  other.head.timestamp - head.timestamp > LAG_SECONDS
+  [other.head, ...other.earlier].some(
+    ({ seenAt, timestamp }) => seenAt <= head.seenAt && timestamp - head.timestamp > LAG_SECONDS,
+  )
 
 /**
  * The standing of an endpoint next to others. It is compared with others alone, so a chain that stands still has no node that lags, and
