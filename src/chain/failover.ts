@@ -11,7 +11,7 @@ import { type Member, needsOf } from './member.ts'
 import type { Request } from './requests.ts'
 
 type Options<T extends readonly Request<unknown>[]> = Pick<SendOptions, 'signal'> & {
-  /** Tells an answer, where an error of the node in it would send the batch on to the next. */
+  /** Tells an answer, where what the node lacks would send the batch on to the next. */
   readonly isAnswer?: (outcomes: Outcomes<T>) => boolean
   /**
    * Tells what an answer contradicts, or null. Such an answer counts only where nobody gives another; where somebody does, whoever gave
@@ -32,6 +32,10 @@ export type Node = {
   /** The same, with the endpoint that answered: for callers that may find that it contradicts others or itself. */
   sendBy<const T extends readonly Request<unknown>[]>(requests: T, options?: Options<T>): Promise<Said<T>>
 }
+
+/** Whether an outcome speaks of the node and not of what was asked. */
+const isLacking = (request: Request<unknown> | undefined, outcome: Outcome<unknown>): boolean =>
+  outcome.ok ? request?.mayLack === true && outcome.value === null : isOfTheNode(outcome.error.fault)
 
 /** A node that says nothing for so long is taken to be down; whoever waits for it goes on waiting while another may answer. */
 const SILENT_MS = 1_000
@@ -58,7 +62,7 @@ const isUp = (member: Member): boolean => isFit(member.state(), Date.now())
 /**
  * The order of preference is the keeper's. A node that takes longer than it mostly does is not waited for alone: the next one is asked as
  * well, whoever is first counts, and the other's request is given up. An error that speaks of the node and not of the request sends
- * the batch on to the next.
+ * the batch on to the next, and so does a block that the node does not have yet.
  */
 export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; readonly chainId: number }): Node => {
   const ask = async (member: Member, requests: readonly Request<unknown>[], signal: AbortSignal): Promise<Settled> => {
@@ -112,7 +116,7 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
       asked.delete(member)
       if (outcomes === null) continue
       const said = { endpoint: member.index, outcomes }
-      if (!isAnswer?.(outcomes) && outcomes.some((outcome) => !outcome.ok && isOfTheNode(outcome.error.fault))) {
+      if (!isAnswer?.(outcomes) && outcomes.some((outcome, at) => isLacking(requests[at], outcome))) {
         poor ??= said
         continue
       }

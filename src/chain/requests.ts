@@ -14,6 +14,8 @@ export type Request<T> = {
   parse(raw: unknown): T
   /** What it asks, where that is a view at a block: several of those may travel as one. */
   readonly view?: View
+  /** A null says that this node does not have it yet; another one may. */
+  readonly mayLack?: boolean
 }
 
 /** A view call at a block. */
@@ -44,6 +46,7 @@ export const getBlock = (tag: BlockTag): Request<Block | null> => ({
   method: 'eth_getBlockByNumber',
   params: [blockParam(tag), false],
   parse: (raw) => BlockShape.nullable().parse(raw),
+  mayLack: typeof tag === 'bigint',
 })
 
 /** The logs of one address by first topic (any, when none is given), `fromBlock` to `toBlock` inclusive. */

@@ -84,6 +84,22 @@ test('a revert is the answer and no reason to ask another node', async () => {
   expect(second.requests()).toEqual([])
 })
 
+test('a node that does not have a block yet is passed over for one that has', async () => {
+  const [behind, ahead] = [await startNode({ height: 1_000 }), await startNode({ height: 1_004 })]
+  const node = nodeOf(behind.url, ahead.url)
+  await eventually('both are known', async () => {
+    await node.send([getChainId()])
+    return states(node).join() === 'ok,ok'
+  })
+  const asked = await node.sendBy([getBlock('latest'), getBlock(1_003n)])
+  expect(asked).toMatchObject({ endpoint: 1, outcomes: [{ value: { number: 1_004n } }, { value: { number: 1_003n } }] })
+  behind.requests()
+  expect(await node.sendBy([getBlock(1_005n)])).toEqual({ endpoint: 0, outcomes: [{ ok: true, value: null }] })
+  ahead.requests()
+  expect((await node.sendBy([getBlock(1_000n)])).endpoint).toBe(0)
+  expect(ahead.requests()).toEqual([])
+})
+
 test('nobody answers: service_unavailable, and the message holds no node address', async () => {
   const bad = await startNode()
   bad.say(() => ({ status: 500, body: 'oops' }))
