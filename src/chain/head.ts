@@ -20,13 +20,13 @@ export type Head = {
 const LOWER_PERSISTS_MS = 10_000
 
 /** How old the block is at least by whose hash a node is known to be on the same chain as before; at most twice that. */
-const ANCHOR_MS = 2_000
+const LANDMARK_MS = 2_000
 
 /** Two such blocks in a row are no reorg. */
 const DROPPED_AGAIN_MS = 1_000
 
 type Known = { readonly block: Block; readonly by: number; readonly askedAt: number; readonly saidAt: number }
-type Anchor = { readonly block: Block; readonly since: number }
+type Landmark = { readonly block: Block; readonly since: number }
 
 export const createHead = (deps: {
   readonly node: Pick<Node, 'sendBy'>
@@ -35,20 +35,20 @@ export const createHead = (deps: {
   readonly now: () => number
 }): Head => {
   let known: Known | undefined
-  let anchor: Anchor | undefined
-  let nextAnchor: Anchor | undefined
+  let landmark: Landmark | undefined
+  let nextLandmark: Landmark | undefined
   let dropped: { readonly by: number; readonly at: number } | undefined
   const once = createSingleFlight<Block>()
 
   /** Heads of some seconds ago: deep enough that few reorgs reach them, new enough that every node has them. */
-  const moor = (block: Block, now: number): void => {
-    if (nextAnchor !== undefined && now - nextAnchor.since < ANCHOR_MS) return
-    anchor = nextAnchor
-    nextAnchor = { block, since: now }
+  const keep = (block: Block, now: number): void => {
+    if (nextLandmark !== undefined && now - nextLandmark.since < LANDMARK_MS) return
+    landmark = nextLandmark
+    nextLandmark = { block, since: now }
   }
 
   const fetch = async (): Promise<Block> => {
-    const held = anchor?.block
+    const held = landmark?.block
     const contradicts = ([, past]: readonly Outcome<Block | null>[]): string | null =>
       past?.ok === true && past.value !== null && past.value.hash !== held?.hash
         ? `block ${past.value.number} is another one than it was`
@@ -63,8 +63,8 @@ export const createHead = (deps: {
     // Nobody said otherwise: the chain itself has changed.
     if (contradicts(outcomes) !== null) {
       known = undefined
-      anchor = undefined
-      nextAnchor = undefined
+      landmark = undefined
+      nextLandmark = undefined
     }
     const isLower = known !== undefined && latest.value.number < known.block.number
     if (known !== undefined && isLower && now - known.saidAt < LOWER_PERSISTS_MS) {
@@ -72,7 +72,7 @@ export const createHead = (deps: {
       return known.block
     }
     known = { block: latest.value, by: endpoint, askedAt: now, saidAt: now }
-    moor(latest.value, now)
+    keep(latest.value, now)
     return latest.value
   }
 

@@ -41,14 +41,14 @@ const headOf = async (...nodes: readonly ScriptedNode[]) => {
     return states().every((state) => state === 'ok')
   })
   /** Goes on until the head knows a block of some seconds ago. */
-  const moor = async (): Promise<void> => {
+  const settle = async (): Promise<void> => {
     for (let times = 0; times < 3; times += 1) {
       for (const each of nodes) each.height += 1
       await next(2_001)
     }
     for (const each of nodes) each.requests()
   }
-  return { ...head, states, next, moor, clock }
+  return { ...head, states, next, settle, clock }
 }
 
 /** The node's blocks as another fork has them. */
@@ -103,7 +103,7 @@ test('a block that no node has is forgotten, and the lower one is the head', asy
 test('a reorg at the tip is taken at once', async () => {
   const node = await startNode()
   const head = await headOf(node)
-  await head.moor()
+  await head.settle()
   const before = await head.latest()
   forked(node, ({ params: [tag] }) => tag === 'latest')
   await head.next()
@@ -114,7 +114,7 @@ test('a reorg at the tip is taken at once', async () => {
 test('a first node on a fork of its own is doubted, and the head is that of the others', async () => {
   const [first, second] = [await startNode(), await startNode()]
   const head = await headOf(first, second)
-  await head.moor()
+  await head.settle()
   const { hash } = await head.latest()
   forked(first)
   await head.next()
@@ -128,14 +128,14 @@ test('a first node on a fork of its own is doubted, and the head is that of the 
 test('where all nodes are on another fork, the chain is', async () => {
   const [first, second] = [await startNode(), await startNode()]
   const head = await headOf(first, second)
-  await head.moor()
+  await head.settle()
   const { hash } = await head.latest()
   for (const node of [first, second]) forked(node)
   await head.next()
   expect((await head.latest()).hash).not.toBe(hash)
   expect(head.states()).toEqual(['ok', 'ok'])
   // From then on that is the chain.
-  await head.moor()
+  await head.settle()
   expect(head.states()).toEqual(['ok', 'ok'])
 })
 
