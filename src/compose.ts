@@ -41,8 +41,8 @@ const OBSERVE_AT_MOST_EVERY_MS = 1_000
 /** How often the next slice of an index is compared with its chain, in milliseconds. */
 const AUDIT_EVERY_MS = 30_000
 
-/** How long after its start a worker calibrates, in milliseconds. */
-const CALIBRATE_AFTER_MS = 5_000
+/** How long after its start a worker does what can wait, in milliseconds. */
+const SETTLED_AFTER_MS = 5_000
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200
@@ -62,9 +62,6 @@ const openChains = (
 
 /** Longest a statement of a read may take, in milliseconds: it has another source to turn to. */
 const READ_WITHIN_MS = 2_000
-
-/** Connections of a follower: its steps, and the lease that is kept meanwhile. */
-const CONNECTIONS_A_CHAIN = 2
 
 /** The same of the worker and the audit. */
 const WORK_WITHIN_MS = 10_000
@@ -153,7 +150,7 @@ export const runWorker = async (): Promise<void> => {
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
     const database = openDatabase({ ...pool, maxConnections }, closers)
     // However many jobs wait for the database, the index does not.
-    const indexing = openDatabase({ ...pool, maxConnections: CONNECTIONS_A_CHAIN * chains.size }, closers)
+    const indexing = openDatabase({ ...pool, maxConnections: chains.size }, closers)
     const jobs = closers.add(
       'jobs',
       createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
@@ -192,26 +189,29 @@ export const runWorker = async (): Promise<void> => {
     const following = Promise.all(
       [...chains].map(([chainId, chain]) => {
         const onNoted = (): void => jobs.ask('observe', { chainId })
-        return follow({ chain, database: indexing, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
+        const session = openDatabase({ ...pool, maxConnections: 1 }, closers)
+        return follow({ chain, database: indexing, session, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
       }),
     )
     closers.add('followers', stop, async (it) => {
       it.abort()
       await following
     })
-    for (const chainId of chains.keys()) {
-      await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
-      await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
-      await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
-    }
-    void calibrateLater(() => jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS), stop.signal)
+    for (const chainId of chains.keys()) await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
+    void whenSettled(stop.signal, async () => {
+      for (const chainId of chains.keys()) {
+        await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
+        await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
+      }
+      await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
+    })
     log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')
   })
 }
 
-/** Calibrating takes a processor for a second: a worker that starts sees to its index first. */
-const calibrateLater = async (schedule: () => Promise<void>, signal: AbortSignal): Promise<void> => {
-  await sleep(CALIBRATE_AFTER_MS, signal)
+/** Sweeps, audits and above all calibrating take a processor for a while: a worker that starts sees to its index first. */
+const whenSettled = async (signal: AbortSignal, schedule: () => Promise<void>): Promise<void> => {
+  await sleep(SETTLED_AFTER_MS, signal)
   if (!signal.aborted) await schedule()
 }
 

@@ -19,7 +19,7 @@ export type Width = {
 const WIDEST = 10_000n
 
 /** Logs that an answer should hold at most: more takes memory, of the node's as of ours, and more time for each. */
-const FULL = 5_000
+const FULL = 3_000
 
 /** Times in a row that a range may go unanswered at its width: once is a node that hiccups. One that was answered before, more. */
 const SILENCES = { unproven: 2, proven: 6 }

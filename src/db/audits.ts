@@ -43,8 +43,8 @@ const markOf = (row: Pick<typeof t.audits.$inferSelect, 'kind' | 'nextId'> | und
   row !== undefined && isKind(row.kind) ? { kind: row.kind, nextId: row.nextId } : begin
 
 /**
- * The next slice of at most `size` ids, up to the cursor, as of one moment; null while nothing is indexed. Where facts are complete up to
- * the anchor, the first id that must not exist is part of it.
+ * The next slice of at most `size` ids, up to the cursor, as of one moment; null while nothing is indexed. Where the index is proved up to
+ * the anchor, the first id that must not exist is part of it; else what lies beyond the last row may be a range that is looked for just now.
  */
 export const readSlice = (database: Database, chainId: ChainId, size: bigint): Promise<Slice | null> =>
   database.snapshot(async (handle) => {
@@ -54,8 +54,12 @@ export const readSlice = (database: Database, chainId: ChainId, size: bigint): P
     const [row] = await handle.select().from(t.audits).where(eq(t.audits.chainId, chainId))
     const mark = markOf(row)
     const last = await lastIdAt(handle, chainId, mark.kind, cursor.blockNumber)
-    const isComplete = anchor.number === cursor.blockNumber
-    const end = isComplete ? (last ?? 0n) + 1n : (last ?? -1n)
+    const [look] = await handle
+      .select({ proven: t.looks.provenNumber })
+      .from(t.looks)
+      .where(eq(t.looks.chainId, chainId))
+    const isProven = anchor.number === cursor.blockNumber && (look?.proven ?? -1n) >= cursor.blockNumber
+    const end = isProven ? (last ?? 0n) + 1n : (last ?? -1n)
     const most = mark.nextId + size - 1n
     const ids = { from: mark.nextId, upTo: most < end ? most : end }
     const rows = await factsBetween(handle, chainId, mark.kind, ids)

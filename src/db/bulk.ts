@@ -1,6 +1,6 @@
-import { getTableColumns, type SQL, sql } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
-import type { Handle } from './pool.ts'
+import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Copy, Handle } from './pool.ts'
 
 /**
  * Inserts rows with one array parameter a column: the statement's text does not grow with the rows, and no limit on parameters is near.
@@ -32,4 +32,29 @@ const elementOf = (value: unknown): string => {
   if (Buffer.isBuffer(value)) return `"\\\\x${value.toString('hex')}"`
   if (typeof value === 'string') return `"${value.replace(/["\\]/g, '\\$&')}"`
   return String(value)
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/**
+ * Copies new rows in, in half the time that inserting them takes. A column's value comes from `same` or from each row. A row that is there
+ * already is a fault, and the transaction's end.
+ */
+export const copyMany = async (copy: Copy, table: PgTable, same: Row, rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return
+  const columns = Object.entries<PgColumn>(getTableColumns(table))
+  const shared = columns.filter(([name]) => name in same)
+  const own = columns.filter(([name]) => !(name in same))
+  const names = [...shared, ...own].map(([, { name }]) => `"${name}"`)
+  const start = shared.map(([name, column]) => `${cellOf(column, same[name])}\t`).join('')
+  const lines = rows.map((row) => start + own.map(([name, column]) => cellOf(column, row[name])).join('\t'))
+  await copy(`COPY "${getTableName(table)}" (${names}) FROM STDIN`, `${lines.join('\n')}\n`)
+}
+
+/** A value as COPY's text has it. Only bytes have a backslash and none has a tab or a line's end: numbers and bytes are all that rows hold. */
+const cellOf = (column: PgColumn, value: unknown): string => {
+  if (value === null) return '\\N'
+  const driven = column.mapToDriverValue(value)
+  if (Buffer.isBuffer(driven)) return `\\\\x${driven.toString('hex')}`
+  return typeof driven === 'string' && driven.startsWith('\\') ? `\\${driven}` : String(driven)
 }

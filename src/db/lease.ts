@@ -11,26 +11,44 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
-const until = (ttlMs: number) => sql`now() + ${ttlMs} * interval '1 millisecond'`
+const after = (ms: number) => sql`now() + ${ms} * interval '1 millisecond'`
+
+/** Part of its time that a lease has left when nobody has extended it for so long that one asks whether its holder is still there. */
+const LEFT_WHEN_SILENT = 0.7
+
+/** Part of its time after which a lease is extended: a few times within the silence after which its holder is asked for. */
+export const EXTENDED_EVERY = 0.1
+
+/** The session that a statement runs in. Another role's is not told; then it counts as there for as long as its process is. */
+const ours = {
+  sessionPid: sql`pg_backend_pid()`,
+  sessionSince: sql`(SELECT backend_start FROM pg_stat_get_activity(pg_backend_pid()))`,
+} as const
+
+const isGone = sql`${leases.sessionPid} IS NOT NULL AND NOT EXISTS (SELECT FROM pg_stat_get_activity(${leases.sessionPid}) AS session
+  WHERE coalesce(session.backend_start = ${leases.sessionSince}, true))`
 
 /**
- * Takes a chain's lease when it is free, expired or already the holder's; null while another holds it. Times are the database's,
- * so the clocks of the processes do not matter.
+ * Takes a chain's lease when it is free, expired or already the holder's, or when its holder is silent and its session gone; null while
+ * another holds it. `session` is a database of one connection, kept for as long as the lease is. Times are the database's, so the clocks
+ * of the processes do not matter.
  */
 export const takeLease = async (
-  database: Database,
+  session: Database,
   chainId: ChainId,
   holder: string,
   ttlMs: number,
 ): Promise<Lease | null> => {
-  const [row] = await database.run((handle) =>
+  const taken = { holder, expiresAt: after(ttlMs), ...ours }
+  const [row] = await session.run((handle) =>
     handle
       .insert(leases)
-      .values({ chainId, holder, epoch: 1n, expiresAt: until(ttlMs) })
+      .values({ chainId, epoch: 1n, ...taken })
       .onConflictDoUpdate({
         target: leases.chainId,
-        set: { holder, epoch: sql`${leases.epoch} + 1`, expiresAt: until(ttlMs) },
-        setWhere: sql`${leases.expiresAt} < now() OR ${leases.holder} = ${holder}`,
+        set: { ...taken, epoch: sql`${leases.epoch} + 1` },
+        setWhere: sql`${leases.expiresAt} < now() OR ${leases.holder} = ${holder}
+          OR (${leases.expiresAt} < ${after(ttlMs * LEFT_WHEN_SILENT)} AND ${isGone})`,
       })
       .returning({ epoch: leases.epoch }),
   )
@@ -44,7 +62,7 @@ export const takeLease = async (
 export const holdLease = async (handle: Handle, lease: Lease, ttlMs: number): Promise<void> => {
   const held = await handle
     .update(leases)
-    .set({ expiresAt: until(ttlMs) })
+    .set({ expiresAt: after(ttlMs) })
     .where(sql`${leases.chainId} = ${lease.chainId} AND ${leases.epoch} = ${lease.epoch}`)
     .returning({ epoch: leases.epoch })
   if (held.length === 0)
@@ -52,13 +70,17 @@ export const holdLease = async (handle: Handle, lease: Lease, ttlMs: number): Pr
 }
 
 /**
- * Extends a lease beside a long step, unless a transaction holds it, which extends it itself. Waiting for that one would not do: the server
- * would extend the lease of a process that has stopped in the middle of it.
+ * Extends a lease, and tells the session as `takeLease` does: it may be another one by now. Not while a transaction holds the lease, which
+ * extends it itself. Waiting for that one would not do: the server would extend the lease of a process that has stopped in the middle of it.
  */
-export const extendLease = async (database: Database, { chainId, epoch }: Lease, ttlMs: number): Promise<void> => {
-  await database.run((handle) =>
-    handle.execute(sql`UPDATE ${leases} SET expires_at = ${until(ttlMs)} WHERE chain_id =
-      (SELECT chain_id FROM ${leases} WHERE chain_id = ${chainId} AND epoch = ${epoch} FOR UPDATE SKIP LOCKED)`),
+export const extendLease = async (session: Database, { chainId, epoch }: Lease, ttlMs: number): Promise<void> => {
+  await session.run((handle) =>
+    handle
+      .update(leases)
+      .set({ expiresAt: after(ttlMs), ...ours })
+      .where(
+        sql`${leases.chainId} = (SELECT chain_id FROM ${leases} WHERE chain_id = ${chainId} AND epoch = ${epoch} FOR UPDATE SKIP LOCKED)`,
+      ),
   )
 }
 

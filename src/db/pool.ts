@@ -1,5 +1,7 @@
+import { pipeline } from 'node:stream/promises'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
-import { DatabaseError, Pool } from 'pg'
+import { DatabaseError, Pool, type PoolClient } from 'pg'
+import { from as copyFrom } from 'pg-copy-streams'
 import { ServiceError, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 
@@ -13,13 +15,16 @@ export type DatabaseOptions = {
 /** What queries run on: the pool, or one transaction. */
 export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
 
+/** Runs a `COPY … FROM STDIN` on a transaction's connection with the text given. */
+export type Copy = (statement: string, text: string) => Promise<void>
+
 export type Database = {
   /** The pool, to prepare statements on; they are executed inside `run`. */
   readonly handle: Handle
   /** Runs queries. Throws `service_unavailable` when the database is out of reach. */
   run<T>(query: (handle: Handle) => Promise<T>): Promise<T>
-  /** Runs queries in one transaction; what `work` throws rolls it back. Throws as `run` does. */
-  transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>
+  /** Runs queries, and copies rows in, in one transaction; what `work` throws rolls it back. Throws as `run` does. */
+  transaction<T>(work: (handle: Handle, copy: Copy) => Promise<T>): Promise<T>
   /** Runs reads that all see the database as it is at the first of them. Throws as `run` does. */
   snapshot<T>(work: (handle: Handle) => Promise<T>): Promise<T>
   close(): Promise<void>
@@ -73,11 +78,24 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   return {
     handle,
     run: (query) => guarded(() => query(handle)),
-    transaction: (work) => guarded(() => handle.transaction((transaction) => work(transaction))),
+    transaction: (work) =>
+      guarded(async () => {
+        const client = await pool.connect()
+        try {
+          return await drizzle(client).transaction((transaction) => work(transaction, copyOn(client)))
+        } finally {
+          client.release()
+        }
+      }),
     snapshot: (work) => guarded(() => handle.transaction((transaction) => work(transaction), readOnly)),
     close: () => pool.end(),
   }
 }
+
+const copyOn =
+  (client: PoolClient): Copy =>
+  (statement, text) =>
+    pipeline([text], client.query(copyFrom(statement)))
 
 /** Classes of SQLSTATE in which the server says that it cannot serve now: connection, resources, operator intervention. */
 const cannotServe = ['08', '53', '57']

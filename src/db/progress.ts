@@ -9,6 +9,15 @@ export const kinds = ['event', 'deposit', 'position'] as const
 /** What is created on the chain and counted by ids. */
 export type Kind = (typeof kinds)[number]
 
+/** Facts kind by kind, in their order. */
+export const byKind = <F extends { readonly kind: Kind }>(
+  facts: readonly F[],
+): Readonly<Record<Kind, readonly F[]>> => {
+  const sorted: Record<Kind, F[]> = { event: [], deposit: [], position: [] }
+  for (const fact of facts) sorted[fact.kind].push(fact)
+  return sorted
+}
+
 /** The last id of each kind in the index; null where there is none. */
 export type LastIds = Readonly<Record<Kind, bigint | null>>
 

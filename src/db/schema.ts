@@ -179,7 +179,7 @@ export const chainObservations = pgTable('chain_observations', {
 })
 
 /**
- * What has to be observed again: written with the facts that say so, deleted with the observation. Subject `chain` has id 0. `noted`
+ * What has to be observed again: `many` ids from `id` on. Written with the facts that say so, deleted with the observation. Subject `chain` has id 0. `noted`
  * is the order of arrival: what is noted over and over must not keep the rest waiting. `version` grows when it is noted again, so that an
  * observation from before that does not count.
  */
@@ -189,6 +189,7 @@ export const unobserved = pgTable(
     chainId,
     subject: text('subject').notNull(),
     id,
+    many: integer('many').notNull().default(1),
     noted: bigint('noted', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
     version: integer('version').notNull().default(1),
     since: timestamp('since', { withTimezone: true }).notNull().defaultNow(),
@@ -230,6 +231,9 @@ export const leases = pgTable('leases', {
   holder: text('holder').notNull(),
   epoch: bigint('epoch', { mode: 'bigint' }).notNull(),
   expiresAt: timestamp('expires_at', { withTimezone: true }).notNull(),
+  /** The holder's session with this server, which ends with its process. */
+  sessionPid: integer('session_pid'),
+  sessionSince: timestamp('session_since', { withTimezone: true }),
 })
 
 /** What the leader saw of a chain lately; one row a chain. */

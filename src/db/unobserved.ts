@@ -1,7 +1,8 @@
-import { asc, count, eq, type SQL, sql } from 'drizzle-orm'
+import { asc, eq, type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
+import type { Kind } from './progress.ts'
 import * as t from './schema.ts'
 
 /*
@@ -15,8 +16,34 @@ const subjects = ['event', 'deposit', 'position', 'chain'] as const
 /** Something to observe: an entity, or the protocol's own state (`chain`, id 0). */
 export type Subject = { readonly subject: (typeof subjects)[number]; readonly id: bigint }
 
-/** A subject that waits. `noted` and `version` tell this note from any other of its subject, before and after. */
-export type Note = Subject & { readonly noted: bigint; readonly version: number }
+/** Subjects of one kind: `many` ids from `id` on. What is created by the thousand is noted so. */
+export type Run = Subject & { readonly many: number }
+
+/** A run that waits. `noted` and `version` tell this note from any other of its subjects, before and after. */
+export type Note = Run & { readonly noted: bigint; readonly version: number }
+
+/** Most ids in a run, so that what is observed at once stays bounded. */
+const LONGEST = 100
+
+/** Subjects of one kind as few runs, as far as their ids follow each other. */
+export const runsOf = (subject: Kind, facts: readonly { readonly id: bigint }[]): Run[] => {
+  const runs: { subject: Kind; id: bigint; many: number }[] = []
+  for (const { id } of facts) {
+    const run = runs.at(-1)
+    if (run !== undefined && run.many < LONGEST && id === run.id + BigInt(run.many)) run.many += 1
+    else runs.push({ subject, id, many: 1 })
+  }
+  return runs
+}
+
+/** The subjects of runs, each once. */
+export const subjectsIn = (runs: readonly Run[]): Subject[] => {
+  const found = new Map<string, Subject>()
+  for (const { subject, id: first, many } of runs) {
+    for (let id = first; id < first + BigInt(many); id += 1n) found.set(`${subject} ${id}`, { subject, id })
+  }
+  return [...found.values()]
+}
 
 const facts = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
@@ -34,17 +61,27 @@ export const holdNotes = async (handle: Handle, chainId: ChainId): Promise<void>
 }
 
 /** Something happened: a note that is there already counts from now on, so that no older observation takes it away. */
-export const again = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${t.unobserved.version} + 1`
+export const again = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${t.unobserved.version} + 1,
+  many = greatest(${t.unobserved.many}, excluded.many)`
 
 /** It is looked at once more in any case: a note that is there already will do, and is not written again. */
 const once = sql`ON CONFLICT DO NOTHING`
 
 /** Notes the subjects: something happened to each. */
-export const markUnobserved = async (handle: Handle, chainId: ChainId, all: readonly Subject[]): Promise<void> => {
+export const markUnobserved = async (
+  handle: Handle,
+  chainId: ChainId,
+  all: readonly (Subject | Run)[],
+): Promise<void> => {
   if (all.length === 0) return
   await holdNotes(handle, chainId)
   // One statement must not touch a row twice.
-  const each = new Map(all.map(({ subject, id }) => [`${subject} ${id}`, { chainId, subject, id }]))
+  const each = new Map<string, Run & { readonly chainId: ChainId }>()
+  for (const it of all) {
+    const note = { chainId, many: 1, ...it }
+    const key = `${it.subject} ${it.id}`
+    if (note.many > (each.get(key)?.many ?? 0)) each.set(key, note)
+  }
   await insertMany(handle, t.unobserved, [...each.values()], again)
 }
 
@@ -103,13 +140,20 @@ const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>
 /** Subjects of one kind noted by one sweep: each costs its reads, and a chain with a million of them must not drown its nodes. */
 const SWEPT = 2_000
 
+/** The same of those that were never seen. */
+const SWEPT_UNSEEN = 500
+
 /**
- * Notes what can still change and was not seen for longest, the never seen first: the protocol's state, events, deposits not withdrawn or
- * with premiums to claim, and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this.
+ * Notes what can still change and was not seen for longest: the protocol's state, events, deposits not withdrawn or with premiums to claim,
+ * and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this. Of those that were
+ * never seen some are noted besides, whichever they are: there may be more that cannot be observed than one sweep notes, and they must
+ * keep neither the rest nor one another waiting.
  */
 export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
   for (const subject of subjects) {
-    const found = sql`SELECT id FROM (${changeable[subject](chainId)}) AS every ORDER BY at NULLS FIRST, id LIMIT ${SWEPT}`
+    const every = changeable[subject](chainId)
+    const found = sql`(SELECT id FROM (${every}) AS unseen WHERE at IS NULL ORDER BY random() LIMIT ${SWEPT_UNSEEN})
+      UNION ALL (SELECT id FROM (${every}) AS seen WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEPT})`
     // Looking takes its time on a long list; whoever writes waits for the noting alone.
     const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))
     const ids = rows.map(({ id }) => BigInt(id))
@@ -121,18 +165,24 @@ export const markChangeable = async (database: Database, chainId: ChainId): Prom
   }
 }
 
-/** What has waited longest to be observed. */
+/** What has waited longest to be observed, in at most `limit` notes, and little more than as many subjects. */
 export const nextUnobserved = async (database: Database, chainId: ChainId, limit: number): Promise<Note[]> => {
-  const { subject, id, noted, version } = t.unobserved
+  const { subject, id, many, noted, version } = t.unobserved
   const rows = await database.run((handle) =>
     handle
-      .select({ subject, id, noted, version })
+      .select({ subject, id, many, noted, version })
       .from(t.unobserved)
       .where(eq(t.unobserved.chainId, chainId))
       .orderBy(asc(noted))
       .limit(limit),
   )
-  return rows.flatMap((row) =>
+  let room = limit
+  const next = rows.filter((row) => {
+    const fits = room > 0
+    room -= row.many
+    return fits
+  })
+  return next.flatMap((row) =>
     subjects.filter((known) => known === row.subject).map((known) => ({ ...row, subject: known })),
   )
 }
@@ -146,18 +196,21 @@ export const clearUnobserved = async (handle: Handle, chainId: ChainId, notes: r
     WHERE chain_id = ${chainId} AND note.noted = seen.noted AND note.version = seen.version`)
 }
 
-/** What of a chain waits to be observed: how many subjects, and for how long the oldest, in seconds; null when nothing waits. */
+/** What of a chain waits to be observed: how many subjects (one that was noted twice may count twice), and for how long the oldest, in seconds; null when nothing waits. */
 export type ObservationLag = { readonly waiting: number; readonly oldestSeconds: number | null }
 
 /** Looks up how far observations are behind. Throws `service_unavailable` when the database is out of reach. */
 export const observationLag = async (database: Database, chainId: ChainId): Promise<ObservationLag> => {
   const [row] = await database.run((handle) =>
     handle
-      .select({ waiting: count(), oldest: sql<string | null>`extract(epoch FROM now() - min(${t.unobserved.since}))` })
+      .select({
+        waiting: sql<string | null>`sum(${t.unobserved.many})`,
+        oldest: sql<string | null>`extract(epoch FROM now() - min(${t.unobserved.since}))`,
+      })
       .from(t.unobserved)
       .where(eq(t.unobserved.chainId, chainId)),
   )
-  return { waiting: row?.waiting ?? 0, oldestSeconds: row?.oldest == null ? null : Number(row.oldest) }
+  return { waiting: Number(row?.waiting ?? 0), oldestSeconds: row?.oldest == null ? null : Number(row.oldest) }
 }
 
 /** Takes back the notes of entities that do not exist any more: after a rollback an id may be nobody's, or somebody else's. */

@@ -2,10 +2,10 @@ import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Fact } from '../protocol/logs.ts'
-import { insertMany } from './bulk.ts'
+import { copyMany, insertMany } from './bulk.ts'
 import { forgetProof } from './looks.ts'
-import type { Handle } from './pool.ts'
-import type { Kind } from './progress.ts'
+import type { Copy, Handle } from './pool.ts'
+import { byKind, type Kind, kinds } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
 import { again, clearOrphans, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
@@ -15,13 +15,10 @@ const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } 
 /** A fact and the time of its block, in Unix seconds. */
 export type DatedFact = Fact & { readonly blockTimestamp: bigint }
 
-/** Inserts facts. A fact that is there already is the same fact: a range may be written twice, never doubled. */
-export const insertFacts = async (handle: Handle, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
-  for (const kind of ['event', 'deposit', 'position'] as const) {
-    const rows = facts.filter((fact) => fact.kind === kind).map((fact) => ({ chainId, ...fact }))
-    // A fact's fields are its table's columns, kind by kind; the union of the three is more than the compiler follows.
-    await insertMany(handle, tableOf[kind], rows as never)
-  }
+/** Writes new facts. One that is there already is a fault: ids are dense, and what is written follows the last ones. */
+export const insertFacts = async (copy: Copy, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
+  const sorted = byKind(facts)
+  for (const kind of kinds) await copyMany(copy, tableOf[kind], { chainId }, sorted[kind])
 }
 
 const columnsOf = (chainId: ChainId, block: StoredBlock) => ({
@@ -89,7 +86,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
   await holdNotes(handle, chainId)
-  for (const subject of ['event', 'deposit', 'position'] as const) {
+  for (const subject of kinds) {
     await handle.delete(tableOf[subject]).where(above(tableOf[subject]))
     await forgetObservations(handle, chainId, subject, ancestor?.number ?? -1n)
     await clearOrphans(handle, chainId, subject)

@@ -15,6 +15,8 @@ export type Ranges = {
    * ChainMoved when it does not follow `after`, or what `Chain.logs` throws; nothing that was fetched ahead is used then.
    */
   next(stretch: Stretch): Promise<Range>
+  /** The range after this block was asked for already. */
+  isAhead(after: { readonly number: bigint }): boolean
   /** Forgets what was fetched ahead: it may be of a chain that is no more, or be what a caller found wanting. */
   drop(): void
 }
@@ -75,6 +77,7 @@ export const createRanges = ({ chain }: { readonly chain: Chain }): Ranges => {
         throw fault
       }
     },
+    isAhead: (after) => queue[0]?.from === after.number + 1n,
     drop,
   }
 }

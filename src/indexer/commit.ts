@@ -1,7 +1,16 @@
 import { holdLease, type Lease } from '../db/lease.ts'
-import type { Database, Handle } from '../db/pool.ts'
+import type { Copy, Database, Handle } from '../db/pool.ts'
+import { byKind, kinds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
-import { holdNotes, markAwaitingSettlement, markEventsOf, markUnobserved, type Subject } from '../db/unobserved.ts'
+import {
+  holdNotes,
+  markAwaitingSettlement,
+  markEventsOf,
+  markUnobserved,
+  type Run,
+  runsOf,
+  type Subject,
+} from '../db/unobserved.ts'
 import { addAnchor, type DatedFact, insertFacts, moveCursor, rollBack, thinAnchors } from '../db/write.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Hint } from '../protocol/logs.ts'
@@ -26,12 +35,18 @@ export type Commits = {
 
 const protocolState: Subject = { subject: 'chain', id: 0n }
 
-/** What facts and hints say has changed; a new event also changes the protocol's count. */
-const subjectsOf = ({ facts, hints, first }: Written): Subject[] => [
-  ...facts.map(({ kind, id }) => ({ subject: kind, id })),
-  ...hints.map((hint) => (hint.subject === 'chain' ? protocolState : { subject: hint.subject, id: hint.id })),
-  ...(first || facts.some(({ kind }) => kind === 'event') ? [protocolState] : []),
-]
+/** What facts and hints say has changed: with a deposit or position also its event, with an event also the protocol's count. */
+const changedBy = ({ facts, hints, first }: Written): (Subject | Run)[] => {
+  const made = byKind(facts)
+  const touched = new Set(facts.flatMap((fact) => (fact.kind === 'event' ? [] : fact.eventId)))
+  for (const { id } of made.event) touched.delete(id)
+  return [
+    ...kinds.flatMap((kind) => runsOf(kind, made[kind])),
+    ...[...touched].map((id) => ({ subject: 'event', id }) as const),
+    ...hints.map((hint) => (hint.subject === 'chain' ? protocolState : { subject: hint.subject, id: hint.id })),
+    ...(first || made.event.length > 0 ? [protocolState] : []),
+  ]
+}
 
 export const createCommits = (deps: {
   readonly chainId: ChainId
@@ -39,23 +54,22 @@ export const createCommits = (deps: {
   readonly leaseTtlMs: number
 }): Commits => {
   const { chainId, database, leaseTtlMs } = deps
-  const commit = (lease: Lease, write: (handle: Handle) => Promise<void>): Promise<void> =>
-    database.transaction(async (handle) => {
+  const commit = (lease: Lease, write: (handle: Handle, copy: Copy) => Promise<void>): Promise<void> =>
+    database.transaction(async (handle, copy) => {
       await holdLease(handle, lease, leaseTtlMs)
-      await write(handle)
+      await write(handle, copy)
     })
 
   return {
     write: (lease, written) =>
-      commit(lease, async (handle) => {
-        const { block, facts, complete } = written
-        const subjects = subjectsOf(written)
+      commit(lease, async (handle, copy) => {
+        const { block, facts, hints, complete } = written
         // Before any row, as everybody does who writes both notes and rows: else two of them could wait for each other.
         await holdNotes(handle, chainId)
-        await insertFacts(handle, chainId, facts)
-        await markUnobserved(handle, chainId, subjects)
+        await insertFacts(copy, chainId, facts)
+        await markUnobserved(handle, chainId, changedBy(written))
         for (const kind of ['deposit', 'position'] as const) {
-          const ids = subjects.filter(({ subject }) => subject === kind).map(({ id }) => id)
+          const ids = hints.flatMap((hint) => (hint.subject === kind ? hint.id : []))
           await markEventsOf(handle, chainId, kind, ids)
         }
         await markAwaitingSettlement(handle, chainId, block.timestamp)

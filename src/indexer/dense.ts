@@ -1,4 +1,4 @@
-import { type Kind, kinds, type LastIds } from '../db/progress.ts'
+import { byKind, type Kind, kinds, type LastIds } from '../db/progress.ts'
 import type { Fact } from '../protocol/logs.ts'
 import { absentAfter, type Entity } from './existence.ts'
 
@@ -16,16 +16,17 @@ class RowTwice extends Error {
   override readonly name = 'RowTwice'
 }
 
-const idsOf = (facts: readonly Fact[], kind: Kind): bigint[] =>
-  facts
-    .filter((fact) => fact.kind === kind)
-    .map(({ id }) => id)
-    .sort((a, b) => (a < b ? -1 : 1))
+/** The ids of each kind, ascending. */
+const idsIn = (facts: readonly Fact[]): Readonly<Record<Kind, readonly bigint[]>> => {
+  const { event, deposit, position } = byKind(facts)
+  return { event: ascending(event), deposit: ascending(deposit), position: ascending(position) }
+}
 
-/** The last ids of an index that holds the facts besides. */
-const lastAfter = (last: LastIds, facts: readonly Fact[]): LastIds => {
-  const of = (kind: Kind): bigint | null => idsOf(facts, kind).at(-1) ?? last[kind]
-  return { event: of('event'), deposit: of('deposit'), position: of('position') }
+/** Logs come in the order of their ids; what was found besides comes after them. */
+const ascending = (facts: readonly Fact[]): bigint[] => {
+  const ids = facts.map(({ id }) => id)
+  const isSorted = ids.every((id, at) => at === 0 || id >= (ids[at - 1] ?? id))
+  return isSorted ? ids : ids.sort((a, b) => (a < b ? -1 : 1))
 }
 
 /**
@@ -33,8 +34,9 @@ const lastAfter = (last: LastIds, facts: readonly Fact[]): LastIds => {
  * out: the first such. Throws RowTwice for an id from before the range.
  */
 export const firstHole = (last: LastIds, facts: readonly Fact[]): Entity | undefined => {
+  const made = idsIn(facts)
   const holes = kinds.flatMap((kind): Entity[] => {
-    const ids = idsOf(facts, kind)
+    const ids = made[kind]
     const [first] = ids
     const before = last[kind]
     if (first !== undefined && before !== null && first <= before) {
@@ -51,9 +53,16 @@ export const firstHole = (last: LastIds, facts: readonly Fact[]): Entity | undef
   return holes[0]
 }
 
+/** Ids that are met from 1 on may have begun at 0: what must not exist where the first ones are among the facts. */
+export const beforeFirst = (last: LastIds, facts: readonly Fact[]): Entity[] =>
+  kinds
+    .filter((kind) => last[kind] === null && facts.find((fact) => fact.kind === kind)?.id === 1n)
+    .map((kind) => ({ kind, id: 0n }))
+
 /** What must not exist at the end of a range with these facts: see `absentAfter`. */
-export const absentWith = (last: LastIds, facts: readonly Fact[]): Entity[] => [
-  ...absentAfter(lastAfter(last, facts)),
-  // Ids that were met from 1 on may have begun at 0.
-  ...kinds.filter((kind) => last[kind] === null && idsOf(facts, kind)[0] === 1n).map((kind) => ({ kind, id: 0n })),
-]
+export const absentWith = (last: LastIds, facts: readonly Fact[]): Entity[] => {
+  const made = idsIn(facts)
+  const lastOf = (kind: Kind): bigint | null => made[kind].at(-1) ?? last[kind]
+  const after = { event: lastOf('event'), deposit: lastOf('deposit'), position: lastOf('position') }
+  return [...absentAfter(after), ...beforeFirst(last, facts)]
+}

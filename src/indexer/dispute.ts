@@ -1,5 +1,6 @@
 import type { Chain } from '../chain/chain.ts'
 import { getBlock } from '../chain/requests.ts'
+import { isMadeUp } from '../chain/standing.ts'
 import type { StoredBlock } from '../db/query.ts'
 import type { Logger } from '../lib/log.ts'
 
@@ -7,8 +8,8 @@ import type { Logger } from '../lib/log.ts'
 export type Dispute = {
   /**
    * Asks every endpoint about a block; gives those to believe that it is gone, or null while it stands. It is gone when no endpoint has
-   * it any more, or only such as have stopped while the others went on. Those that deny it otherwise are doubted. Throws
-   * `service_unavailable` when none answers.
+   * it any more, when more of them agree on another block than still have it, or when those have stopped while the others went on. Those that
+   * deny it otherwise are doubted. Throws `service_unavailable` when none answers.
    */
   isGone(block: StoredBlock): Promise<readonly number[] | null>
   /** The endpoints' quarrel, in words, for a minute; null when there was none. */
@@ -52,14 +53,25 @@ export const createDispute = ({ chain, log }: { readonly chain: Chain; readonly 
           ? [{ endpoint, hash: block.value.hash, at: head.value.timestamp }]
           : [],
       )
-      const newest = (of: typeof told): bigint => of.reduce((most, { at }) => (at > most ? at : most), 0n)
       const deniers = told.filter((it) => it.hash !== hash)
       const holders = told.filter((it) => it.hash === hash)
       const [first] = deniers
       if (first === undefined) return null
       const believed = deniers.map(({ endpoint }) => endpoint)
       if (holders.length === 0) return deniers.length > 1 || believeAlone(number, first.hash) ? believed : null
-      if (newest(deniers) - newest(holders) > STOPPED_SECONDS) return believed
+      const alike = (of: string) => deniers.filter((it) => it.hash === of).map(({ endpoint }) => endpoint)
+      const agreed = deniers.map((it) => alike(it.hash)).find(({ length }) => length > holders.length)
+      if (agreed !== undefined && agreed.length > 1) return agreed
+      const haveStopped = deniers.some(
+        ({ at }) =>
+          holders.every((holder) => at - holder.at > STOPPED_SECONDS) &&
+          !isMadeUp(
+            at,
+            holders.map((holder) => holder.at),
+            Date.now(),
+          ),
+      )
+      if (haveStopped) return believed
       tell(`nodes disagree about block ${number}`)
       for (const endpoint of believed) chain.doubt(endpoint, `another hash of block ${number} than others`)
       return null

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Chain } from '../chain/chain.ts'
-import { extendLease, holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
+import { EXTENDED_EVERY, extendLease, holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
 import { saveLook } from '../db/looks.ts'
 import type { Database } from '../db/pool.ts'
 import { backoffMs } from '../lib/backoff.ts'
@@ -12,6 +12,8 @@ import { createStep, type StepResult } from './step.ts'
 export type FollowDeps = {
   readonly chain: Chain
   readonly database: Database
+  /** A database of one connection of the follower's own: that it ended tells others that the follower did. */
+  readonly session: Database
   /** Pause between two looks at a chain that has nothing new, in milliseconds. */
   readonly pollMs: number
   /** Called after a step that wrote: there may be something to observe. */
@@ -32,10 +34,10 @@ const REMEMBER_EVERY_MS = 1_000
  * Keeps one chain's index converging until `signal` aborts: takes the lease or stands by, then steps for ever. No fault of a node,
  * the database or a range ends it; each is logged and followed by a pause that grows while faults last.
  *
- * @example await follow({ chain, database, pollMs: 500, onNoted, log }, controller.signal)
+ * @example await follow({ chain, database, session, pollMs: 500, onNoted, log }, controller.signal)
  */
 export const follow = async (
-  { chain, database, pollMs, onNoted, log }: FollowDeps,
+  { chain, database, session, pollMs, onNoted, log }: FollowDeps,
   signal: AbortSignal,
 ): Promise<void> => {
   const { chainId } = chain
@@ -57,44 +59,36 @@ export const follow = async (
     remembered = { at: now, trouble }
   }
 
-  /** A step may take longer than the lease lives: two workers with slow nodes would take it from each other for ever. */
-  const keeping = async <T>(held: Lease, work: () => Promise<T>): Promise<T> => {
-    let pending = false
-    const extend = (): void => {
-      if (pending) return
-      pending = true
-      // Whether the lease still holds is decided where it counts, in the transaction that writes.
-      extendLease(database, held, LEASE_TTL_MS)
-        .catch(() => {})
-        .finally(() => {
-          pending = false
-        })
-    }
-    const timer = setInterval(extend, LEASE_TTL_MS / 3)
-    try {
-      return await work()
-    } finally {
-      clearInterval(timer)
-    }
+  let extending = false
+  /**
+   * A step may take longer than the lease lives, two workers with slow nodes would take it from each other for ever; and on a quiet chain
+   * no step writes. Whether the lease still holds is decided where it counts, in the transaction that writes.
+   */
+  const extend = (): void => {
+    if (lease === null || extending) return
+    extending = true
+    extendLease(session, lease, LEASE_TTL_MS)
+      .catch(() => {})
+      .finally(() => {
+        extending = false
+      })
   }
 
   const turn = async (): Promise<number> => {
     if (lease === null) {
-      lease = await takeLease(database, chainId, holder, LEASE_TTL_MS)
+      lease = await takeLease(session, chainId, holder, LEASE_TTL_MS)
       if (lease === null) return LEASE_TTL_MS / 8
       log.info({ chainId, epoch: lease.epoch.toString() }, 'following')
     }
-    const held = lease
-    // Steps that write extend the lease themselves; on a quiet chain nothing else would.
-    await database.run((handle) => holdLease(handle, held, LEASE_TTL_MS))
-    const result = await keeping(held, () => step(held))
-    await remember(held, result)
+    const result = await step(lease)
+    await remember(lease, result)
     faults = 0
     if (result.did !== 'idle') onNoted()
     const isBehind = result.did === 'rolled back' || (result.did === 'advanced' && result.proven === null)
     return isBehind ? 0 : pollMs
   }
 
+  const extensions = setInterval(extend, LEASE_TTL_MS * EXTENDED_EVERY)
   while (!signal.aborted) {
     try {
       await sleep(await turn(), signal)
@@ -106,9 +100,10 @@ export const follow = async (
       await sleep(pause, signal)
     }
   }
+  clearInterval(extensions)
   if (lease === null) return
   // Without this the next worker waits for the lease to expire, which is all that is lost.
-  await releaseLease(database, lease).catch((fault) =>
+  await releaseLease(session, lease).catch((fault) =>
     log.warn({ chainId, fault: errorText(fault) }, 'lease not released'),
   )
 }

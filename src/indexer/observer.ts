@@ -3,7 +3,7 @@ import type { Block } from '../chain/requests.ts'
 import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor, newestAnchor } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
-import { clearUnobserved, holdNotes, nextUnobserved } from '../db/unobserved.ts'
+import { clearUnobserved, holdNotes, nextUnobserved, subjectsIn } from '../db/unobserved.ts'
 import { storeObservations } from '../db/write.ts'
 import type { Logger } from '../lib/log.ts'
 import { observe } from './observe.ts'
@@ -57,7 +57,7 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     // Looked up after the notes, so that it is not older than what they tell of.
     const anchor = await database.run((handle) => newestAnchor(handle, chainId))
     if (anchor === null || !(await isNear(anchor))) return false
-    const seen = await observe({ chain, log }, anchor, notes)
+    const seen = await observe({ chain, log }, anchor, subjectsIn(notes))
     await database.transaction(async (handle) => {
       await holdNotes(handle, chainId)
       await holdAnchor(handle, chainId, anchor)

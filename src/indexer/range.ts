@@ -124,8 +124,11 @@ const dated = (facts: readonly Fact[], headers: ReadonlyMap<bigint, Block>): Dat
   facts.map((fact) => {
     const header = headers.get(fact.blockNumber)
     if (header?.hash !== fact.blockHash) throw new ChainMoved(`block ${fact.blockNumber} is not that of its logs`)
-    return { ...fact, blockTimestamp: header.timestamp }
+    return isDated(fact, header) ? fact : { ...fact, blockTimestamp: header.timestamp }
   })
+
+/** Most logs tell the time of their block themselves. */
+const isDated = (fact: Fact, { timestamp }: Block): fact is DatedFact => fact.blockTimestamp === timestamp
 
 /** Splits an endpoint's logs. Throws ChainMoved, and has the endpoint doubted, when they are not what was asked for or cannot be read. */
 const sort = (

@@ -4,7 +4,7 @@ import type { Database } from '../db/pool.ts'
 import { createdIn, type LastIds } from '../db/progress.ts'
 import type { DatedFact } from '../db/write.ts'
 import type { Logger } from '../lib/log.ts'
-import { absentWith, firstHole, RowMissing } from './dense.ts'
+import { absentWith, beforeFirst, firstHole, RowMissing } from './dense.ts'
 import { type Entity, firstExisting } from './existence.ts'
 import { readEntities } from './ids.ts'
 import { fetchRange, type Range } from './range.ts'
@@ -53,10 +53,9 @@ export const createRepair = ({ chain, database, log }: Deps) => {
     const hole = firstHole(last, facts)
     if (hole !== undefined) return hole
     if (range.complete === true && facts === range.facts) return undefined
-    const absent = absentWith(last, facts)
-    if (range.block.number === head.number) return firstExisting(chain, range.block, absent)
+    if (range.block.number === head.number) return firstExisting(chain, range.block, absentWith(last, facts))
     // Nodes that keep no old state can be asked at the head alone. What lies beyond an older range is shown by later logs; id 0 is not.
-    const first = absent.filter(({ kind, id }) => id === 0n && facts.some((fact) => fact.kind === kind))
+    const first = beforeFirst(last, facts)
     return first.length === 0 ? undefined : firstExisting(chain, head, first)
   }
 

@@ -47,6 +47,9 @@ const SETTLE_EVERY_SECONDS = 1n
 /** Logs are asked for beside the head where the blocks since the cursor, which go on while one asks, are so many times fewer than a node gives. */
 const NEARNESS = 4n
 
+/** While ranges are fetched ahead, each of which shows that it follows the one before, the chain is looked at so often, in milliseconds. */
+const LOOK_EVERY_MS = 1_000
+
 /** Entities of each kind that are read by their ids at once: few where few are new, ever more while there are more. */
 const READ = { from: 8, to: 2_048, by: 4 }
 
@@ -66,6 +69,13 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   /** The head of the last look, up to which nothing had happened then that the index lacks. */
   let mark: Block | null = null
   let readAtOnce = READ.from
+  let looked: { readonly head: Block; readonly at: number } | null = null
+
+  /** The head to read on to without a look, by what was fetched ahead; null when it is time for one. */
+  const headAhead = ({ cursor }: Progress): Block | null => {
+    if (cursor === null || looked === null || performance.now() - looked.at > LOOK_EVERY_MS) return null
+    return ranges.isAhead(cursor) ? looked.head : null
+  }
 
   const rollBack = async (lease: Lease, top: StoredBlock, believed: readonly number[]): Promise<void> => {
     ranges.drop()
@@ -157,19 +167,10 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   const begin = async (lease: Lease, progress: Progress, source: Source, head: Block): Promise<Done> =>
     head.number < deployment.startBlock ? idle : advance(lease, progress, source, head, null)
 
-  const take = async (lease: Lease, progress: Progress, source: Source): Promise<Done & { readonly head: Block }> => {
-    const { anchor, last } = progress
-    const known = mark ?? anchor
-    const from = logsFrom(progress, source)
-    mark = null
-    const tick = known === null ? null : await lookAt(chain, { known, anchor: anchor ?? known, last, logsFrom: from })
-    const head = tick?.head ?? (await chain.head())
+  /** Does the work that ends a step. What a range lacks, or what was of more than one chain, is left to the next one. */
+  const closing = async (anchor: StoredBlock | null, head: Block, work: () => Promise<Done>) => {
     try {
-      const isNew = tick === null || known === null
-      return {
-        ...(await (isNew ? begin(lease, progress, source, head) : react(lease, progress, source, known, tick))),
-        head,
-      }
+      return { ...(await work()), head }
     } catch (fault) {
       ranges.drop()
       if (fault instanceof RowMissing) return { ...idle, head }
@@ -179,6 +180,22 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
       if (anchor !== null) await dispute.isGone(anchor)
       return { ...idle, head }
     }
+  }
+
+  const take = async (lease: Lease, progress: Progress, source: Source): Promise<Done & { readonly head: Block }> => {
+    const { anchor, last } = progress
+    const ahead = headAhead(progress)
+    if (ahead !== null) return closing(anchor, ahead, () => advance(lease, progress, source, ahead, null))
+    const known = mark ?? anchor
+    const from = logsFrom(progress, source)
+    mark = null
+    const tick = known === null ? null : await lookAt(chain, { known, anchor: anchor ?? known, last, logsFrom: from })
+    const head = tick?.head ?? (await chain.head())
+    looked = { head, at: performance.now() }
+    const isNew = tick === null || known === null
+    return closing(anchor, head, () =>
+      isNew ? begin(lease, progress, source, head) : react(lease, progress, source, known, tick),
+    )
   }
 
   return async (lease: Lease): Promise<StepResult> => {

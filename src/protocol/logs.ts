@@ -17,12 +17,14 @@ export type RawLog = {
 type Origin = {
   readonly blockNumber: bigint
   readonly blockHash: Hex
+  /** As the log tells it; null where the node does not. */
+  readonly blockTimestamp: bigint | null
   readonly txHash: Hex
   readonly logIndex: number
 }
 
 /** As an origin; of a fact that was read from the chain's state it is the block at which it was first seen, without a log. */
-type Seen = Pick<Origin, 'blockNumber' | 'blockHash'> & {
+type Seen = Pick<Origin, 'blockNumber' | 'blockHash' | 'blockTimestamp'> & {
   readonly [K in 'txHash' | 'logIndex']: Origin[K] | null
 }
 
@@ -61,7 +63,7 @@ export type Hint = Origin & { readonly kind: 'hint' } & (
     | { readonly subject: 'chain' }
   )
 
-type Log = Omit<RawLog, 'address' | 'blockTimestamp'>
+type Log = Omit<RawLog, 'address' | 'blockTimestamp'> & { readonly blockTimestamp?: bigint | null | undefined }
 type Value = bigint | boolean | string
 
 /** One input of a log: its name and how it is read. */
@@ -97,9 +99,16 @@ const compile = (event: AbiEvent): readonly Field[] => {
   })
 }
 
-const originOf = ({ blockNumber, blockHash, transactionHash: txHash, logIndex }: Log): Origin => ({
+const originOf = ({
   blockNumber,
   blockHash,
+  blockTimestamp = null,
+  transactionHash: txHash,
+  logIndex,
+}: Log): Origin => ({
+  blockNumber,
+  blockHash,
+  blockTimestamp,
   txHash,
   logIndex,
 })

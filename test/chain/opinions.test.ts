@@ -103,8 +103,8 @@ test.each<[string, Reply]>([
 test('an endpoint that lags is not asked, and one that lacks what is needed neither', async () => {
   const [behind, ahead] = [await startNode(), await startNode()]
   const chain = await chainOf(behind.url, ahead.url)
-  ahead.height += 60
-  ahead.time += 60
+  behind.height -= 60
+  behind.time -= 60
   await eventually('it lags', async () => {
     await chain.send([getBlock('latest')])
     return chain.states()[0] === 'lagging'

@@ -38,6 +38,19 @@ test('a doubted endpoint makes nobody lag, until it is trusted again', () => {
   expect([doubted, honest].map((each) => standingOf(each, [doubted, honest], START + 5_000))).toEqual(['ok', 'lagging'])
 })
 
+test('a head of the future that nobody else comes near makes nobody lag, unless all are of the future', () => {
+  const now = BigInt(START / 1_000)
+  const standings = (...times: readonly bigint[]) => {
+    const states = times.map((time, nth) => at(nth, time))
+    return states.map((each) => standingOf(each, states, START))
+  }
+  expect(standings(now + 900n, now)).toEqual(['ok', 'ok'])
+  expect(standings(now + 900n, now, now - 60n)).toEqual(['ok', 'ok', 'lagging'])
+  expect(standings(now + 12n, now)).toEqual(['ok', 'lagging'])
+  expect(standings(now + 900n, now + 896n, now)).toEqual(['ok', 'ok', 'lagging'])
+  expect(standings(now + 900n, now + 800n)).toEqual(['ok', 'lagging'])
+})
+
 test('each further contradiction doubts it for twice as long, from five seconds up to ten minutes', () => {
   let state = known
   let now = START

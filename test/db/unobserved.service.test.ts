@@ -1,7 +1,15 @@
+import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
-import { depositObservations, deposits, eventObservations, events, unobserved } from '../../src/db/schema.ts'
+import {
+  depositObservations,
+  deposits,
+  eventObservations,
+  events,
+  positionObservations,
+  unobserved,
+} from '../../src/db/schema.ts'
 import {
   clearUnobserved,
   markAwaitingSettlement,
@@ -114,6 +122,26 @@ test('looking again from time to time rewrites no note', async () => {
   await markChangeable(database, chainId)
   // Deposit 1 is over; deposit 3 was never seen and comes first.
   expect(await notes()).toEqual(['event 1 v1', 'event 2 v1', 'deposit 3 v1', 'deposit 2 v1', 'chain 0 v1'])
+})
+
+test('however many cannot be observed, a sweep notes those that can, and each time others of them', async () => {
+  const many = sql`INSERT INTO positions SELECT ${chainId}, n, 1, lp, amount, 0, 0, block_number, block_hash, block_timestamp
+    FROM deposits, generate_series(1, 2500) n WHERE deposits.chain_id = ${chainId} AND deposits.id = 1`
+  await database.run((handle) => handle.execute(many))
+  const seen = { payoutAmount: 0n, status: 0, claimed: false, ...at }
+  await database.run((handle) => handle.insert(positionObservations).values({ chainId, id: 2_000n, ...seen }))
+  const sweep = async (): Promise<string[]> => {
+    await database.run((handle) => handle.delete(unobserved))
+    await markChangeable(database, chainId)
+    const all = await nextUnobserved(database, chainId, 10_000)
+    return all.filter(({ subject }) => subject === 'position').map(({ id }) => String(id))
+  }
+  const [first, second] = [await sweep(), await sweep()]
+  for (const ids of [first, second]) {
+    expect(ids).toHaveLength(501)
+    expect(ids).toContain('2000')
+  }
+  expect(new Set([...first, ...second]).size).toBeGreaterThan(700)
 })
 
 test('two that note the same in different orders wait for each other', async () => {

@@ -51,6 +51,19 @@ const answers = {
   },
 } as const
 
+/** An answer that left creations out: Unix milliseconds, and the blocks of the logs it hid. */
+export type Falsified = { readonly at: number; readonly blocks: readonly number[] }
+
+/** Blocks of the creations that a list of logs has and another one lacks. */
+const hidden = (whole: unknown, part: unknown): number[] => {
+  if (!Array.isArray(whole) || !Array.isArray(part)) return []
+  const lost = whole
+    .slice(part.length)
+    .map(Object)
+    .filter(({ topics }) => creationTopics.includes(topics?.[0]))
+  return [...new Set(lost.map(({ blockNumber }) => Number(blockNumber)))]
+}
+
 export type Fault = keyof typeof transports | keyof typeof answers | keyof typeof refusals | 'stale' | 'elsewhere'
 
 const has = <T extends object>(table: T, name: PropertyKey): name is keyof T => Object.hasOwn(table, name)
@@ -105,14 +118,16 @@ export const startFaultProxy = async (options: {
   let rules = always
   let since = performance.now()
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
-  let counts = {
+  const nothing = () => ({
     requests: 0,
     looks: 0,
     probes: 0,
     reads: 0,
     methods: new Map<string, number>(),
     faults: new Map<Fault, number>(),
-  }
+    falsified: [] as Falsified[],
+  })
+  let counts = nothing()
   const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
   const strikes = (rule: Rule, methods: readonly string[]): boolean => {
@@ -141,7 +156,11 @@ export const startFaultProxy = async (options: {
     let { result } = answer
     for (const rule of rules) {
       const { fault } = rule
-      if (has(answers, fault) && strikes(rule, [call.method])) result = answers[fault](result, uniform)
+      if (!has(answers, fault) || !strikes(rule, [call.method])) continue
+      const whole = result
+      result = answers[fault](whole, uniform)
+      const blocks = fault === 'creationsOnly' ? [] : hidden(whole, result)
+      if (blocks.length > 0) counts.falsified.push({ at: Date.now(), blocks })
     }
     return { ...answer, result }
   }
@@ -205,10 +224,13 @@ export const startFaultProxy = async (options: {
       gate?.open()
       gate = undefined
     },
-    /** HTTP requests, looks at the head, requests that ask who is there, requests of calls alone, calls by method and faults by kind since the last time. */
+    /**
+     * HTTP requests, looks at the head, requests that ask who is there, requests of calls alone, calls by method, faults by kind and answers that left creations out since
+     * the last time.
+     */
     counts() {
       const seen = counts
-      counts = { requests: 0, looks: 0, probes: 0, reads: 0, methods: new Map(), faults: new Map() }
+      counts = nothing()
       return seen
     },
     /** Closes every connection and refuses new ones. */

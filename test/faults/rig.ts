@@ -8,6 +8,7 @@ import { openChain } from './chain.ts'
 import { recordCommits } from './commits.ts'
 import { createOracle, isExact, type Oracle, say, type Verdict } from './oracle.ts'
 import { startFaultProxy } from './proxy.ts'
+import { recordSays } from './says.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
 import { type Variant, variants } from './variant.ts'
 import { type Process, startProcess } from './worker.ts'
@@ -74,6 +75,7 @@ export const openIndex = async (options: {
     (it) => it.close(),
   )
   const commits = closers.add('commits', await recordCommits(database.url, chains.chain.chainId), (it) => it.close())
+  const says = closers.add('says', await recordSays(database.url, chains.chain.chainId), (it) => it.close())
   const env = {
     ...chainVariables(chains.chain),
     ...chainVariables(chains.quiet),
@@ -111,7 +113,7 @@ export const openIndex = async (options: {
   }
   const [proxy] = proxies
   if (proxy === undefined) throw new RangeError('an index needs a node')
-  return { database, proxies, proxy, oracle, commits, start, untilExact, close: closers.close }
+  return { database, proxies, proxy, oracle, commits, says, start, untilExact, close: closers.close }
 }
 
 export type Index = Awaited<ReturnType<typeof openIndex>>

@@ -40,6 +40,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
   if (token === undefined) throw new Error('the chain has no payment token')
   const { diamond } = chain
   let random = createRandom(seed)
+  const minedAt = new Map<number, number>()
 
   const submit = async (calls: readonly Call[]): Promise<void> => {
     const said = await node.batch(
@@ -119,7 +120,10 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     }
     if (event !== undefined) await submit([{ from: random.pick(wallets), to: diamond, data: deposit(event) }])
     await node.send('evm_mine')
-    return node.blockNumber()
+    const at = Date.now()
+    const head = await node.blockNumber()
+    minedAt.set(head, at)
+    return head
   }
 
   /** Mines a block every `everyMs` until the signal aborts, with about `perSecond` transactions a second. */
@@ -196,6 +200,8 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     mineMany,
     run,
     fork,
+    /** When a block with transactions was mined, in Unix milliseconds. */
+    minedAt: (block: number): number => minedAt.get(block) ?? 0,
     /** Mines a block with a new event; gives its id. Whatever the traffic does next goes to a newer one. */
     async createEvent(): Promise<bigint> {
       for (let at = 0; at < 2; at += 1) await submit(newEvent((await total()) + 1n)).then(() => mine())

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { readAudit } from '../../src/db/audits.ts'
 import { factsBetween } from '../../src/db/facts.ts'
+import { saveLook } from '../../src/db/looks.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { newestAnchor } from '../../src/db/progress.ts'
 import { anchors, audits, cursors, unobserved } from '../../src/db/schema.ts'
@@ -43,6 +44,7 @@ beforeEach(async () => {
   store = await createTestDatabase()
   database = createDatabase({ url: store.url, log: silent, maxConnections: 4, statementTimeoutMs: 5_000 })
   await indexAll({ chain, database })
+  await prove()
   // Answers that were kept while the index was made would hide what the node says to the audit.
   await chain.close()
   chain = open()
@@ -52,6 +54,14 @@ afterEach(async () => {
   await store.close()
   await world.actions.node.revert({ id: snapshot })
 })
+
+/** As the follower does once it has compared all ids. */
+const prove = async (): Promise<void> => {
+  const proven = await database.run((handle) => newestAnchor(handle, 8453))
+  if (proven === null) throw new Error('nothing is indexed')
+  const look = { head: proven, proven, source: 'logs', trouble: null, nodes: chain.status() } as const
+  await database.run((handle) => saveLook(handle, 8453, look))
+}
 
 const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
 
@@ -224,6 +234,17 @@ describe('what is not put right', () => {
       expect(await state()).toMatchObject({ differences: count, repaired: 0n })
     }
     expect(await facts('position')).toHaveLength(5)
+  })
+
+  test('rows beyond the last one, while the index is not proved: they are looked for already, with their logs', async () => {
+    await run('UPDATE looks SET proven_number = proven_number - 1')
+    await run('DELETE FROM positions WHERE id > 2')
+    expect((await round()).alarmed).toEqual([])
+    expect(await facts('position')).toHaveLength(2)
+    await prove()
+    expect((await round()).alarmed).toMatchObject([
+      { difference: 'position 3 is missing in the index', repaired: true },
+    ])
   })
 
   test('rows above the cursor, and ids that are not read yet: no difference', async () => {

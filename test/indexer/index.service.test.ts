@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { encodeEventTopics, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -7,6 +8,7 @@ import { type Lease, LeaseLost, takeLease } from '../../src/db/lease.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { readFacts, readProgress } from '../../src/db/progress.ts'
 import { createQueries } from '../../src/db/query.ts'
+import { leases } from '../../src/db/schema.ts'
 import { markChangeable } from '../../src/db/unobserved.ts'
 import { audit } from '../../src/indexer/audit.ts'
 import { follow } from '../../src/indexer/follow.ts'
@@ -14,6 +16,7 @@ import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
 import { isUnavailable } from '../../src/lib/errors.ts'
+import { sleep } from '../../src/lib/lifecycle.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
@@ -37,7 +40,8 @@ let database: Database
 const open = (url: string, options: { readonly logWidth?: bigint } = {}): Chain =>
   createChain({ deployment: world.deployment, rpcUrls: [url], timeoutMs: 5_000, headMaxAgeMs: 1, log, ...options })
 
-const connect = (): Database => createDatabase({ url: store.url, log, maxConnections: 4, statementTimeoutMs: 5_000 })
+const connect = (maxConnections = 4): Database =>
+  createDatabase({ url: store.url, log, maxConnections, statementTimeoutMs: 5_000 })
 
 beforeAll(async () => {
   world = await startWorld()
@@ -285,8 +289,8 @@ test('a process that dies before the commit has written nothing, and the next on
   const dying: Database = {
     ...database,
     transaction: (work) =>
-      database.transaction(async (handle) => {
-        const result = await work(handle)
+      database.transaction(async (handle, copy) => {
+        const result = await work(handle, copy)
         commits += 1
         if (commits % 2 === 0) throw new Error('killed before the commit')
         return result
@@ -469,42 +473,108 @@ test('one node of two that tells other hashes causes no rollback and does not ho
   expect(await counts()).toMatchObject({ positions: 10 })
 })
 
+/** Has a node keep to the fork it has now, whatever happens to the chain. */
+const stick = async (node: Awaited<ReturnType<typeof startNodeProxy>>): Promise<void> => {
+  const { client } = world.actions
+  const head = `0x${(await client.getBlockNumber()).toString(16)}`
+  const blocks = new Map<unknown, unknown>()
+  for (let at = 0; at <= Number(head); at += 1) {
+    const tag: Hex = `0x${at.toString(16)}`
+    blocks.set(tag, await client.request({ method: 'eth_getBlockByNumber', params: [tag, false] }))
+  }
+  node.alter((method, result, [tag]) =>
+    method === 'eth_getBlockByNumber' ? (blocks.get(tag === 'latest' ? head : tag) ?? null) : result,
+  )
+}
+
+const openAll = async (...urls: readonly string[]): Promise<void> => {
+  await chain.close()
+  chain = createChain({ deployment: world.deployment, rpcUrls: urls, timeoutMs: 5_000, headMaxAgeMs: 1, log })
+}
+
+/** Replaces the newest block, in which the hedger bought position 5, by one in which the LP did. */
+const replaceNewest = async (fork: Hex): Promise<void> => {
+  await world.actions.node.revert({ id: fork })
+  await world.actions.buy(world.lp, 1n, 51n * USDC)
+}
+
+/** Steps until the index is on the chain as it is. */
+const untilOnChain = (step: ReturnType<typeof createStep>): Promise<void> =>
+  eventually('the index on the new fork', async () => {
+    await step(await lead()).catch((fault: unknown) => expect(isUnavailable(fault)).toBe(true))
+    return (await createQueries(database).indexed(8453))?.hash === (await truth.head()).hash
+  })
+
 test('a reorg that one node of two does not follow is followed once that one stands still', async () => {
   const { actions } = world
   const stuck = await startNodeProxy(world.anvil.url)
-  await chain.close()
-  chain = createChain({
-    deployment: world.deployment,
-    rpcUrls: [proxy.url, stuck.url],
-    timeoutMs: 5_000,
-    headMaxAgeMs: 1,
-    log,
-  })
+  await openAll(proxy.url, stuck.url)
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const fork = await actions.node.snapshot()
   await actions.buy(world.hedger, 1n, 50n * USDC)
   await converge(step)
-  const blocks = new Map<unknown, unknown>()
-  const number = await actions.client.getBlockNumber()
-  for (const tag of [...Array(Number(number) + 1).keys()].map((at) => `0x${at.toString(16)}`)) {
-    blocks.set(tag, await actions.client.request({ method: 'eth_getBlockByNumber', params: [tag as Hex, false] }))
-  }
-  // From now on it has the old fork alone.
-  stuck.alter((method, result, [tag]) =>
-    method === 'eth_getBlockByNumber'
-      ? (blocks.get(tag === 'latest' ? `0x${number.toString(16)}` : tag) ?? null)
-      : result,
-  )
-  await actions.node.revert({ id: fork })
-  await actions.buy(world.lp, 1n, 51n * USDC)
+  await stick(stuck)
+  await replaceNewest(fork)
   await actions.node.increaseTime({ seconds: 10 })
   await actions.node.mine({ blocks: 3 })
-  await eventually('the index on the new fork', async () => {
-    await step(await lead()).catch((fault: unknown) => expect(isUnavailable(fault)).toBe(true))
-    return (await createQueries(database).indexed(8453))?.hash === (await truth.head()).hash
-  })
+  await untilOnChain(step)
   expect((await readFacts(database, 8453))?.positions.at(-1)?.hedger).toBe(world.lp.account.address)
   await stuck.close()
+})
+
+test('of three nodes the two that agree on another block are believed at once, though the third does not lag', async () => {
+  const { actions } = world
+  const stuck = await startNodeProxy(world.anvil.url)
+  await openAll(proxy.url, stuck.url, world.anvil.url)
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  const fork = await actions.node.snapshot()
+  await actions.buy(world.hedger, 1n, 50n * USDC)
+  await converge(step)
+  await stick(stuck)
+  await replaceNewest(fork)
+  await untilOnChain(step)
+  expect((await readFacts(database, 8453))?.positions.at(-1)?.hedger).toBe(world.lp.account.address)
+  expect(chain.status().endpoints[1]?.state).not.toBe('lagging')
+  await stuck.close()
+})
+
+test('of three nodes two that deny a block, each with another one, are not believed', async () => {
+  const other = await startNodeProxy(world.anvil.url)
+  await openAll(proxy.url, other.url, world.anvil.url)
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  await converge(step)
+  for (const [liar, digit] of [
+    [proxy, 'a'],
+    [other, 'b'],
+  ] as const)
+    liar.alter((method, result) =>
+      method === 'eth_getBlockByNumber' ? { ...Object(result), hash: `0x${digit.repeat(64)}` } : result,
+    )
+  await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  for (let steps = 0; steps < 6; steps += 1) expect((await step(await lead())).did).not.toBe('rolled back')
+  await converge(step)
+  expect(chain.status().endpoints.map(({ state }) => state)).toEqual(['doubted', 'doubted', 'ok'])
+  await other.close()
+})
+
+test('one node alone that denies a block, of several that are configured, is not believed at once', async () => {
+  const silent = await startNodeProxy(world.anvil.url)
+  await openAll(proxy.url, silent.url)
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  await converge(step)
+  silent.say(() => 'nothing')
+  proxy.alter((method, result) =>
+    method === 'eth_getBlockByNumber' ? { ...Object(result), hash: `0x${'ab'.repeat(32)}` } : result,
+  )
+  for (let steps = 0; steps < 3; steps += 1) {
+    const { did, trouble } = await step(await lead())
+    expect(did).toBe('idle')
+    expect(trouble).toMatch(/^one node alone denies block/)
+  }
+  proxy.honest()
+  await converge(step)
+  expect(await counts()).toMatchObject({ positions: 4 })
+  await silent.close()
 })
 
 test('a rollback goes to where facts were complete', async () => {
@@ -542,10 +612,12 @@ test('a standby takes over within five seconds of a death, and within one of an 
   const began = Date.now()
   const starts = () => {
     const end = new AbortController()
-    const done = follow({ chain, database, pollMs: 50, onNoted: () => {}, log }, end.signal)
+    const session = connect(1)
+    const done = follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal)
     return async (): Promise<void> => {
       end.abort()
       await done
+      await session.close()
     }
   }
   const position = async (id: bigint): Promise<boolean> =>
@@ -560,4 +632,22 @@ test('a standby takes over within five seconds of a death, and within one of an 
   await eventually('the second has gone on', () => position(bought), 2_000)
   expect(Date.now() - ended).toBeLessThan(1_200)
   await stopSecond()
+})
+
+test('a leader whose connections break goes on leading, though another one stands by', async () => {
+  const end = new AbortController()
+  const sessions = [connect(1), connect(1)]
+  const following = sessions.map((session) =>
+    follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal),
+  )
+  const epoch = async () => (await database.run((handle) => handle.select().from(leases)))[0]?.epoch
+  await eventually('one leads', async () => (await epoch()) === 1n)
+  for (let times = 0; times < 8; times += 1) {
+    await database.run((handle) => handle.execute(sql`SELECT pg_terminate_backend(session_pid, 1000) FROM leases`))
+    await sleep(300)
+  }
+  expect(await epoch()).toBe(1n)
+  end.abort()
+  await Promise.all(following)
+  await Promise.all(sessions.map((session) => session.close()))
 })

@@ -1,7 +1,8 @@
+import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../src/lib/errors.ts'
 import { createRandom } from '../../../src/sandbox/random.ts'
-import { type Bar, type Failure, quantile, seconds } from '../bar.ts'
+import { type Bar, chunks, type Failure, quantile, seconds } from '../bar.ts'
 import { createLanes, type Lane } from '../lanes.ts'
 import type { Rule } from '../proxy.ts'
 import { openIndex } from '../rig.ts'
@@ -61,7 +62,7 @@ const phases = {
 
 const phaseNames = ['rollback', 'backfill', 'tip'] as const
 
-/** Bar 6: a kill a seed, in a phase and at a moment that the seed chooses. */
+/** Bar 6: a kill a seed, in a phase and at a moment that the seed chooses. So many start again at once as there are processors. */
 export const kills: Bar = {
   claim: 'kill -9 in backfill, tip and rollback',
   figure: '0 lost, 0 doubled, first commit 2 s after restart',
@@ -97,18 +98,20 @@ export const kills: Bar = {
       )
       const again = async ({ index }: Lane, at: number): Promise<Lane> => {
         const who = `again-${members[at]}`
+        const spawned = Date.now()
         const worker = await index.start('worker', who)
         lanes.replace(at, { index, worker })
         await worker.waitForLine(/worker started/, PATIENCE_MS)
         const up = Date.now()
         const commit = await index.commits.first(killed[at] ?? 0, who, PATIENCE_MS)
-        fromSpawn.push(commit.at - (killed[at] ?? 0))
+        fromSpawn.push(commit.at - spawned)
         fromUp.push(commit.at - up)
         return { index, worker }
       }
-      let risen: readonly Lane[] = []
+      const risen: Lane[] = []
       const last = await during(traffic, async () => {
-        risen = await Promise.all(taken.map(again))
+        for (const places of chunks([...taken.entries()], availableParallelism()))
+          risen.push(...(await Promise.all(places.map(([at, lane]) => again(lane, at)))))
       })
       await Promise.all(
         risen.map(async ({ index, worker }, at) => {

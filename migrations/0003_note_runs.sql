@@ -1,0 +1,1 @@
+ALTER TABLE "unobserved" ADD COLUMN "many" integer DEFAULT 1 NOT NULL;
