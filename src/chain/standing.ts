@@ -42,5 +42,6 @@ export const standingOf = (state: EndpointState, all: readonly EndpointState[], 
   const trusted = all.filter(({ chain, doubt }) => chain === 'right' && doubtAt(doubt, now) === null)
   const isReal = (other: EndpointState): boolean =>
     !timeOf(other).some((time) => isMadeUp(time, trusted.filter((it) => it !== other).flatMap(timeOf), now))
-  return trusted.some((other) => isBehind(state, other) && isReal(other)) ? 'lagging' : 'ok'
+  // Its own past says nothing: it may have gone back with its chain.
+  return trusted.some((other) => other !== state && isBehind(state, other) && isReal(other)) ? 'lagging' : 'ok'
 }

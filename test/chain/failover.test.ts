@@ -179,8 +179,8 @@ describe('a first node that', () => {
 
   test('falls behind is not preferred until it has caught up', async () => {
     const { first, second, node } = await pair()
-    second.height += 60
-    second.time += 60
+    first.height -= 60
+    first.time -= 60
     // The two are compared when both were looked at again.
     await eventually('it lags', async () => {
       await node.send([getBlock('latest')])

@@ -225,8 +225,8 @@ export const startFaultProxy = async (options: {
       gate = undefined
     },
     /**
-     * HTTP requests, looks at the head, requests that ask who is there, requests of calls alone, calls by method, faults by kind and answers that left creations out since
-     * the last time.
+     * HTTP requests, looks at the head, requests that ask who is there, requests of calls alone, calls by method, faults by kind and
+     * answers that left creations out since the last time.
      */
     counts() {
       const seen = counts
