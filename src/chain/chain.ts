@@ -73,7 +73,13 @@ export const createChain = (options: ChainOptions): Chain => {
   const { chainId } = deployment
   const keeper = createKeeper({ chainId, urls, ...rest })
   const node = createNode({ chainId, keeper })
-  const head: Head = createHead({ node, doubt: keeper.doubt, maxAgeMs: options.headMaxAgeMs, now: Date.now })
+  const head: Head = createHead({
+    node,
+    doubt: keeper.doubt,
+    isAlone: urls.length === 1,
+    maxAgeMs: options.headMaxAgeMs,
+    now: Date.now,
+  })
   const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {

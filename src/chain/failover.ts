@@ -104,12 +104,13 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
         patience = (order[0]?.standing ?? 'ok') === 'ok' ? next.latency.patience() : LAST_RESORT_MS
       }
       if (asked.size === 0) break
-      const hasSome = poor !== undefined || suspects.length > 0
-      const waitMs = order.length > 0 || hasSome ? patience : LOOK_UP_MS
+      // What contradicts is no answer to be content with while another may come.
+      const isEnough = poor !== undefined && suspects.length === 0
+      const waitMs = order.length > 0 || isEnough ? patience : LOOK_UP_MS
       const settled = await Promise.race([...[...asked.values()].map((each) => each.settled), sleep(waitMs, signal)])
       given?.throwIfAborted()
       if (settled === undefined) {
-        if (order.length === 0 && (hasSome || ![...asked.keys()].some(isUp))) break
+        if (order.length === 0 && (isEnough || ![...asked.keys()].some(isUp))) break
         continue
       }
       const { member, outcomes } = settled

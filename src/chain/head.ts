@@ -22,6 +22,9 @@ const LOWER_PERSISTS_MS = 10_000
 /** How old the block is at least by whose hash a node is known to be on the same chain as before; at most twice that. */
 const LANDMARK_MS = 2_000
 
+/** A fork that all nodes are on for so long is the chain; one node's may be its own, while the others do not answer. */
+const FORK_PERSISTS_MS = 2_000
+
 /** Two such blocks in a row are no reorg. */
 const DROPPED_AGAIN_MS = 1_000
 
@@ -31,18 +34,21 @@ type Landmark = { readonly block: Block; readonly since: number }
 export const createHead = (deps: {
   readonly node: Pick<Node, 'sendBy'>
   readonly doubt: (endpoint: number, why: string) => void
+  /** There is one endpoint: its word is all there is. */
+  readonly isAlone: boolean
   readonly maxAgeMs: number
   readonly now: () => number
 }): Head => {
   let known: Known | undefined
   let landmark: Landmark | undefined
   let nextLandmark: Landmark | undefined
+  let forkedSince: number | undefined
   let dropped: { readonly by: number; readonly at: number } | undefined
   const once = createSingleFlight<Block>()
 
   /** Heads of some seconds ago: deep enough that few reorgs reach them, new enough that every node has them. */
   const keep = (block: Block, now: number): void => {
-    if (nextLandmark !== undefined && now - nextLandmark.since < LANDMARK_MS) return
+    if (deps.isAlone || (nextLandmark !== undefined && now - nextLandmark.since < LANDMARK_MS)) return
     landmark = nextLandmark
     nextLandmark = { block, since: now }
   }
@@ -60,8 +66,12 @@ export const createHead = (deps: {
     if (!latest.ok) throw toServiceError(latest.error)
     if (latest.value === null) throw unavailable('the node has no latest block')
     const now = deps.now()
-    // Nobody said otherwise: the chain itself has changed.
-    if (contradicts(outcomes) !== null) {
+    if (contradicts(outcomes) === null) forkedSince = undefined
+    else {
+      // Nobody says otherwise.
+      forkedSince ??= now
+      if (now - forkedSince < FORK_PERSISTS_MS) throw unavailable('the chain is not what it was')
+      forkedSince = undefined
       known = undefined
       landmark = undefined
       nextLandmark = undefined

@@ -28,7 +28,13 @@ const headOf = async (...nodes: readonly ScriptedNode[]) => {
   open.push(keeper.close)
   const clock = { now: 1_000_000 }
   const node = createNode({ keeper, chainId: 8453 })
-  const head = createHead({ node, doubt: keeper.doubt, maxAgeMs: 200, now: () => clock.now })
+  const head = createHead({
+    node,
+    doubt: keeper.doubt,
+    isAlone: urls.length === 1,
+    maxAgeMs: 200,
+    now: () => clock.now,
+  })
   const states = (): string[] => keeper.status().endpoints.map(({ state }) => state)
   /** The number of the newest block, asked for anew. */
   const next = async (afterMs = 201): Promise<bigint> => {
@@ -125,16 +131,27 @@ test('a first node on a fork of its own is doubted, and the head is that of the 
   expect(first.requests()).toEqual([])
 })
 
-test('where all nodes are on another fork, the chain is', async () => {
+test('a node on another fork is not believed because the other one says nothing', async () => {
+  const [first, second] = [await startNode(), await startNode()]
+  const head = await headOf(first, second)
+  await head.settle()
+  forked(first)
+  second.say(() => 'hang')
+  await expect(head.next()).rejects.toMatchObject({ code: 'service_unavailable' })
+})
+
+test('where all nodes are on another fork and stay there, the chain is', async () => {
   const [first, second] = [await startNode(), await startNode()]
   const head = await headOf(first, second)
   await head.settle()
   const { hash } = await head.latest()
   for (const node of [first, second]) forked(node)
-  await head.next()
+  await expect(head.next()).rejects.toMatchObject({ code: 'service_unavailable' })
+  await expect(head.next(1_999)).rejects.toMatchObject({ code: 'service_unavailable' })
+  await head.next(1)
   expect((await head.latest()).hash).not.toBe(hash)
   expect(head.states()).toEqual(['ok', 'ok'])
-  // From then on that is the chain.
+  // From then on it is held to that.
   await head.settle()
   expect(head.states()).toEqual(['ok', 'ok'])
 })
