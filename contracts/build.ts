@@ -108,7 +108,7 @@ const generate = (): Map<string, string> => {
     if (found === undefined) throw new Error(`no contract ${name}: is it still in ${relative('.', here)}?`)
     return found
   }
-  const typescript = (constants: Record<string, Abi>): string =>
+  const typescript = (constants: Record<string, Abi | string>): string =>
     [
       '// Generated from the contracts by `npm run contracts`.',
       ...Object.entries(constants).map(
@@ -132,6 +132,10 @@ const generate = (): Map<string, string> => {
   files.set(
     join(abiFolder, 'erc20.generated.ts'),
     typescript({ erc20Abi: contract('TestToken').abi.filter((item) => item.type !== 'constructor') }),
+  )
+  files.set(
+    join(abiFolder, 'aggregate.generated.ts'),
+    typescript({ aggregateBytecode: contract('Aggregate').bytecode }),
   )
   return files
 }

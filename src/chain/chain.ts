@@ -1,9 +1,9 @@
 import type { Address, Hex } from 'viem'
-import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { broadcast } from './broadcast.ts'
 import type { Said } from './endpoint.ts'
+import { isMissingBlock } from './errors.ts'
 import { createNode, type Node } from './failover.ts'
 import { createHead, type Head } from './head.ts'
 import { createKeeper } from './keeper.ts'
@@ -58,8 +58,8 @@ export type ChainOptions = {
   readonly log: Logger
 }
 
-/** Answers kept per chain. */
-const CACHED_ANSWERS = 20_000
+/** Answers kept per chain: what is asked at one block, many times over. */
+const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
 
 /**
  * Opens a chain; nothing is sent until something is asked.
@@ -73,8 +73,14 @@ export const createChain = (options: ChainOptions): Chain => {
   const { chainId } = deployment
   const keeper = createKeeper({ chainId, urls, ...rest })
   const node = createNode({ chainId, keeper })
-  const head: Head = createHead({ node, maxAgeMs: options.headMaxAgeMs, now: Date.now })
-  const reader = createReader({ node, diamond: deployment.diamond, maxEntries: CACHED_ANSWERS })
+  const head: Head = createHead({
+    node,
+    doubt: keeper.doubt,
+    isAlone: urls.length === 1,
+    maxAgeMs: options.headMaxAgeMs,
+    now: Date.now,
+  })
+  const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {
     chainId,
@@ -88,11 +94,16 @@ export const createChain = (options: ChainOptions): Chain => {
       try {
         return await read(block)
       } catch (error) {
-        if (!isUnavailable(error)) throw error
+        if (!isMissingBlock(error)) throw error
         head.drop(block)
         const next = await head.latest()
         if (next.hash === block.hash) throw error
-        return read(next)
+        try {
+          return await read(next)
+        } catch (again) {
+          if (isMissingBlock(again)) head.drop(next)
+          throw again
+        }
       }
     },
     logs: (span) => fetchLogs({ keeper, deployment }, span),

@@ -2,22 +2,31 @@ import { backoffMs } from '../lib/backoff.ts'
 import { type Doubt, doubting } from './doubt.ts'
 import type { Fault } from './faults.ts'
 import { type Lacks, lacking, type Need, without } from './lacks.ts'
+import { firstMerging, learnMerging, type Merged, type Merging } from './merging.ts'
 import { firstWidth, learnWidth, type Width } from './width.ts'
+
+/** A newest block, and when it was seen; `timestamp` in Unix seconds. */
+type Sight = { readonly number: bigint; readonly timestamp: bigint; readonly seenAt: number }
 
 /** What is remembered of an endpoint; times in milliseconds since the epoch. */
 export type EndpointState = {
   /** Whether it serves the chain it is configured for; `unknown` until it is asked, and again after it was down. */
   readonly chain: 'unknown' | 'right' | 'wrong'
-  /** Its newest block when last asked for it, and when that was; `timestamp` in Unix seconds. */
-  readonly head: { readonly number: bigint; readonly timestamp: bigint; readonly seenAt: number } | null
+  /** Its newest block when last asked for it. */
+  readonly head: Sight | null
+  /** What that was some seconds ago, newest first: others are asked less often, and compared with it as it was then. */
+  readonly earlier: readonly Sight[]
   readonly width: Width
   /** Requests it takes in one batch (at 1 it takes none), and answers since that was learned. */
   readonly batch: { readonly most: number; readonly answers: number }
+  readonly merging: Merging
   readonly lacks: Lacks
   /** Its last contradiction, until long after. */
   readonly doubt: Doubt | null
   /** Times in a row that it was of no use. */
   readonly failures: number
+  /** When that was last noticed. */
+  readonly failedAt: number
   readonly restsUntil: number
   /** Text of its last fault, without URLs. */
   readonly fault: string | null
@@ -30,10 +39,14 @@ export type Seen =
   | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
   | { readonly is: 'chain'; readonly right: boolean }
   | { readonly is: 'batch'; readonly most: number }
+  /** View calls were sent to it as one. */
+  | { readonly is: 'merged'; readonly came: Merged }
   /** A range of `asked` blocks was answered with so many `logs`, or not (`fault`). */
   | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
   /** `needed` is what the request needed of the node, beyond what all nodes do. */
   | { readonly is: 'fault'; readonly fault: Fault; readonly text: string; readonly needed: readonly Need[] }
+  /** It had not answered a request of the time `since` when another one that was asked later had. */
+  | { readonly is: 'overtaken'; readonly since: number }
   /** What it said contradicts the others, or what it said before. */
   | { readonly is: 'doubt'; readonly why: string }
 
@@ -42,6 +55,9 @@ const FIRST_BATCH = 100
 
 /** A batch may have been refused for a passing reason: after so many answers, twice as many requests are tried. */
 const ANSWERS_UNTIL_MORE = 100
+
+/** Earlier blocks that are remembered, and how far apart: together longer than an endpoint goes without a look. */
+const EARLIER = { most: 4, everyMs: 1_000 }
 
 /** Failures in a row after which an endpoint rests: once is a hiccup. */
 const FAILURES = 2
@@ -58,14 +74,23 @@ const LONGEST_WAIT_MS = 60_000
 export const unseen = (logWidth: bigint): EndpointState => ({
   chain: 'unknown',
   head: null,
+  earlier: [],
   width: firstWidth(logWidth),
   batch: { most: FIRST_BATCH, answers: 0 },
+  merging: firstMerging,
   lacks: {},
   doubt: null,
   failures: 0,
+  failedAt: 0,
   restsUntil: 0,
   fault: null,
 })
+
+const remembered = ({ head, earlier }: EndpointState, now: number): readonly Sight[] => {
+  const [last] = earlier
+  if (head === null || (last !== undefined && now - last.seenAt < EARLIER.everyMs)) return earlier
+  return [head, ...earlier].slice(0, EARLIER.most)
+}
 
 const larger = ({ most, answers }: EndpointState['batch']): EndpointState['batch'] =>
   most === FIRST_BATCH || answers < ANSWERS_UNTIL_MORE
@@ -76,9 +101,15 @@ const failed = (state: EndpointState, now: number): EndpointState => {
   // Requests that were under way together fail together, and count once.
   if (state.restsUntil > now) return state
   const failures = state.failures + 1
-  if (failures < FAILURES) return { ...state, failures }
+  if (failures < FAILURES) return { ...state, failures, failedAt: now }
   // Whatever comes back at this address may be another node.
-  return { ...state, chain: 'unknown', failures, restsUntil: now + backoffMs(failures - FAILURES, REST.from, REST.to) }
+  return {
+    ...state,
+    chain: 'unknown',
+    failures,
+    failedAt: now,
+    restsUntil: now + backoffMs(failures - FAILURES, REST.from, REST.to),
+  }
 }
 
 /** Asked too often: it rests for as long as it says, or ever longer. */
@@ -128,15 +159,31 @@ export const learn = (state: EndpointState, seen: Seen, now: number): EndpointSt
     case 'answer':
       return { ...state, failures: 0, batch: larger(state.batch), lacks: without(state.lacks, seen.needed) }
     case 'head':
-      return { ...state, head: { number: seen.number, timestamp: seen.timestamp, seenAt: now } }
+      return {
+        ...state,
+        head: { number: seen.number, timestamp: seen.timestamp, seenAt: now },
+        earlier: remembered(state, now),
+      }
     case 'chain':
       return seen.right
         ? { ...state, chain: 'right' }
-        : { ...state, chain: 'wrong', head: null, restsUntil: now + WRONG_CHAIN_REST_MS, fault: 'serves another chain' }
+        : {
+            ...state,
+            chain: 'wrong',
+            head: null,
+            earlier: [],
+            restsUntil: now + WRONG_CHAIN_REST_MS,
+            fault: 'serves another chain',
+          }
     case 'batch':
       return { ...state, batch: { most: seen.most, answers: 0 } }
+    case 'merged':
+      return { ...state, merging: learnMerging(state.merging, seen.came) }
     case 'range':
       return ranged(state, seen, now)
+    case 'overtaken':
+      // It is a short time to go by, so what was under way together counts once.
+      return seen.since < state.failedAt ? state : failed({ ...state, fault: 'another node was quicker' }, now)
     case 'fault':
       return faulty(state, seen, now)
     case 'doubt':

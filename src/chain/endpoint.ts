@@ -143,14 +143,10 @@ const refusedAltogether = (http: Omit<Reply, 'raw'>, raw: unknown): NodeUnreacha
 }
 
 const parseResult = (request: Request<unknown>, result: unknown): Outcome<unknown> => {
-  // An address without the function answers a call with no bytes: the node did answer, the answer is "nothing there".
-  if (request.method === 'eth_call' && result === '0x') {
-    const error = new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
-    return { ok: false, error }
-  }
   try {
     return { ok: true, value: request.parse(result) }
   } catch (cause) {
+    if (cause instanceof NodeError) return { ok: false, error: cause }
     throw new NodeUnreachable(`node answered ${request.method} with another shape`, { kind: 'garbage' }, { cause })
   }
 }

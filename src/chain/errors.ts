@@ -1,5 +1,5 @@
 import { type Hex, isHex } from 'viem'
-import { type ServiceError, unavailable, upstream } from '../lib/errors.ts'
+import { isUnavailable, type ServiceError, unavailable, upstream } from '../lib/errors.ts'
 import { classify, type Fault, isOfTheNode, type Refusal } from './faults.ts'
 
 /** A node answered one request with a JSON-RPC error. `message` is the node's own text. */
@@ -38,6 +38,10 @@ export const toServiceError = (error: NodeError): ServiceError =>
   isOfTheNode(error.fault)
     ? unavailable('no node has that block or takes requests now', error)
     : upstream(redactUrls(error.message), error)
+
+/** True when it says that no node has the block: there is none, or not any more. */
+export const isMissingBlock = (error: unknown): boolean =>
+  isUnavailable(error) && error.cause instanceof NodeError && error.cause.fault.kind === 'missing'
 
 /** Node texts are relayed, addresses in them are not: a provider's URL may carry a key. */
 export const redactUrls = (text: string): string => text.replace(/\b(?:https?|wss?):\/\/\S+/gi, '<node>')

@@ -3,6 +3,7 @@ import { unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import { doubtAt } from './doubt.ts'
 import type { Outcome, Outcomes, Said, SendOptions } from './endpoint.ts'
+import { isFit } from './endpoint-state.ts'
 import { NodeUnreachable } from './errors.ts'
 import { isOfTheNode } from './faults.ts'
 import type { Keeper } from './keeper.ts'
@@ -12,6 +13,11 @@ import type { Request } from './requests.ts'
 type Options<T extends readonly Request<unknown>[]> = Pick<SendOptions, 'signal'> & {
   /** Tells an answer, where what the node lacks would send the batch on to the next. */
   readonly isAnswer?: (outcomes: Outcomes<T>) => boolean
+  /**
+   * Tells what an answer contradicts, or null. Such an answer counts only where nobody gives another; where somebody does, whoever gave
+   * it is doubted.
+   */
+  readonly contradicts?: (outcomes: Outcomes<T>) => string | null
 }
 
 type SaidAny = Said<readonly Request<unknown>[]>
@@ -31,58 +37,103 @@ export type Node = {
 const isLacking = (request: Request<unknown> | undefined, outcome: Outcome<unknown>): boolean =>
   outcome.ok ? request?.mayLack === true && outcome.value === null : isOfTheNode(outcome.error.fault)
 
-/** A node that has said nothing for so long is not waited for alone: the next one is asked as well, and whoever is first counts. */
-const PATIENCE_MS = 250
+/** A node that says nothing for so long is taken to be down; whoever waits for it goes on waiting while another may answer. */
+const SILENT_MS = 1_000
+
+/** One that lags or is doubted has little to say: it is asked when the others say nothing for so long. */
+const LAST_RESORT_MS = 500
+
+/** How often those who wait look whether it is still worth while. */
+const LOOK_UP_MS = 250
 
 type Settled = { readonly member: Member; readonly outcomes: readonly Outcome<unknown>[] | null }
 
+type Attempt = { readonly since: number; readonly settled: Promise<Settled> }
+
+const silence = {
+  is: 'fault',
+  fault: { kind: 'unanswered' },
+  text: `said nothing for ${SILENT_MS} ms`,
+  needed: [],
+} as const
+
+const isUp = (member: Member): boolean => isFit(member.state(), Date.now())
+
 /**
- * The order of preference is the keeper's, so a hanging first node costs the patience of a few calls and then rests. An error that
- * speaks of the node and not of the request sends the batch on to the next, and so does a block that the node does not have yet.
+ * The order of preference is the keeper's. A node that takes longer than it mostly does is not waited for alone: the next one is asked as
+ * well, whoever is first counts, and the other's request is given up. An error that speaks of the node and not of the request sends
+ * the batch on to the next, and so does a block that the node does not have yet.
  */
 export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; readonly chainId: number }): Node => {
-  const attempt = async (
-    member: Member,
-    requests: readonly Request<unknown>[],
-    signal: AbortSignal,
-  ): Promise<Settled> => {
+  const ask = async (member: Member, requests: readonly Request<unknown>[], signal: AbortSignal): Promise<Settled> => {
+    const silent = setTimeout(member.learn, SILENT_MS, silence)
+    const started = performance.now()
     try {
-      return { member, outcomes: await member.send(requests, { signal }) }
+      const outcomes = await member.send(requests, { signal })
+      member.latency.note(performance.now() - started)
+      return { member, outcomes }
     } catch (failure) {
       if (failure instanceof NodeUnreachable) return { member, outcomes: null }
       throw failure
+    } finally {
+      clearTimeout(silent)
     }
+  }
+
+  /** Somebody who was asked later has answered. */
+  const overtake = (slow: Member, { since }: Attempt): void => {
+    slow.latency.note(Date.now() - since)
+    slow.learn({ is: 'overtaken', since })
   }
 
   const race = async (
     requests: readonly Request<unknown>[],
     over: AbortController,
-    { signal: given, isAnswer }: Options<readonly Request<unknown>[]>,
+    { signal: given, isAnswer, contradicts }: Options<readonly Request<unknown>[]>,
   ): Promise<SaidAny> => {
     const order = await keeper.fit(needsOf(requests))
     const signal = given === undefined ? over.signal : AbortSignal.any([given, over.signal])
-    const asked = new Map<Member, Promise<Settled>>()
-    let answered: SaidAny | undefined
+    const asked = new Map<Member, Attempt>()
+    const suspects: { readonly said: SaidAny; readonly why: string }[] = []
+    let poor: SaidAny | undefined
+    let patience = LOOK_UP_MS
     for (;;) {
-      const next = order.shift()
-      if (next !== undefined) asked.set(next, attempt(next, requests, signal))
-      if (asked.size === 0) break
-      const patience = order.length > 0 ? [sleep(PATIENCE_MS, signal)] : []
-      const settled = await Promise.race([...asked.values(), ...patience])
-      given?.throwIfAborted()
-      if (settled === undefined) continue
-      asked.delete(settled.member)
-      if (settled.outcomes === null) continue
-      const said = { endpoint: settled.member.index, outcomes: settled.outcomes }
-      if (isAnswer?.(said.outcomes) || !said.outcomes.some((outcome, at) => isLacking(requests[at], outcome))) {
-        // A doubted one may be quick because it makes things up.
-        const isTrusted = doubtAt(settled.member.state().doubt, Date.now()) === null
-        if (isTrusted) for (const slow of asked.keys()) slow.learn(overtaken)
-        return said
+      const next = order.shift()?.member
+      if (next !== undefined) {
+        asked.set(next, { since: Date.now(), settled: ask(next, requests, signal) })
+        patience = (order[0]?.standing ?? 'ok') === 'ok' ? next.latency.patience() : LAST_RESORT_MS
       }
-      answered ??= said
+      if (asked.size === 0) break
+      // What contradicts is no answer to be content with while another may come.
+      const isEnough = poor !== undefined && suspects.length === 0
+      const waitMs = order.length > 0 || isEnough ? patience : LOOK_UP_MS
+      const settled = await Promise.race([...[...asked.values()].map((each) => each.settled), sleep(waitMs, signal)])
+      given?.throwIfAborted()
+      if (settled === undefined) {
+        if (order.length === 0 && (isEnough || ![...asked.keys()].some(isUp))) break
+        continue
+      }
+      const { member, outcomes } = settled
+      asked.delete(member)
+      if (outcomes === null) continue
+      const said = { endpoint: member.index, outcomes }
+      if (!isAnswer?.(outcomes) && outcomes.some((outcome, at) => isLacking(requests[at], outcome))) {
+        poor ??= said
+        continue
+      }
+      const why = contradicts?.(outcomes) ?? null
+      if (why !== null) {
+        suspects.push({ said, why })
+        continue
+      }
+      for (const suspect of suspects) keeper.doubt(suspect.said.endpoint, suspect.why)
+      // A doubted one may be quick because it makes things up.
+      const isTrusted = doubtAt(member.state().doubt, Date.now()) === null
+      if (isTrusted) for (const [slow, attempt] of asked) overtake(slow, attempt)
+      return said
     }
-    if (answered !== undefined) return answered
+    const best = suspects[0]?.said ?? poor
+    if (best !== undefined) return best
     throw unavailable(`no node of chain ${chainId} answers`)
   }
 
@@ -109,11 +160,3 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
     send: async (requests, options) => (await send(requests, options as never)).outcomes as never,
   }
 }
-
-/** A node that another one, asked later, was quicker than. */
-const overtaken = {
-  is: 'fault',
-  fault: { kind: 'unanswered' },
-  text: 'another node was quicker by far',
-  needed: [],
-} as const

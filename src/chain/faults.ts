@@ -158,6 +158,7 @@ export const classify = (refusal: Refusal): Fault => {
   const { status, code, message } = refusal
   if (code === 3 || /^execution reverted/i.test(message)) return { kind: 'other' }
   if (status === 429) return { kind: 'rate', retryAfterMs: waitOf(refusal.retryAfter) }
+  if (status === 413) return { kind: 'batch', most: null }
   const found = rowOf(refusal)
   if (found === undefined)
     return status !== undefined && GAVE_UP.includes(status) ? { kind: 'unanswered' } : { kind: 'other' }

@@ -18,10 +18,13 @@ export type KeeperOptions = {
   readonly log: Logger
 }
 
+/** An endpoint, and what it is next to the others. */
+type Found = { readonly member: Member; readonly standing: Standing }
+
 /** Keeps the endpoints of one chain: which are up, on the right chain, not behind, and what each can do. */
 export type Keeper = {
   /** The endpoints that may be asked now, best first; none when all are down or lack what is needed. */
-  fit(needed: readonly Need[]): Promise<Member[]>
+  fit(needed: readonly Need[]): Promise<Found[]>
   /** The same, without those that lag where there is one that neither lags nor is doubted: they have not seen yet what is asked about. */
   witnesses(needed: readonly Need[]): Promise<Member[]>
   /** Has the endpoint of this index asked last for a while: `why` tells what it contradicted. */
@@ -96,23 +99,20 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     ])
   }
 
-  type Found = { readonly member: Member; readonly standing: Standing }
-
   /** Those that may be asked now, best first. */
   const findFit = async (needed: readonly Need[]): Promise<Found[]> => {
     const now = Date.now()
     const able = (): Kept[] => members.filter((member) => isOpen(member) && !needed.some(member.lacks))
     const rested = members.filter((member) => !isOpen(member) && member.state().restsUntil <= now)
     const isNew = ({ lookedAt }: Kept): boolean => lookedAt === 0
-    if (able().length === 0 || rested.some(isNew)) {
-      // One caller waits for a node that was down; for one that was never seen everybody does.
-      await find(rested.filter(({ looking, state }) => looking === undefined || state().failures === 0))
-    } else {
-      const unwatched = members.filter(
-        (member) => isOpen(member) && now - Math.max(member.lookedAt, member.state().head?.seenAt ?? 0) > LOOK_EVERY_MS,
-      )
-      for (const member of [...rested, ...(members.length > 1 ? unwatched : [])]) void look(member)
-    }
+    // Whoever asks waits for those that nobody has seen yet, and for no other: a look beside the traffic finds what is back.
+    const isNone = able().length === 0
+    const unknown = rested.filter((member) => isNew(member) || (isNone && member.state().failures === 0))
+    const unwatched = members.filter(
+      (member) => isOpen(member) && now - Math.max(member.lookedAt, member.state().head?.seenAt ?? 0) > LOOK_EVERY_MS,
+    )
+    for (const member of [...rested, ...(members.length > 1 ? unwatched : [])]) void look(member)
+    if (unknown.length > 0) await find(unknown)
     const found = able()
     const states = found.map(({ state }) => state())
     return found
@@ -121,9 +121,7 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
   }
 
   return {
-    async fit(needed) {
-      return (await findFit(needed)).map(({ member }) => member)
-    },
+    fit: findFit,
     async witnesses(needed) {
       const found = await findFit(needed)
       const isOk = found.some(({ standing }) => standing === 'ok')

@@ -73,7 +73,7 @@ const askNarrower = async (deps: Deps, member: Member, { from, upTo }: Span): Pr
  */
 export const fetchLogs = async (deps: Deps, span: Span): Promise<LogRange> => {
   let why: ServiceError | undefined
-  for (const member of await deps.keeper.fit(['logs'])) {
+  for (const { member } of await deps.keeper.fit(['logs'])) {
     const result = await askNarrower(deps, member, span)
     if (!('fault' in result)) return result
     why = result.why

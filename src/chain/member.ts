@@ -5,7 +5,9 @@ import { type EndpointState, learn, type Seen, unseen } from './endpoint-state.t
 import { NodeUnreachable, redactUrls } from './errors.ts'
 import { type Fault, isOfTheNode } from './faults.ts'
 import { isLacking, type Need, needs } from './lacks.ts'
+import { createLatency, type Latency } from './latency.ts'
 import type { Request } from './requests.ts'
+import { sendMerged } from './send-merged.ts'
 
 export type MemberOptions = {
   readonly chainId: number
@@ -24,8 +26,10 @@ export type Member = {
   state(): EndpointState
   lacks(need: Need): boolean
   learn(seen: Seen): void
+  /** Of requests that others could have answered as well. */
+  readonly latency: Latency
   /**
-   * Sends requests, in as many batches as the node's limit asks for. What the answers say of the node is learned. Throws NodeUnreachable,
+   * Sends requests, view calls of a block merged into one, in as many batches as the node's limit asks for. What the answers say of the node is learned. Throws NodeUnreachable,
    * which is learned too unless the caller's `signal` has aborted.
    */
   send<const T extends readonly Request<unknown>[]>(requests: T, options?: SendOptions): Promise<Outcomes<T>>
@@ -80,7 +84,8 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     const before = state
     state = learn(state, seen, Date.now())
     tell(before, seen)
-    const isDown = seen.is === 'fault' && seen.fault.kind === 'unanswered' && state.restsUntil > before.restsUntil
+    const isSilent = seen.is === 'overtaken' || (seen.is === 'fault' && seen.fault.kind === 'unanswered')
+    const isDown = isSilent && state.restsUntil > before.restsUntil
     if (isDown) endpoint.renew()
   }
 
@@ -142,10 +147,18 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     state: () => state,
     lacks: (need) => isLacking(state.lacks, need, Date.now()),
     learn: take,
+    latency: createLatency(),
     async send(requests, options = {}) {
       try {
-        const outcomes = await sendFitting(requests, options)
-        notice(requests, outcomes)
+        const outcomes = await sendMerged(requests, {
+          async send(parts) {
+            const said = await sendFitting(parts, options)
+            notice(parts, said)
+            return said
+          },
+          merging: () => state.merging,
+          learn: (came) => take({ is: 'merged', came }),
+        })
         // The tuple type of the outcomes follows the requests one by one; a loop cannot show that to the compiler.
         return outcomes as never
       } catch (failure) {

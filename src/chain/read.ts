@@ -21,8 +21,11 @@ export type Reader = {
   readAt<const T extends readonly (Call | Slot)[]>(block: Pick<Block, 'hash'>, asked: T): Promise<CallOutcomes<T>>
 }
 
-/** Nodes refuse batches past a size of their own; a hundred passes everywhere. */
-const MAX_BATCH = 100
+/** Requests sent at once; the endpoint merges the view calls among them. */
+const AT_ONCE = 500
+
+/** While a send of a block is under way, what is asked meanwhile waits for it, but no longer than this, and goes together. */
+const GATHER_MS = 10
 
 type Waiting = {
   readonly request: Request<unknown>
@@ -30,17 +33,23 @@ type Waiting = {
   readonly reject: (fault: unknown) => void
 }
 
+/** What is asked of one block. */
+type Queue = { readonly waiting: Waiting[]; sends: number; isDue: boolean }
+
 /**
- * Answers are kept under (block hash, call): a block's state never changes, so nothing is ever invalidated, and calls that overlap
- * share one request. Calls that are made in the same turn of the event loop travel as one batch, whoever makes them.
+ * Answers are kept under (block hash, call), also that something does not exist: a block's state never changes, so nothing is ever
+ * invalidated. Calls that overlap share one request, and different ones travel together, whoever makes them.
  */
 export const createReader = (deps: {
-  readonly node: Node
+  readonly node: Pick<Node, 'send'>
   readonly diamond: Address
   readonly maxEntries: number
+  /** Of the answers as the node wrote them. */
+  readonly maxBytes: number
 }): Reader => {
-  const answers = new LRUCache<string, Promise<Outcome<unknown>>>({ max: deps.maxEntries })
-  const waiting = new Map<Hex, Waiting[]>()
+  const answers = new LRUCache<string, Outcome<unknown>>({ max: deps.maxEntries, maxSize: deps.maxBytes })
+  const asking = new Map<string, Promise<Outcome<unknown>>>()
+  const queues = new Map<Hex, Queue>()
 
   const send = async (batch: readonly Waiting[]): Promise<void> => {
     try {
@@ -56,36 +65,60 @@ export const createReader = (deps: {
     }
   }
 
-  const flush = (hash: Hex): void => {
-    const calls = waiting.get(hash) ?? []
-    waiting.delete(hash)
-    for (let from = 0; from < calls.length; from += MAX_BATCH) void send(calls.slice(from, from + MAX_BATCH))
+  const flush = (hash: Hex, queue: Queue): void => {
+    queue.isDue = false
+    while (queue.waiting.length > 0) {
+      queue.sends += 1
+      void send(queue.waiting.splice(0, AT_ONCE)).then(() => {
+        queue.sends -= 1
+        if (queue.sends > 0) return
+        if (queue.waiting.length > 0) flush(hash, queue)
+        else if (queues.get(hash) === queue) queues.delete(hash)
+      })
+    }
   }
 
   const ask = (hash: Hex, request: Request<unknown>): Promise<Outcome<unknown>> =>
     new Promise((resolve, reject) => {
-      const queue = waiting.get(hash)
-      if (queue !== undefined) {
-        queue.push({ request, resolve, reject })
-        return
-      }
-      waiting.set(hash, [{ request, resolve, reject }])
-      setImmediate(flush, hash)
+      const queue = queues.get(hash) ?? { waiting: [], sends: 0, isDue: false }
+      queues.set(hash, queue)
+      queue.waiting.push({ request, resolve, reject })
+      if (queue.isDue) return
+      queue.isDue = true
+      if (queue.sends === 0) setImmediate(flush, hash, queue)
+      else setTimeout(flush, GATHER_MS, hash, queue)
     })
 
-  const readOne = (blockHash: Hex, it: Call | Slot): Promise<Outcome<unknown>> => {
+  const askOnce = async (key: string, hash: Hex, request: Request<unknown>): Promise<Outcome<unknown>> => {
+    let bytes = 0
+    const parse = (raw: unknown): unknown => {
+      bytes = typeof raw === 'string' ? raw.length : 0
+      return request.parse(raw)
+    }
+    try {
+      const outcome = await ask(hash, { ...request, parse })
+      answers.set(key, outcome, { size: key.length + bytes })
+      return outcome
+    } finally {
+      // A fault is nobody's answer: the next reader asks again.
+      asking.delete(key)
+    }
+  }
+
+  const readOne = (blockHash: Hex, it: Call | Slot): Promise<Outcome<unknown>> | Outcome<unknown> => {
     // A slot's position is as long as no calldata is, so the two never share a key.
     const key = `${blockHash}${'data' in it ? it.data : it.position}`
-    const known = answers.get(key)
+    const known = answers.get(key) ?? asking.get(key)
     if (known !== undefined) return known
     const at = { blockHash }
-    const asked = ask(blockHash, 'data' in it ? viewCall(deps.diamond, it, at) : storageAt(deps.diamond, it, at))
-    answers.set(key, asked)
-    // A fault is nobody's answer: the next reader asks again.
-    asked.catch(() => answers.delete(key))
+    const request = 'data' in it ? viewCall(deps.diamond, it, at) : storageAt(deps.diamond, it, at)
+    const asked = askOnce(key, blockHash, request)
+    asking.set(key, asked)
     return asked
   }
 
-  // As in `Node.send`, the outcomes follow the calls one by one.
-  return { readAt: (block, asked) => Promise.all(asked.map((it) => readOne(block.hash, it))) as never }
+  return {
+    // As in `Node.send`, the outcomes follow the calls one by one.
+    readAt: (block, asked) => Promise.all(asked.map((it) => readOne(block.hash, it))) as never,
+  }
 }

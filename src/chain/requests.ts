@@ -3,17 +3,27 @@ import { z } from 'zod'
 import type { RawLog } from '../protocol/logs.ts'
 import type { Call } from '../protocol/outputs.ts'
 import type { Slot } from '../protocol/slots.ts'
+import { NodeError } from './errors.ts'
 import { parseLogs } from './log-shape.ts'
 
 /** A JSON-RPC request together with the check of its answer: what a node says is parsed before it is used. */
 export type Request<T> = {
   readonly method: string
   readonly params: readonly unknown[]
-  /** Checks and converts a result; throws when it is not of the expected shape. */
+  /** Checks and converts a result; throws when it is not of the expected shape, a NodeError for one that stands for an error. */
   parse(raw: unknown): T
+  /** What it asks, where that is a view at a block: several of those may travel as one. */
+  readonly view?: View
   /** A null says that this node does not have it yet; another one may. */
   readonly mayLack?: boolean
 }
+
+/** A view call at a block. */
+export type View = { readonly to: Hex; readonly data: Hex; readonly blockHash: Hex }
+
+export type ViewRequest = Request<unknown> & { readonly view: View }
+
+export const isView = (request: Request<unknown>): request is ViewRequest => request.view !== undefined
 
 /** A block as the service needs it; `timestamp` in Unix seconds. */
 export type Block = {
@@ -62,7 +72,13 @@ export const getLogs = (filter: {
 export const viewCall = <T>(to: Hex, call: Call<T>, at: 'latest' | { readonly blockHash: Hex }): Request<T> => ({
   method: 'eth_call',
   params: [{ to, data: call.data }, at],
-  parse: (raw) => call.decode(HexText.parse(raw)),
+  parse(raw) {
+    // An address without the function answers with no bytes: the node did answer, the answer is "nothing there".
+    if (raw === '0x')
+      throw new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
+    return call.decode(HexText.parse(raw))
+  },
+  ...(at !== 'latest' && { view: { to, data: call.data, blockHash: at.blockHash } }),
 })
 
 /** A word of a contract's storage at a block hash. */

@@ -27,8 +27,9 @@ const timeOf = ({ head }: EndpointState): bigint[] => (head === null ? [] : [hea
 const isBehind = ({ head }: EndpointState, other: EndpointState): boolean =>
   head !== null &&
   other.head !== null &&
-  other.head.seenAt <= head.seenAt &&
-  other.head.timestamp - head.timestamp > LAG_SECONDS
+  [other.head, ...other.earlier].some(
+    ({ seenAt, timestamp }) => seenAt <= head.seenAt && timestamp - head.timestamp > LAG_SECONDS,
+  )
 
 /**
  * The standing of an endpoint next to others, of which it may be one. It is compared with others alone, so a chain that stands still has no
@@ -41,5 +42,6 @@ export const standingOf = (state: EndpointState, all: readonly EndpointState[], 
   const trusted = all.filter(({ chain, doubt }) => chain === 'right' && doubtAt(doubt, now) === null)
   const isReal = (other: EndpointState): boolean =>
     !timeOf(other).some((time) => isMadeUp(time, trusted.filter((it) => it !== other).flatMap(timeOf), now))
-  return trusted.some((other) => isBehind(state, other) && isReal(other)) ? 'lagging' : 'ok'
+  // Its own past says nothing: it may have gone back with its chain.
+  return trusted.some((other) => other !== state && isBehind(state, other) && isReal(other)) ? 'lagging' : 'ok'
 }

@@ -179,8 +179,8 @@ describe('a first node that', () => {
 
   test('falls behind is not preferred until it has caught up', async () => {
     const { first, second, node } = await pair()
-    second.height += 60
-    second.time += 60
+    first.height -= 60
+    first.time -= 60
     // The two are compared when both were looked at again.
     await eventually('it lags', async () => {
       await node.send([getBlock('latest')])
@@ -282,4 +282,70 @@ test('a chain that stands still is told from a node that does not answer', async
     return !node.status().halted
   })
   expect(states(node)).toEqual(['lagging', 'ok'])
+})
+
+describe('a node that is slower than it mostly is', () => {
+  /** Two nodes, the first of which is known to answer quickly. */
+  const pair = async () => {
+    const [first, second] = [await startNode(), await startNode()]
+    const node = nodeOf(first.url, second.url)
+    await eventually('both are known', async () => {
+      await node.send([getChainId()])
+      return states(node).join() === 'ok,ok'
+    })
+    for (let times = 0; times < 30; times += 1) await node.send([getChainId()])
+    first.requests()
+    second.requests()
+    return { first, second, node }
+  }
+
+  test('is not waited for alone, and its request is given up once another has answered', async () => {
+    const { first, second, node } = await pair()
+    first.say(() => 'hang')
+    const [outcome] = await node.send([getChainId()])
+    expect(outcome).toEqual({ ok: true, value: 8453 })
+    expect([first, second].map((each) => each.requests().length)).toEqual([1, 1])
+    await eventually('its connection is closed', () => first.connections() === 0)
+  })
+
+  test('and what was under way together, counts once', async () => {
+    const { first, node } = await pair()
+    first.say(() => 'hang')
+    await Promise.all(Array.from({ length: 20 }, () => node.send([getChainId()])))
+    expect(states(node)).toEqual(['ok', 'ok'])
+    await node.send([getChainId()])
+    expect(states(node)).toEqual(['resting', 'ok'])
+  })
+})
+
+test('an answer that contradicts counts where nobody gives another; where somebody does, it is doubted', async () => {
+  const [first, second] = [await startNode({ height: 5 }), await startNode({ height: 7 })]
+  const node = nodeOf(first.url, second.url)
+  await eventually('both are known', async () => {
+    await node.send([getChainId()])
+    return states(node).join() === 'ok,ok'
+  })
+  const contradicts = (least: bigint) => (outcomes: readonly unknown[]) => {
+    const [head] = outcomes
+    return Object(head).value.number < least ? 'too low' : null
+  }
+  expect((await node.sendBy([getBlock('latest')], { contradicts: contradicts(6n) })).endpoint).toBe(1)
+  expect(node.status().endpoints[0]).toMatchObject({ state: 'doubted', doubt: 'too low' })
+  await node.sendBy([getBlock('latest')], { contradicts: contradicts(8n) })
+  expect(states(node)).toEqual(['doubted', 'ok'])
+})
+
+test('who waits for the only node is let go once it is taken to be down', async () => {
+  const node = await startNode()
+  const keeper = createKeeper({ chainId: 8453, urls: [node.url], timeoutMs: 60_000, log: pino({ level: 'silent' }) })
+  open.push(keeper.close)
+  const { send } = createNode({ keeper, chainId: 8453 })
+  await send([getChainId()])
+  node.say(() => 'hang')
+  const waiting = await Promise.allSettled([send([getChainId()]), send([getChainId()])])
+  expect(waiting.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  node.requests()
+  // Known to be down, it is not even asked.
+  await expect(send([getChainId()])).rejects.toMatchObject({ code: 'service_unavailable' })
+  expect(node.requests()).toEqual([])
 })

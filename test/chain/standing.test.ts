@@ -21,6 +21,16 @@ test('lags when it was behind another although it was looked at later', () => {
   expect(standing(known, at(1, 100n))).toBe('ok')
 })
 
+test('one that is looked at seldom lags until it is looked at again, however often the other is', () => {
+  const behind = at(500, 100n)
+  const ahead = Array.from({ length: 15 }, (_, nth) => nth * 200).reduce(
+    (state, ms) => learn(state, { is: 'head', number: 0n, timestamp: 110n + BigInt(ms) / 1_000n }, START + ms),
+    known,
+  )
+  expect(standingOf(behind, [ahead], START)).toBe('lagging')
+  expect(standingOf(at(2_900, 112n), [ahead], START)).toBe('ok')
+})
+
 test('a doubted endpoint makes nobody lag, until it is trusted again', () => {
   const doubted = learn(at(1, 900n), liar, START)
   const honest = at(2, 100n)

@@ -121,6 +121,7 @@ export const startFaultProxy = async (options: {
   const nothing = () => ({
     requests: 0,
     looks: 0,
+    probes: 0,
     reads: 0,
     methods: new Map<string, number>(),
     faults: new Map<Fault, number>(),
@@ -175,6 +176,7 @@ export const startFaultProxy = async (options: {
     }
     const methods = calls.map(({ method }) => method)
     if (methods.every((method) => method === 'eth_call')) counts.reads += 1
+    if (methods.includes('eth_chainId')) counts.probes += 1
     const struck = rules
       .filter(({ fault }) => !has(answers, fault) && !has(refusals, fault))
       .filter((rule) => strikes(rule, methods))
@@ -223,8 +225,8 @@ export const startFaultProxy = async (options: {
       gate = undefined
     },
     /**
-     * HTTP requests, looks at the head, requests of calls alone, calls by method, faults by kind and answers that left creations out since
-     * the last time.
+     * HTTP requests, looks at the head, requests that ask who is there, requests of calls alone, calls by method, faults by kind and
+     * answers that left creations out since the last time.
      */
     counts() {
       const seen = counts

@@ -9,6 +9,7 @@ import { freshness } from './bars/freshness.ts'
 import { kills } from './bars/kills.ts'
 import { loss, mix } from './bars/loss.ts'
 import { deadNode, postgresGone } from './bars/outages.ts'
+import { badNode } from './bars/readers.ts'
 import { deep, liar, reorgs } from './bars/reorgs.ts'
 import { takeover } from './bars/takeover.ts'
 import { openChains, openStore } from './rig.ts'
@@ -27,6 +28,7 @@ const bars: Readonly<Record<string, Bar>> = {
   '6': kills,
   '7': takeover,
   '8': postgresGone,
+  '9': badNode,
   '10': corpus,
   '11': deadNode,
 }

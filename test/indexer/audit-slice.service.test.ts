@@ -15,7 +15,7 @@ import { type Confirm, createConfirm } from '../../src/indexer/audit-repair.ts'
 import { auditSlice } from '../../src/indexer/audit-slice.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
-import { startNodeProxy } from '../support/node-proxy.ts'
+import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
 import { startWorld } from '../support/world.ts'
 
 const silent = pino({ level: 'silent' })
@@ -208,6 +208,7 @@ describe('what is not put right', () => {
     // The first answer for each deposit says that nobody owns it.
     const asked = new Set<string>()
     const zeros = `0x${'0'.repeat(64 * 9)}`
+    proxy.refuse(oneByOne)
     proxy.alter((method, result, params) => {
       const key = JSON.stringify(params)
       if (method !== 'eth_call' || asked.has(key)) return result

@@ -15,7 +15,7 @@ import { createStep } from '../../src/indexer/step.ts'
 import { isUnavailable } from '../../src/lib/errors.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { startNodeProxy } from '../support/node-proxy.ts'
+import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
 import { eventually } from '../support/process.ts'
 import { startWorld } from '../support/world.ts'
 
@@ -269,6 +269,7 @@ const callOf = (functionName: 'getHedgeLpDeposit', id: bigint) => {
 test('zeros for an id are no observation of it', async () => {
   await index()
   const is = callOf('getHedgeLpDeposit', 2n)
+  proxy.refuse(oneByOne)
   proxy.alter((method, result, params) =>
     is(method, params) && typeof result === 'string' ? `0x${'0'.repeat(result.length - 2)}` : result,
   )
@@ -279,7 +280,9 @@ test('zeros for an id are no observation of it', async () => {
 test('one whose views revert keeps nobody waiting, and is tried again with the next sweep', async () => {
   await index()
   const is = callOf('getHedgeLpDeposit', 2n)
-  proxy.refuse((method, params) => (is(method, params) ? { code: 3, message: 'execution reverted' } : undefined))
+  proxy.refuse((method, params) =>
+    is(method, params) ? { code: 3, message: 'execution reverted' } : oneByOne(method, params),
+  )
   await observeAll()
   const queries = createQueries(database)
   await expect(queries.deposit(8453, 2n)).rejects.toMatchObject({ code: 'service_unavailable' })

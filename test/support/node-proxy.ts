@@ -18,6 +18,15 @@ type Refuse = (
 
 const nothing: Refuse = () => undefined
 
+/** The function that runs many calls as one. */
+const AGGREGATE3 = '82ad56cb'
+
+/** As a node that does not run many views at once: then each is asked for by itself. */
+export const oneByOne: Refuse = (method, params) =>
+  method === 'eth_call' && JSON.stringify(params).includes(AGGREGATE3)
+    ? { code: -32_000, message: 'out of gas' }
+    : undefined
+
 /** What the proxy says instead of asking the node: a status, and a body that may be no JSON-RPC at all. */
 type Instead = (asked: readonly Call[]) => { readonly status?: number; readonly body: string } | 'nothing'
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { numberToHex, pad } from 'viem'
 import { z } from 'zod'
@@ -65,6 +66,11 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
     const { status = 200, headers = {}, body } = { headers: {}, status: 200, ...(said ?? plain) }
     response.writeHead(status, headers).end(body)
   }).listen(0, '127.0.0.1')
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('the node has no port')
@@ -85,6 +91,8 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
     /** The HTTP requests since the last look, but for those that only ask which chain and block it is at. */
     requests: (): ScriptedCall[][] =>
       seen.splice(0).filter((calls) => calls.length !== 2 || calls[0]?.method !== 'eth_chainId'),
+    /** Connections that are open now, with a request under way or without. */
+    connections: (): number => sockets.size,
     async close(): Promise<void> {
       server.closeAllConnections()
       server.close()

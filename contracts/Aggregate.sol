@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+/// @title Many views in one call.
+/// @notice The one function of Multicall3 that reads need, for chains without it. Never deployed: its code travels with the call.
+contract Aggregate {
+    struct Call3 {
+        address target;
+        bool allowFailure;
+        bytes callData;
+    }
+
+    struct Result {
+        bool success;
+        bytes returnData;
+    }
+
+    function aggregate3(Call3[] calldata calls) external view returns (Result[] memory results) {
+        results = new Result[](calls.length);
+        for (uint256 i = 0; i < calls.length; i++) {
+            (bool success, bytes memory returnData) = calls[i].target.staticcall(calls[i].callData);
+            require(success || calls[i].allowFailure, "Call failed");
+            results[i] = Result(success, returnData);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { pad, toHex } from 'viem'
+import { afterEach, expect, test } from 'vitest'
+import { createNode } from '../../src/chain/failover.ts'
+import { createHead } from '../../src/chain/head.ts'
+import { createKeeper } from '../../src/chain/keeper.ts'
+import { eventually } from '../support/process.ts'
+import { type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
+
+const open: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close()
+})
+
+const startNode = async () => {
+  const node = await startScriptedNode()
+  open.push(node.close)
+  return node
+}
+
+type ScriptedNode = Awaited<ReturnType<typeof startNode>>
+
+/** A head over nodes that have all been seen, with a clock of its own. */
+const headOf = async (...nodes: readonly ScriptedNode[]) => {
+  const urls = nodes.map(({ url }) => url)
+  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 2_000, log: pino({ level: 'silent' }) })
+  open.push(keeper.close)
+  const clock = { now: 1_000_000 }
+  const node = createNode({ keeper, chainId: 8453 })
+  const head = createHead({
+    node,
+    doubt: keeper.doubt,
+    isAlone: urls.length === 1,
+    maxAgeMs: 200,
+    now: () => clock.now,
+  })
+  const states = (): string[] => keeper.status().endpoints.map(({ state }) => state)
+  /** The number of the newest block, asked for anew. */
+  const next = async (afterMs = 201): Promise<bigint> => {
+    clock.now += afterMs
+    return (await head.latest()).number
+  }
+  await eventually('every node is known', async () => {
+    await next(0)
+    await keeper.fit([])
+    return states().every((state) => state === 'ok')
+  })
+  /** Goes on until the head knows a block of some seconds ago. */
+  const settle = async (): Promise<void> => {
+    for (let times = 0; times < 3; times += 1) {
+      for (const each of nodes) each.height += 1
+      await next(2_001)
+    }
+    for (const each of nodes) each.requests()
+  }
+  return { ...head, states, next, settle, clock }
+}
+
+/** The node's blocks as another fork has them. */
+const forked = (node: ScriptedNode, isOther: (call: ScriptedCall) => boolean = () => true): void =>
+  node.say((calls) => {
+    const answers = calls.map((call) => {
+      const [tag] = call.params
+      const number = typeof tag === 'string' && tag.startsWith('0x') ? Number(tag) : node.height
+      const hash = pad(isOther(call) ? toHex(number + 0xf000_0000) : toHex(number))
+      const result =
+        call.method === 'eth_chainId' ? '0x2105' : { number: toHex(number), hash, timestamp: toHex(node.time) }
+      return { jsonrpc: '2.0', id: call.id, result }
+    })
+    return { body: JSON.stringify(answers) }
+  })
+
+test('readers of one tick share one request, whenever they come', async () => {
+  const node = await startNode()
+  const head = await headOf(node)
+  head.clock.now += 1_000
+  node.requests()
+  const blocks = await Promise.all(Array.from({ length: 1_000 }, () => head.latest()))
+  head.clock.now += 200
+  blocks.push(await head.latest())
+  expect(new Set(blocks.map(({ hash }) => hash)).size).toBe(1)
+  expect(node.requests()).toHaveLength(1)
+  head.clock.now += 1
+  await head.latest()
+  expect(node.requests()).toHaveLength(1)
+})
+
+test('a lower head takes nobody back in time until it has persisted', async () => {
+  const node = await startNode()
+  const head = await headOf(node)
+  const newest = await head.next()
+  node.height -= 3
+  for (let waited = 0; waited < 9_000; waited += 1_000) expect(await head.next(1_000)).toBe(newest)
+  expect(await head.next(1_001)).toBe(newest - 3n)
+})
+
+test('a block that no node has is forgotten, and the lower one is the head', async () => {
+  const node = await startNode()
+  const head = await headOf(node)
+  const newest = await head.next()
+  const block = await head.latest()
+  node.height -= 1
+  expect(await head.next()).toBe(newest)
+  head.drop(block)
+  expect((await head.latest()).number).toBe(newest - 1n)
+})
+
+test('a reorg at the tip is taken at once', async () => {
+  const node = await startNode()
+  const head = await headOf(node)
+  await head.settle()
+  const before = await head.latest()
+  forked(node, ({ params: [tag] }) => tag === 'latest')
+  await head.next()
+  const after = await head.latest()
+  expect([after.number, after.hash === before.hash]).toEqual([before.number, false])
+})
+
+test('a first node on a fork of its own is doubted, and the head is that of the others', async () => {
+  const [first, second] = [await startNode(), await startNode()]
+  const head = await headOf(first, second)
+  await head.settle()
+  const { hash } = await head.latest()
+  forked(first)
+  await head.next()
+  expect((await head.latest()).hash).toBe(hash)
+  expect(head.states()).toEqual(['doubted', 'ok'])
+  first.requests()
+  await head.next()
+  expect(first.requests()).toEqual([])
+})
+
+test('a node on another fork is not believed because the other one says nothing', async () => {
+  const [first, second] = [await startNode(), await startNode()]
+  const head = await headOf(first, second)
+  await head.settle()
+  forked(first)
+  second.say(() => 'hang')
+  await expect(head.next()).rejects.toMatchObject({ code: 'service_unavailable' })
+})
+
+test('where all nodes are on another fork and stay there, the chain is', async () => {
+  const [first, second] = [await startNode(), await startNode()]
+  const head = await headOf(first, second)
+  await head.settle()
+  const { hash } = await head.latest()
+  for (const node of [first, second]) forked(node)
+  await expect(head.next()).rejects.toMatchObject({ code: 'service_unavailable' })
+  await expect(head.next(1_999)).rejects.toMatchObject({ code: 'service_unavailable' })
+  await head.next(1)
+  expect((await head.latest()).hash).not.toBe(hash)
+  expect(head.states()).toEqual(['ok', 'ok'])
+  // From then on it is held to that.
+  await head.settle()
+  expect(head.states()).toEqual(['ok', 'ok'])
+})
+
+test('a node whose newest blocks no node has, twice in a row, is doubted; once it may be a reorg', async () => {
+  const [first, second] = [await startNode(), await startNode()]
+  const head = await headOf(first, second)
+  await head.next()
+  head.drop(await head.latest())
+  expect(head.states()).toEqual(['ok', 'ok'])
+  head.drop(await head.latest())
+  expect(head.states()).toEqual(['doubted', 'ok'])
+})
+
+test('a slow answer never overwrites a newer one: nobody asks again before it is there', async () => {
+  const node = await startNode()
+  const head = await headOf(node)
+  await head.next()
+  const answers: string[] = []
+  node.say(() => {
+    answers.push('asked')
+    return 'hang'
+  })
+  head.clock.now += 1_000
+  const readers = [head.latest(), head.latest()]
+  await sleep(50)
+  readers.push(head.latest())
+  expect(answers).toHaveLength(1)
+  node.heal()
+  const settled = await Promise.allSettled(readers)
+  expect(settled.every(({ status }) => status === 'rejected')).toBe(true)
+})
