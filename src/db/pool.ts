@@ -1,5 +1,5 @@
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
-import { DatabaseError, Pool } from 'pg'
+import { DatabaseError, Pool, type QueryArrayConfig } from 'pg'
 import { ServiceError, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 
@@ -13,11 +13,16 @@ export type DatabaseOptions = {
 /** What queries run on: the pool, or one transaction. */
 export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
 
+/** A statement with its values. One with a name is prepared once a connection, so names must be few and each stand for one text. */
+export type Statement = { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }
+
 export type Database = {
   /** The pool, to prepare statements on; they are executed inside `run`. */
   readonly handle: Handle
   /** Runs queries. Throws `service_unavailable` when the database is out of reach. */
   run<T>(query: (handle: Handle) => Promise<T>): Promise<T>
+  /** Runs one statement as it is and gives its rows, each an array of its columns as text. Throws as `run` does. */
+  rows(statement: Statement): Promise<(string | null)[][]>
   /** Runs queries in one transaction; what `work` throws rolls it back. Throws as `run` does. */
   transaction<T>(work: (handle: Handle) => Promise<T>): Promise<T>
   /** Runs reads that all see the database as it is at the first of them. Throws as `run` does. */
@@ -73,11 +78,25 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   return {
     handle,
     run: (query) => guarded(() => query(handle)),
+    rows: ({ name, text, values }) =>
+      guarded(async () => {
+        const query: QueryArrayConfig = {
+          text,
+          values: [...values],
+          rowMode: 'array',
+          types: asText,
+          ...(name && { name }),
+        }
+        return (await pool.query<(string | null)[]>(query)).rows
+      }),
     transaction: (work) => guarded(() => handle.transaction((transaction) => work(transaction))),
     snapshot: (work) => guarded(() => handle.transaction((transaction) => work(transaction), readOnly)),
     close: () => pool.end(),
   }
 }
+
+/** Leaves every value as the server wrote it. */
+const asText = { getTypeParser: () => (value: string | Buffer) => value.toString() }
 
 /** Classes of SQLSTATE in which the server says that it cannot serve now: connection, resources, operator intervention. */
 const cannotServe = ['08', '53', '57']
