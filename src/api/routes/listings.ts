@@ -1,9 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { freshnessHeaders } from '../../reads/freshness.ts'
-import { ListingMeta } from '../../reads/listing-records.ts'
 import { listings, pageFor } from '../../reads/listings.ts'
 import type { Sources } from '../../reads/read.ts'
-import { envelope, errorResponses } from '../envelope.ts'
+import { errorResponses, listingEnvelope } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 
 const nextOf = (url: string, cursor: string): string => {
@@ -16,8 +15,7 @@ const nextOf = (url: string, cursor: string): string => {
 export const listingRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
   for (const listing of listings) {
     const { path, tag, summary, query, data } = listing
-    const success = envelope(data).extend({ meta: ListingMeta })
-    const schema = { querystring: query, response: { 200: success, ...errorResponses } }
+    const schema = { querystring: query, response: { 200: listingEnvelope(data), ...errorResponses } }
     const operation: Operation = {
       tag,
       summary,
