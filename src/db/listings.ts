@@ -53,16 +53,18 @@ export type Listings = {
 /** Before and after every id and expiry. */
 const bounds = { asc: { id: '-1', key: '-1' }, desc: { id: '9223372036854775807', key: 'Infinity' } } as const
 
-const list = (values: readonly unknown[]): string => `{${values.map((value) => value ?? 'NULL').join()}}`
+/** An array's text. */
+export const list = (values: readonly unknown[]): string => `{${values.map((value) => value ?? 'NULL').join()}}`
 
-const addresses = (values: readonly Address[]): string =>
+/** The text of an array of addresses, each once. */
+export const addresses = (values: readonly Address[]): string =>
   list([...new Set(values)].map((value) => `"\\\\x${value.slice(2)}"`))
 
 /** Parameters 1 to 4: the walks. Its rows are the chains that are indexed. */
-const walkText = `walk AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, coalesce(w.now, c.block_timestamp) AS now, w.rollback
+export const walkText = `walk AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, coalesce(w.now, c.block_timestamp) AS now, w.rollback
   FROM unnest($1::integer[], $2::bigint[], $3::bigint[], $4::bigint[]) AS w (chain_id, up_to, now, rollback) JOIN cursors c USING (chain_id))`
 
-const walkValues = (walks: readonly Walk[]): string[] => [
+export const walkValues = (walks: readonly Walk[]): string[] => [
   list(walks.map(({ chainId }) => chainId)),
   list(walks.map(({ upTo }) => upTo)),
   list(walks.map(({ now }) => now)),

@@ -9,15 +9,16 @@ import { finalities } from './finality.ts'
 export const MAX_ROWS = 200
 export const MAX_WALLETS = 100
 
-/** Several values in one parameter, separated by commas. */
-const listOf = <T>(item: z.ZodType<T, string>, max: number, example: string) =>
+/** Several values in one parameter, separated by commas; `example` as in a URL. */
+export const listOf = <T>(item: z.ZodType<T, string>, max: number, example: string) =>
   z
     .string({ error: 'expected values separated by commas' })
     .transform((text) => text.split(','))
     .pipe(z.array(item).max(max, { error: `expected at most ${max} values` }))
     .meta({ type: 'string', description: `Separated by commas, at most ${max}`, example })
 
-const choice = <const T extends readonly string[]>(values: T) =>
+/** One of some words. */
+export const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `expected one of ${values.join(', ')}` })
 
 const Flag = z

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Address, getAddress, type Hex } from 'viem'
 import type { Kind } from '../db/progress.ts'
 import { blanks, type Inclusion, UNIT } from '../db/row-text.ts'
+import { isUnavailable } from '../lib/errors.ts'
 import { type ChainId, chainIds } from '../protocol/chains.ts'
 import { profiles } from '../protocol/profiles.ts'
 import * as record from '../protocol/records.ts'
@@ -132,10 +133,27 @@ const asked = async (sources: Sources, of: Asked, text: string): Promise<string 
 }
 
 /**
- * Rows as JSON, of their texts (`row-text.ts`): null for what left the chain meanwhile. Throws `service_unavailable` when one of them is
- * not observed yet and no node is in reach.
+ * Rows as JSON, of their texts (`row-text.ts`): null for what left the chain meanwhile. A row that is not observed yet is read from the chain;
+ * when no node is in reach, `unread` is told of it and the row is null, and without `unread` that is thrown.
  */
-export const rowsOf = async (sources: Sources, of: Asked, texts: readonly string[]): Promise<(string | null)[]> => {
+export const rowsOf = async (
+  sources: Sources,
+  of: Asked,
+  texts: readonly string[],
+  unread?: (at: number) => void,
+): Promise<(string | null)[]> => {
   const rows = texts.map((text) => (text.startsWith(`${UNIT}${blanks.unobserved}`) ? null : filled(sources, text)))
-  return rows.includes(null) ? Promise.all(rows.map((row, at) => row ?? asked(sources, of, texts[at] ?? ''))) : rows
+  if (!rows.includes(null)) return rows
+  return Promise.all(
+    rows.map(async (row, at) => {
+      if (row !== null) return row
+      try {
+        return await asked(sources, of, texts[at] ?? '')
+      } catch (fault) {
+        if (unread === undefined || !isUnavailable(fault)) throw fault
+        unread(at)
+        return null
+      }
+    }),
+  )
 }

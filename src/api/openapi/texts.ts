@@ -19,6 +19,7 @@ export const tags: Readonly<Record<string, string>> = {
   Events: 'What underwriters created: terms, settlement, pool',
   Positions: 'What hedgers bought',
   Deposits: 'What liquidity providers put in',
+  Wallets: 'All that a wallet has, and what it can claim',
   Oracle: 'Who settles events, and what they submitted',
   Governance: "The proxy's owner, facets and queued upgrades",
   Pricing: 'Fair-value quotes of the pricing engine',
