@@ -9,12 +9,18 @@ import { finalities } from './finality.ts'
 export const MAX_ROWS = 200
 export const MAX_WALLETS = 100
 
-/** Several values in one parameter, separated by commas; `example` as in a URL. */
+/** Several values in one parameter, separated by commas; `example` as in a URL. A fault of one is a fault of the parameter. */
 export const listOf = <T>(item: z.ZodType<T, string>, max: number, example: string) =>
   z
     .string({ error: 'expected values separated by commas' })
-    .transform((text) => text.split(','))
-    .pipe(z.array(item).max(max, { error: `expected at most ${max} values` }))
+    .transform((text, context): T[] => {
+      const parts = text.split(',')
+      const parsed = parts.slice(0, max).map((part) => item.safeParse(part))
+      const fault = parsed.find(({ success }) => !success)?.error?.issues[0]?.message
+      const message = parts.length > max ? `expected at most ${max} values` : fault
+      if (message !== undefined) context.addIssue({ code: 'custom', message })
+      return parsed.flatMap(({ success, data }) => (success ? [data] : []))
+    })
     .meta({ type: 'string', description: `Separated by commas, at most ${max}`, example })
 
 /** One of some words. */
