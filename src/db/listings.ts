@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
 import { type Bind, conditionsOf, type Filters, shapeOf } from './listing-filters.ts'
@@ -84,43 +85,53 @@ const joinedFor = ({ kind, filters }: ListingQuery): string => {
   return joins.replace(/LEFT JOIN LATERAL .*? AS s ON true/, 'JOIN position_observations s USING (chain_id, id)')
 }
 
+/** Before the conditions are those of the walk; whose rows, if that is asked, is parameter 8. */
+const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
+  const { kind, walks, filters, sort, order, include, count } = query
+  const { facts, owner } = tables[kind]
+  const wheres = ['f.chain_id = walk.chain_id', 'f.block_number <= walk.up_to', ...conditions].join(' AND ')
+  const joins = conditions.some((condition) => /\b[se]\./.test(condition)) ? joinedFor(query) : ''
+  const isMerged = walks.length > 1 && sort === 'created'
+  const [keys, after] =
+    sort === 'expiry' ? (['f.expiry_date, f.id', 'w.after_key, w.after'] as const) : (['f.id', 'w.after'] as const)
+  const ordered = sort === 'expiry' ? `f.expiry_date ${order}, f.id ${order}` : `f.id ${order}`
+  const merged = sort === 'expiry' ? `f.expiry_date ${order}, f.chain_id, f.id ${order}` : `f.chain_id, f.id ${order}`
+
+  // Owner by owner and chain by chain, each in the order of its index; then as many of the merged as are asked for.
+  const each = `SELECT f.* FROM ${facts} f ${joins} WHERE ${wheres} ${filters.owners ? `AND f.${owner} = owned.by` : ''}
+    AND (${keys}) ${order === 'asc' ? '>' : '<'} (${after}) ORDER BY ${ordered} LIMIT $7`
+  const last = isMerged ? `merged ${order}, ${merged}` : merged
+  const page = `SELECT f.*${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM walk
+    JOIN unnest($1::integer[], $5::bigint[], $6::numeric[]) AS w (chain_id, after, after_key) USING (chain_id)
+    ${filters.owners ? 'CROSS JOIN unnest($8::bytea[]) AS owned (by)' : ''} CROSS JOIN LATERAL (${each}) f ORDER BY ${last} LIMIT $7`
+  const head = ['f.chain_id', 'f.id', ...(sort === 'expiry' ? ['f.expiry_date'] : [])]
+  const rows = `SELECT ${rowText(kind, head, include)} FROM (${page}) f ${joinedTo(kind, include)} ORDER BY ${last}`
+  const total = `(SELECT count(*) FROM walk JOIN ${facts} f USING (chain_id) ${joins}
+    WHERE ${wheres} ${filters.owners ? `AND f.${owner} = ANY ($8::bytea[])` : ''})`
+  return `WITH ${walkText} SELECT ${tipsText}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
+}
+
+/** Texts by their shapes: putting one together takes longer than what the framework does for a request. */
+const texts = new LRUCache<string, string>({ max: 1_000 })
+
 const pageStatement = (query: ListingQuery): Statement => {
   const { kind, walks, filters, sort, order, include, limit, count } = query
-  const { facts, owner } = tables[kind]
   const start = bounds[order]
   const values: unknown[] = [
     ...walkValues(walks),
     list(walks.map(({ after }) => after?.id ?? start.id)),
     list(walks.map(({ after }) => after?.key || start.key)),
     limit,
+    ...(filters.owners ? [addresses(filters.owners)] : []),
   ]
   const bind: Bind = (value, type) => `$${values.push(value)}::${type}`
-
-  const owners = filters.owners && `unnest(${bind(addresses(filters.owners), 'bytea[]')})`
   const conditions = conditionsOf(kind, filters, bind)
-  const wheres = ['f.chain_id = walk.chain_id', 'f.block_number <= walk.up_to', ...conditions]
-  const joins = conditions.some((condition) => /\b[se]\./.test(condition)) ? joinedFor(query) : ''
-  const [keys, follows] = sort === 'expiry' ? ['f.expiry_date, f.id', 'after_key, w.after'] : ['f.id', 'after']
-  const beyond = order === 'asc' ? '>' : '<'
-  const ordered = keys.replaceAll(/\bf\.\w+/g, (key) => `${key} ${order}`)
-
-  // Owner by owner and chain by chain, each in the order of its index; then as many of the merged as are asked for.
-  const each = `SELECT f.* FROM ${facts} f ${joins} WHERE ${[...wheres, ...(owners ? [`f.${owner} = owned.by`] : [])].join(' AND ')}
-    AND (${keys}) ${beyond} (w.${follows}) ORDER BY ${ordered} LIMIT $7`
-  const isMerged = walks.length > 1 && sort === 'created'
-  const merged = isMerged ? `merged ${order}, f.chain_id, f.id ${order}` : `${ordered.replace(', ', `, f.chain_id, `)}`
-  const page = `SELECT f.*${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM walk
-    JOIN unnest($1::integer[], $5::bigint[], $6::numeric[]) AS w (chain_id, after, after_key) USING (chain_id)
-    ${owners ? `CROSS JOIN ${owners} AS owned (by)` : ''} CROSS JOIN LATERAL (${each}) f ORDER BY ${merged} LIMIT $7`
-  const head = ['f.chain_id', 'f.id', ...(sort === 'expiry' ? ['f.expiry_date'] : [])]
-  const rows = `SELECT ${rowText(kind, head, include)} FROM (${page}) f ${joinedTo(kind, include)} ORDER BY ${merged}`
-  const total = `(SELECT count(*) FROM walk JOIN ${facts} f USING (chain_id) ${joins}
-    WHERE ${[...wheres, ...(owners ? [`f.${owner} = ANY (ARRAY(SELECT ${owners}))`] : [])].join(' AND ')})`
-
-  const text = `WITH ${walkText} SELECT ${tipsText}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
-  const shape = [kind, sort, order, isMerged, shapeOf(filters)].join(' ')
+  const shape = [kind, sort, order, walks.length, shapeOf(filters)].join(' ')
+  const name = [shape, count, ...include].join(' ')
+  const text = texts.get(name) ?? textOf(query, conditions)
+  texts.set(name, text)
   // Prepared under a name where that is one of few: a connection keeps what it has prepared.
-  const isCommon = !count && include.length === 0 && (owners ? conditions.length === 0 : conditions.length < 2)
+  const isCommon = !count && include.length === 0 && (filters.owners ? conditions.length === 0 : conditions.length < 2)
   return { text, values, ...(isCommon && { name: `page ${shape}` }) }
 }
 

@@ -9,6 +9,7 @@ import * as record from '../protocol/records.ts'
 import { fromChain } from './entity.ts'
 import { chainOf, type Sources } from './read.ts'
 import * as subject from './subjects.ts'
+import type { Token } from './tokens.ts'
 
 /** Checksums kept: each takes a hash, and the same wallets come again and again. */
 const checksums = new LRUCache<string, Address>({ max: 65_536 })
@@ -48,7 +49,14 @@ const tokenOf = (given: string): { readonly chainId: ChainId; readonly address: 
   return { chainId: chainIdOf(chain), address: `0x${hex}` }
 }
 
-const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1)
+/** Tokens as members of a row; a token is the same object as long as it is known. */
+const members = new WeakMap<Token, string>()
+
+const membersOf = (token: Token): string => {
+  const known = members.get(token) ?? JSON.stringify(token).slice(1, -1)
+  members.set(token, known)
+  return known
+}
 
 /** Fills one blank; null when a token is not known yet. */
 const fill = (sources: Sources, blank: string): string | null => {

@@ -99,6 +99,8 @@ const bare = async () => {
   return { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => Promise.all([app.close(), pool.end()]) }
 }
 
+const limit = await bare()
+
 const show = (what: string, one: Figure, limit: Figure, bar: number, isMet: (ratio: number) => boolean): void => {
   for (const [unit, key] of [
     ['a second', 'perSecond'],
@@ -137,7 +139,6 @@ try {
     `${ROWS} positions of ${plan.wallets} wallets written in ${((performance.now() - start) / 1000).toFixed(0)} s`,
   )
   const url = await ours.app.listen({ port: 0, host: '127.0.0.1' })
-  const limit = await bare()
 
   const wallet = walletOf(77)
   const positions = `${url}/v1/hedge/positions?chainId=${chainId}`
@@ -173,8 +174,8 @@ try {
     `  portfolios of 100 wallets          p95 ${hundred.toFixed(1)} ms (bar 120 ${hundred <= 120 ? 'met' : 'missed'})`,
   )
   console.log(`  memory                             ${Math.round(process.memoryUsage().rss / 1_048_576)} MB`)
-  await limit.close()
 } finally {
+  await limit.close()
   await ours.close()
   await postgres.close()
 }

@@ -27,8 +27,16 @@ let database: Database
 
 beforeEach(async () => {
   store = await createTestDatabase()
-  api = await openApp({ databaseUrl: store.url, nodes: [{ deployment: deploymentOf(8453) }, { deployment: deploymentOf(56) }] })
-  database = createDatabase({ url: store.url, log: pino({ level: 'silent' }), maxConnections: 2, statementTimeoutMs: 10_000 })
+  api = await openApp({
+    databaseUrl: store.url,
+    nodes: [{ deployment: deploymentOf(8453) }, { deployment: deploymentOf(56) }],
+  })
+  database = createDatabase({
+    url: store.url,
+    log: pino({ level: 'silent' }),
+    maxConnections: 2,
+    statementTimeoutMs: 10_000,
+  })
 })
 afterEach(async () => {
   await Promise.all([api.close(), database.close()])
@@ -42,7 +50,9 @@ const write = (chainId: ChainId, block: number, from: number, to: number, fork =
   })
 
 const Page = z.object({
-  data: z.array(z.looseObject({ chainId: z.number(), id: z.number(), createdBlock: z.number(), createdTx: z.string() })),
+  data: z.array(
+    z.looseObject({ chainId: z.number(), id: z.number(), createdBlock: z.number(), createdTx: z.string() }),
+  ),
   meta: z.object({
     nextCursor: z.string().nullable(),
     asOf: z.array(z.object({ chainId: z.number(), blockNumber: z.number(), reorgedSince: z.boolean() })),
@@ -56,50 +66,54 @@ const page = async (query: string, cursor?: string | null) => {
   return { rows: Page.parse({ data, meta }).data, asOf, nextCursor }
 }
 
-test.each(['desc', 'asc'])('a walk (%s) gives each row that survives once while rows arrive and blocks leave', async (order) => {
-  const [START, ARRIVING, TIMES] = [4_000, 40, 60]
-  for (const chainId of [8453, 56] as const) await write(chainId, START / ROWS_A_BLOCK, 1, START)
+test.each(['desc', 'asc'])(
+  'a walk (%s) gives each row that survives once while rows arrive and blocks leave',
+  async (order) => {
+    const [START, ARRIVING, TIMES] = [4_000, 40, 60]
+    for (const chainId of [8453, 56] as const) await write(chainId, START / ROWS_A_BLOCK, 1, START)
 
-  // Rows arrive all the time; five times the last blocks are replaced by others, whose rows have the same ids.
-  const stop = new AbortController()
-  let last = START
-  let lowest = START / ROWS_A_BLOCK
-  const writing = (async () => {
-    for (let time = 1; time <= TIMES && !stop.signal.aborted; time += 1) {
-      if (time % 12 === 0) {
-        const ancestor = Math.ceil(last / ROWS_A_BLOCK) - 30
-        lowest = Math.min(lowest, ancestor)
-        await database.transaction(async (handle) => {
-          await rollBack(handle, 8453, blockOf(BigInt(ancestor)))
-        })
-        await write(8453, Math.ceil(last / ROWS_A_BLOCK), ancestor * ROWS_A_BLOCK + 1, last, time)
+    // Rows arrive all the time; five times the last blocks are replaced by others, whose rows have the same ids.
+    const stop = new AbortController()
+    let last = START
+    let lowest = START / ROWS_A_BLOCK
+    const writing = (async () => {
+      for (let time = 1; time <= TIMES && !stop.signal.aborted; time += 1) {
+        if (time % 12 === 0) {
+          const ancestor = Math.ceil(last / ROWS_A_BLOCK) - 30
+          lowest = Math.min(lowest, ancestor)
+          await database.transaction(async (handle) => {
+            await rollBack(handle, 8453, blockOf(BigInt(ancestor)))
+          })
+          await write(8453, Math.ceil(last / ROWS_A_BLOCK), ancestor * ROWS_A_BLOCK + 1, last, time)
+        }
+        for (const chainId of [8453, 56] as const)
+          await write(chainId, (last + ARRIVING) / ROWS_A_BLOCK, last + 1, last + ARRIVING, time)
+        last += ARRIVING
+        await sleep(5)
       }
-      for (const chainId of [8453, 56] as const) await write(chainId, (last + ARRIVING) / ROWS_A_BLOCK, last + 1, last + ARRIVING, time)
-      last += ARRIVING
-      await sleep(5)
+    })()
+
+    const seen: string[] = []
+    let reorged = false
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const { rows, asOf, nextCursor } = await page(`order=${order}&limit=61`, cursor)
+      seen.push(...rows.map(({ chainId, id }) => `${chainId}/${id}`))
+      reorged ||= asOf.some(({ reorgedSince }) => reorgedSince)
+      cursor = nextCursor
     }
-  })()
+    stop.abort()
+    await writing
 
-  const seen: string[] = []
-  let reorged = false
-  for (let cursor: string | null | undefined; cursor !== null; ) {
-    const { rows, asOf, nextCursor } = await page(`order=${order}&limit=61`, cursor)
-    seen.push(...rows.map(({ chainId, id }) => `${chainId}/${id}`))
-    reorged ||= asOf.some(({ reorgedSince }) => reorgedSince)
-    cursor = nextCursor
-  }
-  stop.abort()
-  await writing
-
-  // What was there at the first page and lies below every rollback has to be there, on both chains.
-  const kept = (chainId: number): number => (chainId === 56 ? START : Math.min(START, lowest * ROWS_A_BLOCK))
-  const due = [8453, 56].flatMap((chainId) => ids(1, kept(chainId)).map((id) => `${chainId}/${id}`))
-  const given = new Set(seen)
-  expect(due.filter((row) => !given.has(row))).toEqual([])
-  expect(seen.length).toBe(given.size)
-  // Nothing was told wrong: what left below the bound was said to have.
-  if (lowest < START / ROWS_A_BLOCK) expect(reorged).toBe(true)
-})
+    // What was there at the first page and lies below every rollback has to be there, on both chains.
+    const kept = (chainId: number): number => (chainId === 56 ? START : Math.min(START, lowest * ROWS_A_BLOCK))
+    const due = [8453, 56].flatMap((chainId) => ids(1, kept(chainId)).map((id) => `${chainId}/${id}`))
+    const given = new Set(seen)
+    expect(due.filter((row) => !given.has(row))).toEqual([])
+    expect(seen.length).toBe(given.size)
+    // Nothing was told wrong: what left below the bound was said to have.
+    if (lowest < START / ROWS_A_BLOCK) expect(reorged).toBe(true)
+  },
+)
 
 test('a page does not move when rows arrive, and does not lose the neighbour of a row that left', async () => {
   await write(8453, 10, 1, 100)
@@ -156,7 +170,12 @@ test('rows come in the order of block and log index', async () => {
 test('ids are given in their order, and those that are not there are named', async () => {
   await write(8453, 10, 1, 100)
   const { data, meta } = await api.get('/hedge/positions?chainId=8453&ids=7,3,1000,99,0')
-  expect(z.array(z.looseObject({ id: z.number() })).parse(data).map(({ id }) => id)).toEqual([7, 3, 99])
+  expect(
+    z
+      .array(z.looseObject({ id: z.number() }))
+      .parse(data)
+      .map(({ id }) => id),
+  ).toEqual([7, 3, 99])
   expect(meta).toMatchObject({ limit: 5, hasMore: false, nextCursor: null, missing: [1_000, 0] })
 })
 
@@ -183,7 +202,12 @@ test.each([
 test('a cursor goes with its own filters and order only', async () => {
   await write(8453, 10, 1, 100)
   const { nextCursor } = await page('chainId=8453&claimed=false&limit=5')
-  for (const other of ['chainId=8453', 'chainId=8453&claimed=true', 'claimed=false', 'chainId=8453&claimed=false&order=asc']) {
+  for (const other of [
+    'chainId=8453',
+    'chainId=8453&claimed=true',
+    'claimed=false',
+    'chainId=8453&claimed=false&order=asc',
+  ]) {
     const { status, error } = await api.get(`/hedge/positions?${other}&cursor=${nextCursor}`)
     expect([other, status, error?.details?.[0]?.path]).toEqual([other, 400, 'cursor'])
   }

@@ -158,7 +158,12 @@ const some = (item: fc.Arbitrary<unknown>, wrong: fc.Arbitrary<unknown>, max: nu
   const right = fc.array(item, { minLength: 1, maxLength: max }).map((items) => items.join())
   return mostly(
     good(right),
-    bad(fc.oneof(fc.tuple(right, wrong).map((parts) => parts.join()), fc.constantFrom('', ',', ' ', '8453,,56'))),
+    bad(
+      fc.oneof(
+        fc.tuple(right, wrong).map((parts) => parts.join()),
+        fc.constantFrom('', ',', ' ', '8453,,56'),
+      ),
+    ),
   )
 }
 
@@ -169,10 +174,24 @@ const listed = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
   const time = mostly(good(digits), bad(fc.oneof(spoilt(digits), fc.constantFrom('', '9007199254740992', '-1'))))
   const oneOf = (...words: readonly string[]): Arb =>
     mostly(good(fc.constantFrom(...words)), bad(fc.constantFrom('', 'none', `${words[0]} `, words.join())))
-  const wallets100 = some(wallet, fc.oneof(hex(19), spoilt(wallet).filter((it) => !it.includes(','))), 5)
+  const wallets100 = some(
+    wallet,
+    fc.oneof(
+      hex(19),
+      spoilt(wallet).filter((it) => !it.includes(',')),
+    ),
+    5,
+  )
   return {
-    chainId: some(chains, badChains.filter((it) => !it.includes(',')), 2),
-    limit: mostly(good(fc.constantFrom('1', '2', '50', '200')), bad(fc.constantFrom('0', '201', '', '1e1', '-1', '007x'))),
+    chainId: some(
+      chains,
+      badChains.filter((it) => !it.includes(',')),
+      2,
+    ),
+    limit: mostly(
+      good(fc.constantFrom('1', '2', '50', '200')),
+      bad(fc.constantFrom('0', '201', '', '1e1', '-1', '007x')),
+    ),
     cursor: bad(fc.oneof(fc.base64String({ maxLength: 40 }), text, fc.constant(''))),
     order: oneOf('asc', 'desc'),
     sort: oneOf('created', 'expiry'),
@@ -185,7 +204,10 @@ const listed = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
     expiryFrom: time,
     expiryTo: time,
     ...Object.fromEntries(['claimable', 'claimed', 'withdrawn', 'strikeAbove', 'poolOpen'].map((name) => [name, flag])),
-    underlying: mostly(good(fc.constantFrom('USD/GHS', 'USD/NGN', 'a\u0000\'b')), bad(fc.constantFrom('', 'x'.repeat(101)))),
+    underlying: mostly(
+      good(fc.constantFrom('USD/GHS', 'USD/NGN', "a\u0000'b")),
+      bad(fc.constantFrom('', 'x'.repeat(101))),
+    ),
     paymentToken: mostly(good(wallet), bad(fc.oneof(hex(19), hex(21), fc.constant('')))),
   }
 }
@@ -204,7 +226,10 @@ const lists = (path: string, wallets: readonly string[]): fc.Arbitrary<Generated
     fc
       .tuple(
         fc.record(Object.fromEntries(chosen.map((name) => [name, pools[name] ?? good(fc.constant('1'))]))),
-        fc.oneof({ weight: 9, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: pools.cursor ?? good(fc.constant('')) }),
+        fc.oneof(
+          { weight: 9, arbitrary: fc.constant(null) },
+          { weight: 1, arbitrary: pools.cursor ?? good(fc.constant('')) },
+        ),
       )
       .map(([query, cursor]) => {
         const sent = Object.entries({ ...query, ...(cursor && { cursor }) })
@@ -226,7 +251,15 @@ const portfolios = (wallets: readonly string[]): fc.Arbitrary<Generated> => {
   const body = object([], {
     wallets: mostly(
       good(fc.array(fc.oneof(fc.constantFrom(...wallets), hex(20)), { minLength: 1, maxLength: 4 })),
-      bad(fc.constantFrom<unknown>([], null, {}, '0x', Array.from({ length: 101 }, () => wallets[0]))),
+      bad(
+        fc.constantFrom<unknown>(
+          [],
+          null,
+          {},
+          '0x',
+          Array.from({ length: 101 }, () => wallets[0]),
+        ),
+      ),
     ),
     state: mostly(good(fc.constantFrom('active', 'all')), bad(fc.constantFrom<unknown>('', 'open', 1, null))),
   })
@@ -320,7 +353,17 @@ const asks = (tokens: readonly string[]): fc.Arbitrary<Generated> =>
 
 const strays: fc.Arbitrary<Generated> = fc.oneof(
   fc
-    .constantFrom('/v1', '/v1/', '/', '/v1/tx', '/v1/hedge', '/v1/wallets', '/v1/chains/8453', '/v2/chains', '/v1/hedge//fees')
+    .constantFrom(
+      '/v1',
+      '/v1/',
+      '/',
+      '/v1/tx',
+      '/v1/hedge',
+      '/v1/wallets',
+      '/v1/chains/8453',
+      '/v2/chains',
+      '/v1/hedge//fees',
+    )
     .map((url) => ({ operation: '', request: { url }, statuses: [404], faults: [] })),
   fc
     .constantFrom('PUT', 'DELETE', 'PATCH', 'POST')

@@ -59,7 +59,7 @@ const isSettled = (event: number): boolean => event % 4 === 0
 const isTriggered = (event: number): boolean => event % 8 === 0
 
 export const seedEvent = (id: number, { token, wallets, rowsABlock, fork = 0 }: Plan): SeededEvent => {
-  const origin = originOf(BigInt(Math.ceil(id / rowsABlock)), id % rowsABlock, fork)
+  const origin = originOf(BigInt(Math.ceil(id / rowsABlock)), (id - 1) % rowsABlock, fork)
   const terms = {
     creator: walletOf((id * 7) % wallets),
     underlying: pairs[id % pairs.length] ?? pairs[0],
@@ -105,7 +105,7 @@ export const seedDeposit = (id: number, { wallets, rowsABlock, events, fork = 0 
     fact: {
       kind: 'deposit',
       ...terms,
-      ...originOf(BigInt(Math.ceil(id / rowsABlock)), 2_000 + (id % rowsABlock), fork),
+      ...originOf(BigInt(Math.ceil(id / rowsABlock)), 2_000 + ((id - 1) % rowsABlock), fork),
     },
     seen: {
       deposit: {
@@ -132,7 +132,7 @@ export const seedPosition = (id: number, { wallets, rowsABlock, events, fork = 0
   return {
     fact: {
       ...{ kind: 'position', id: BigInt(id), ...terms, platformFee: 115_000n },
-      ...originOf(BigInt(Math.ceil(id / rowsABlock)), 4_000 + (id % rowsABlock), fork),
+      ...originOf(BigInt(Math.ceil(id / rowsABlock)), 4_000 + ((id - 1) % rowsABlock), fork),
     },
     seen: {
       position: {
