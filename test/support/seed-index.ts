@@ -1,6 +1,6 @@
 import { getAddress, type Hex, numberToHex } from 'viem'
 import { saveLook } from '../../src/db/looks.ts'
-import type { Database } from '../../src/db/pool.ts'
+import type { Database, Handle } from '../../src/db/pool.ts'
 import type { StoredBlock } from '../../src/db/query.ts'
 import {
   addAnchor,
@@ -143,35 +143,34 @@ export const seedPosition = (id: number, { wallets, rowsABlock, events, fork = 0
   }
 }
 
+type Rows = {
+  readonly events?: readonly SeededEvent[]
+  readonly deposits?: readonly SeededDeposit[]
+  readonly positions?: readonly SeededPosition[]
+}
+
 /** Writes rows up to a block, which becomes the newest, and tells that the worker saw the chain. */
-export const writeSeeded = (
-  database: Database,
-  chainId: ChainId,
-  upTo: StoredBlock,
-  rows: {
-    readonly events?: readonly SeededEvent[]
-    readonly deposits?: readonly SeededDeposit[]
-    readonly positions?: readonly SeededPosition[]
-  },
-): Promise<void> => {
+export const putSeeded = async (handle: Handle, chainId: ChainId, upTo: StoredBlock, rows: Rows): Promise<void> => {
   const { events = [], deposits = [], positions = [] } = rows
-  return database.transaction(async (handle) => {
-    await insertFacts(
-      handle,
-      chainId,
-      [...events, ...deposits, ...positions].map(({ fact }) => fact),
-    )
-    await storeObservations(handle, chainId, upTo, {
-      events: events.map(({ seen }) => seen),
-      deposits: deposits.map(({ seen }) => seen),
-      positions: positions.map(({ seen }) => seen),
-      protocol: null,
-    })
-    await addAnchor(handle, chainId, upTo, true)
-    await moveCursor(handle, chainId, upTo)
-    await saveLook(handle, chainId, {
-      ...{ head: upTo, proven: null, source: 'logs', trouble: null },
-      nodes: { endpoints: [], halted: false, hasLogs: true },
-    })
+  await insertFacts(
+    handle,
+    chainId,
+    [...events, ...deposits, ...positions].map(({ fact }) => fact),
+  )
+  await storeObservations(handle, chainId, upTo, {
+    events: events.map(({ seen }) => seen),
+    deposits: deposits.map(({ seen }) => seen),
+    positions: positions.map(({ seen }) => seen),
+    protocol: null,
+  })
+  await addAnchor(handle, chainId, upTo, true)
+  await moveCursor(handle, chainId, upTo)
+  await saveLook(handle, chainId, {
+    ...{ head: upTo, proven: null, source: 'logs', trouble: null },
+    nodes: { endpoints: [], halted: false, hasLogs: true },
   })
 }
+
+/** The same in a transaction of its own. */
+export const writeSeeded = (database: Database, chainId: ChainId, upTo: StoredBlock, rows: Rows): Promise<void> =>
+  database.transaction((handle) => putSeeded(handle, chainId, upTo, rows))
