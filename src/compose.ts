@@ -26,6 +26,7 @@ import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
+import { createLists } from './reads/lists.ts'
 import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
@@ -72,6 +73,7 @@ const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
 const sourcesOf = (chains: Sources['chains'], database: Database, maxLagSeconds: number): Sources => ({
   chains,
   queries: createQueries(database),
+  lists: createLists({ database, chains }),
   vitals: (chainId) => readVitals(database, chainId),
   maxLagSeconds,
 })

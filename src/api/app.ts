@@ -13,7 +13,9 @@ import { security } from './plugins/security.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
+import { listingRoutes } from './routes/listings.ts'
 import { meRoutes } from './routes/me.ts'
+import { portfolioRoutes } from './routes/portfolio.ts'
 import { pricingRoutes } from './routes/pricing.ts'
 import { readRoutes } from './routes/reads.ts'
 import { statusRoutes } from './routes/status.ts'
@@ -78,6 +80,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
+  await app.register(listingRoutes, { prefix: '/v1', sources })
+  await app.register(portfolioRoutes, { prefix: '/v1', sources })
   await app.register(pricingRoutes, { prefix: '/v1', pricing })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app

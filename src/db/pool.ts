@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
-import { DatabaseError, Pool, type PoolClient } from 'pg'
+import { DatabaseError, Pool, type PoolClient, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { ServiceError, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
@@ -18,11 +18,16 @@ export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
 /** Runs a `COPY … FROM STDIN` on a transaction's connection with the text given. */
 export type Copy = (statement: string, text: string) => Promise<void>
 
+/** A statement with its values. One with a name is prepared once a connection, so names must be few and each stand for one text. */
+export type Statement = { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }
+
 export type Database = {
   /** The pool, to prepare statements on; they are executed inside `run`. */
   readonly handle: Handle
   /** Runs queries. Throws `service_unavailable` when the database is out of reach. */
   run<T>(query: (handle: Handle) => Promise<T>): Promise<T>
+  /** Runs one statement as it is and gives its rows, each an array of its columns as text. Throws as `run` does. */
+  rows(statement: Statement): Promise<(string | null)[][]>
   /** Runs queries, and copies rows in, in one transaction; what `work` throws rolls it back. Throws as `run` does. */
   transaction<T>(work: (handle: Handle, copy: Copy) => Promise<T>): Promise<T>
   /** Runs reads that all see the database as it is at the first of them. Throws as `run` does. */
@@ -78,6 +83,17 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   return {
     handle,
     run: (query) => guarded(() => query(handle)),
+    rows: ({ name, text, values }) =>
+      guarded(async () => {
+        const query: QueryArrayConfig = {
+          text,
+          values: [...values],
+          rowMode: 'array',
+          types: asText,
+          ...(name && { name }),
+        }
+        return (await pool.query<(string | null)[]>(query)).rows
+      }),
     transaction: (work) =>
       guarded(async () => {
         const client = await pool.connect()
@@ -91,6 +107,9 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     close: () => pool.end(),
   }
 }
+
+/** Leaves every value as the server wrote it. */
+const asText = { getTypeParser: () => (value: string | Buffer) => value.toString() }
 
 const copyOn =
   (client: PoolClient): Copy =>

@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import {
   bigint,
   boolean,
@@ -55,7 +56,8 @@ export const events = pgTable(
     primaryKey({ columns: [table.chainId, table.id] }),
     index('events_by_creator').on(table.chainId, table.creator, table.id),
     index('events_by_block').on(table.chainId, table.blockNumber),
-    index('events_by_expiry').on(table.chainId, table.expiryDate),
+    index('events_by_expiry').on(table.chainId, table.expiryDate, table.id),
+    index('events_by_underlying').on(table.chainId, table.underlying, table.id),
   ],
 )
 
@@ -162,6 +164,9 @@ export const positionObservations = pgTable(
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
     index('position_observations_by_block').on(table.chainId, table.blockNumber),
+    index('position_observations_claimable')
+      .on(table.chainId, table.id)
+      .where(sql`NOT ${table.claimed} AND ${table.payoutAmount} > 0 AND ${table.status} <> 0`),
   ],
 )
 
@@ -223,6 +228,21 @@ export const anchors = pgTable(
     complete: boolean('complete').notNull().default(true),
   },
   (table) => [primaryKey({ columns: [table.chainId, table.blockNumber] })],
+)
+
+/**
+ * When a chain's index was taken back, and to which block (-1 for nothing): who walks through a list is told when what they have seen
+ * may have left the chain.
+ */
+export const rollbacks = pgTable(
+  'rollbacks',
+  {
+    chainId,
+    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    ancestorNumber: bigint('ancestor_number', { mode: 'bigint' }).notNull(),
+    rolledBackAt: timestamp('rolled_back_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.chainId, table.seq] })],
 )
 
 /** Who writes a chain's index. The epoch grows with every change of holder; each write transaction checks it. */

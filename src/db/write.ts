@@ -103,7 +103,7 @@ export const forgetSome = async (handle: Handle, chainId: ChainId, ancestor: Sto
 
 /**
  * Takes the index back to `ancestor`: deletes facts, observations, anchors and proofs above it, notes the entities whose observation went,
- * and moves the cursor to the newest block left up to which facts are complete. With no ancestor the chain's index starts anew.
+ * moves the cursor to the newest block left up to which facts are complete, and records that it was done. With no ancestor the chain's index starts anew.
  */
 export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<void> => {
   const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
@@ -115,6 +115,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))
   await forgetProof(handle, chainId, ancestor?.number ?? -1n)
+  await handle.insert(t.rollbacks).values({ chainId, ancestorNumber: ancestor?.number ?? -1n })
   await handle.delete(t.cursors).where(above(t.cursors))
   // While entities are read by their ids, facts are not complete up to every anchor.
   await handle.execute(sql`INSERT INTO ${t.cursors} (chain_id, block_number, block_hash, block_timestamp)

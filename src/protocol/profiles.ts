@@ -11,7 +11,7 @@ export type Profile = {
   /** The notional that the pool can still write, in token units; none once the event is settled. */
   capacity(event: {
     readonly core: Pick<Output<'getHedgeEventCore'>, 'status'>
-    readonly utilization: Output<'getPoolUtilization'>
+    readonly utilization: Pick<Output<'getPoolUtilization'>, 'availableCapacity'>
     readonly range: Range
   }): bigint
 }

@@ -166,7 +166,7 @@ export const Utilization = z
 
 /** How full a pool is; `availableCapacity` is notional whatever the deployment's view means by it. */
 export const utilization = (
-  event: Parameters<Profile['capacity']>[0],
+  event: Parameters<Profile['capacity']>[0] & { readonly utilization: Output<'getPoolUtilization'> },
   profile: Profile,
 ): z.output<typeof Utilization> => ({
   totalLiquidity: decimal(event.utilization.totalLiquidity),

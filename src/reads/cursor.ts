@@ -6,20 +6,34 @@ const CHECK_BYTES = 9
 const check = (filter: string, after: string): Buffer =>
   createHash('sha256').update(`${filter} after ${after}`).digest().subarray(0, CHECK_BYTES)
 
+/** An opaque cursor: where a page ended, as text, and a check that ties it to the list it came from. `filter` names that list. */
+export const sealCursor = (filter: string, after: string): string =>
+  Buffer.concat([check(filter, after), Buffer.from(after)]).toString('base64url')
+
+/** The fault of a damaged cursor and of one of another list. */
+export const foreignCursor = (): Error => {
+  const message = 'expected a cursor that this list gave'
+  return invalid(`cursor: ${message}`, [{ path: 'cursor', message }])
+}
+
+/** What a cursor was made of. Throws `validation_error` for a damaged one and for one of another list. */
+export const openCursor = (filter: string, cursor: string): string => {
+  const after = Buffer.from(cursor, 'base64url').subarray(CHECK_BYTES).toString()
+  // Encoding again also refuses what the decoder lets pass, such as stray characters.
+  if (sealCursor(filter, after) !== cursor) throw foreignCursor()
+  return after
+}
+
 /**
- * An opaque cursor: the last id of a page, and a check that ties it to the list it came from. `filter` names that list.
+ * The cursor of a list of ids: the last one of a page.
  *
  * @example encodeCursor('/hedge/events/8453/1/positions', 50n)
  */
-export const encodeCursor = (filter: string, after: bigint): string =>
-  Buffer.concat([check(filter, after.toString()), Buffer.from(after.toString())]).toString('base64url')
+export const encodeCursor = (filter: string, after: bigint): string => sealCursor(filter, after.toString())
 
-/** The id to go on after. Throws `validation_error` for a damaged cursor and for one of another list. */
+/** The id to go on after. Throws as `openCursor` does. */
 export const decodeCursor = (filter: string, cursor: string): bigint => {
-  const bytes = Buffer.from(cursor, 'base64url')
-  const after = bytes.subarray(CHECK_BYTES).toString()
-  // Encoding again also refuses what the decoder lets pass, such as stray characters.
-  if (/^\d{1,16}$/.test(after) && encodeCursor(filter, BigInt(after)) === cursor) return BigInt(after)
-  const message = 'expected a cursor that this list gave'
-  throw invalid(`cursor: ${message}`, [{ path: 'cursor', message }])
+  const after = openCursor(filter, cursor)
+  if (!/^\d{1,16}$/.test(after)) throw foreignCursor()
+  return BigInt(after)
 }

@@ -5,11 +5,13 @@ import type { Vitals } from '../db/vitals.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Freshness } from './freshness.ts'
+import type { Lists } from './lists.ts'
 
 /** What the reads are answered from. */
 export type Sources = {
   readonly chains: ReadonlyMap<ChainId, Chain>
   readonly queries: Queries
+  readonly lists: Lists
   /** How a chain's index is. Throws `service_unavailable` when the database is out of reach. */
   readonly vitals: (chainId: ChainId) => Promise<Vitals>
   /** How far an index may be behind its chain and still count as in reach, in seconds. */

@@ -110,7 +110,8 @@ describe('an example', () => {
     expect(shown.data.data).toMatch(/^0x[0-9a-f]{8,}$/)
   })
 
-  test.each(operations.filter(({ responses }) => responses[400] !== undefined))(
+  // Portfolios take a list of chains, whose faults have another place.
+  test.each(operations.filter(({ path, responses }) => responses[400] && path !== '/v1/wallets/portfolio'))(
     'of a request that $operationId refuses is what the API says',
     async (operation) => {
       const { method, url, body } = operation

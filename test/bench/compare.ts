@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 
-/** A server of this process and the POST to repeat. */
-export type Contestant = { readonly url: string; readonly body: object }
+/** A server of this process and the request to repeat: a POST of a body, or a GET. */
+export type Contestant = { readonly url: string; readonly body?: object }
 
 /**
  * Requests per second, and per second of processor time this process spent on them: the second does not change with what else the
@@ -27,19 +27,10 @@ const Result = z.object({
 
 /** Loads one contestant from a process of its own. Throws when any answer is not a success. */
 const measure = async ({ url, body }: Contestant, seconds: number): Promise<Figure> => {
-  const load = [
-    '-j',
-    '-c',
-    String(CONNECTIONS),
-    '-d',
-    String(seconds),
-    '-m',
-    'POST',
-    '-H',
-    'content-type=application/json',
-  ]
+  const load = ['-j', '-c', String(CONNECTIONS), '-d', String(seconds)]
+  const post = ['-m', 'POST', '-H', 'content-type=application/json', '-b', JSON.stringify(body)]
   const before = process.cpuUsage()
-  const { stdout } = await run(process.execPath, [autocannon, ...load, '-b', JSON.stringify(body), url])
+  const { stdout } = await run(process.execPath, [autocannon, ...load, ...(body === undefined ? [] : post), url])
   const { user, system } = process.cpuUsage(before)
   const result = Result.parse(JSON.parse(stdout))
   return { perSecond: result['2xx'] / result.duration, perCpuSecond: (result['2xx'] * 1e6) / (user + system) }

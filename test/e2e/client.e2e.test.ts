@@ -70,6 +70,12 @@ const calls = {
   '/v1/hedge/deposits/{chainId}/wallet/{addr}': () =>
     api.GET('/v1/hedge/deposits/{chainId}/wallet/{addr}', { params: wallet }),
 
+  '/v1/hedge/events': () => api.GET('/v1/hedge/events', { params: { query: { state: 'open', include: 'stats' } } }),
+  '/v1/hedge/positions': () => api.GET('/v1/hedge/positions', { params: { query: { wallet: addr, limit: 2 } } }),
+  '/v1/hedge/deposits': () => api.GET('/v1/hedge/deposits', { params: { query: { withdrawn: false } } }),
+  '/v1/wallets/{addr}/portfolio': () => api.GET('/v1/wallets/{addr}/portfolio', { params: { path: { addr } } }),
+  '/v1/wallets/portfolio': () => api.POST('/v1/wallets/portfolio', { body: { wallets: [addr] } }),
+
   '/v1/hedge/pricing-engine-signer/{chainId}': () =>
     api.GET('/v1/hedge/pricing-engine-signer/{chainId}', { params: chain }),
   '/v1/oracle/config/{chainId}': () => api.GET('/v1/oracle/config/{chainId}', { params: chain }),

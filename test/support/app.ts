@@ -10,6 +10,7 @@ import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
+import { createLists } from '../../src/reads/lists.ts'
 import type { Sources } from '../../src/reads/read.ts'
 import { createClient } from './client.ts'
 
@@ -61,9 +62,11 @@ export const openApp = async (options: Options) => {
     statementTimeoutMs: 5_000,
   })
   closers.add('database', database, (it) => it.close())
+  const opened = new Map(chains.map((chain) => [chain.chainId, chain]))
   const sources: Sources = {
-    chains: new Map(chains.map((chain) => [chain.chainId, chain])),
+    chains: opened,
     queries: createQueries(database),
+    lists: createLists({ database, chains: opened }),
     vitals: (chainId) => readVitals(database, chainId),
     maxLagSeconds: 60,
   }

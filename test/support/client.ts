@@ -1,10 +1,12 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { envelope, pagedEnvelope } from '../../src/api/envelope.ts'
+import { envelope, listingEnvelope, pagedEnvelope } from '../../src/api/envelope.ts'
 import { Me } from '../../src/identity/me.ts'
 import { ErrorBody } from '../../src/lib/problem.ts'
 import * as pricing from '../../src/pricing/contract.ts'
+import { listings } from '../../src/reads/listings.ts'
+import { Portfolio } from '../../src/reads/portfolio-records.ts'
 import { reads } from '../../src/reads/table.ts'
 import { BuiltTx } from '../../src/tx/build.ts'
 import { Broadcast } from '../../src/tx/relay.ts'
@@ -24,6 +26,9 @@ const responses: readonly (readonly [RegExp, z.ZodType])[] = [
   ...[...reads]
     .sort((a, b) => staticParts(b.path) - staticParts(a.path))
     .map((read) => [pattern(read.path), read.paged ? pagedEnvelope(read.data) : envelope(read.data)] as const),
+  ...listings.map(({ path, data }) => [new RegExp(`^/v1${path}$`), listingEnvelope(data)] as const),
+  [/^\/v1\/wallets\/portfolio$/, envelope(z.array(Portfolio))],
+  [/^\/v1\/wallets\//, envelope(Portfolio)],
   [/^\/v1\/me$/, envelope(Me)],
   [/^\/v1\/tx\/broadcast$/, envelope(Broadcast)],
   [/^\/v1\/tx\//, envelope(BuiltTx)],

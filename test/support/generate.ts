@@ -153,6 +153,128 @@ const reads = (
     })
 }
 
+/** Values separated by commas: each alone right, or one of them wrong. */
+const some = (item: fc.Arbitrary<unknown>, wrong: fc.Arbitrary<unknown>, max: number): Arb => {
+  const right = fc.array(item, { minLength: 1, maxLength: max }).map((items) => items.join())
+  return mostly(
+    good(right),
+    bad(
+      fc.oneof(
+        fc.tuple(right, wrong).map((parts) => parts.join()),
+        fc.constantFrom('', ',', ' ', '8453,,56'),
+      ),
+    ),
+  )
+}
+
+/** What lists and portfolios take, by name. */
+const listed = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
+  const wallet = fc.oneof(fc.constantFrom(...wallets, ...wallets.map((it) => it.toLowerCase())), hex(20))
+  const flag = mostly(good(fc.constantFrom('true', 'false')), bad(fc.constantFrom('', '1', 'TRUE', 'yes')))
+  const time = mostly(good(digits), bad(fc.oneof(spoilt(digits), fc.constantFrom('', '9007199254740992', '-1'))))
+  const oneOf = (...words: readonly string[]): Arb =>
+    mostly(good(fc.constantFrom(...words)), bad(fc.constantFrom('', 'none', `${words[0]} `, words.join())))
+  const wallets100 = some(
+    wallet,
+    fc.oneof(
+      hex(19),
+      spoilt(wallet).filter((it) => !it.includes(',')),
+    ),
+    5,
+  )
+  return {
+    chainId: some(
+      chains,
+      badChains.filter((it) => !it.includes(',')),
+      2,
+    ),
+    limit: mostly(
+      good(fc.constantFrom('1', '2', '50', '200')),
+      bad(fc.constantFrom('0', '201', '', '1e1', '-1', '007x')),
+    ),
+    cursor: bad(fc.oneof(fc.base64String({ maxLength: 40 }), text, fc.constant(''))),
+    order: oneOf('asc', 'desc'),
+    sort: oneOf('created', 'expiry'),
+    state: oneOf('open', 'expired', 'settled', 'triggered'),
+    include: some(fc.constantFrom('stats', 'utilization', 'range'), fc.constantFrom('core', 'Stats'), 3),
+    count: flag,
+    wallet: wallets100,
+    creator: wallets100,
+    eventId: time,
+    expiryFrom: time,
+    expiryTo: time,
+    ...Object.fromEntries(['claimable', 'claimed', 'withdrawn', 'strikeAbove', 'poolOpen'].map((name) => [name, flag])),
+    underlying: mostly(
+      good(fc.constantFrom('USD/GHS', 'USD/NGN', "a\u0000'b")),
+      bad(fc.constantFrom('', 'x'.repeat(101))),
+    ),
+    paymentToken: mostly(good(wallet), bad(fc.oneof(hex(19), hex(21), fc.constant('')))),
+  }
+}
+
+const filters: Readonly<Record<string, readonly string[]>> = {
+  '/hedge/events': 'sort creator underlying paymentToken strikeAbove poolOpen state expiryFrom expiryTo'.split(' '),
+  '/hedge/positions': 'wallet eventId claimable claimed'.split(' '),
+  '/hedge/deposits': 'wallet eventId claimable withdrawn'.split(' '),
+}
+
+/** A page of a list: a few of its filters at a time. */
+const lists = (path: string, wallets: readonly string[]): fc.Arbitrary<Generated> => {
+  const pools = listed(wallets)
+  const names = ['chainId', 'limit', 'order', 'include', 'count', ...(filters[path] ?? [])]
+  return fc.subarray(names, { maxLength: 5 }).chain((chosen) =>
+    fc
+      .tuple(
+        fc.record(Object.fromEntries(chosen.map((name) => [name, pools[name] ?? good(fc.constant('1'))]))),
+        fc.oneof(
+          { weight: 9, arbitrary: fc.constant(null) },
+          { weight: 1, arbitrary: pools.cursor ?? good(fc.constant('')) },
+        ),
+      )
+      .map(([query, cursor]) => {
+        const sent = Object.entries({ ...query, ...(cursor && { cursor }) })
+        const bySchema = sent.flatMap(([name, { faults }]) => (faults.length > 0 && name !== 'cursor' ? [name] : []))
+        // A cursor is judged by the list and not by the schema: what is wrong by the schema comes first.
+        const faults = bySchema.length > 0 || cursor === null ? bySchema : ['cursor']
+        const search = sent.map(([name, { value }]) => `${name}=${encoded(value)}`).join('&')
+        return {
+          operation: path,
+          request: { url: `/v1${path}?${search}` },
+          statuses: [faults.length > 0 ? 400 : 200],
+          faults,
+        }
+      }),
+  )
+}
+
+const portfolios = (wallets: readonly string[]): fc.Arbitrary<Generated> => {
+  const body = object([], {
+    wallets: mostly(
+      good(fc.array(fc.oneof(fc.constantFrom(...wallets), hex(20)), { minLength: 1, maxLength: 4 })),
+      bad(
+        fc.constantFrom<unknown>(
+          [],
+          null,
+          {},
+          '0x',
+          Array.from({ length: 101 }, () => wallets[0]),
+        ),
+      ),
+    ),
+    state: mostly(good(fc.constantFrom('active', 'all')), bad(fc.constantFrom<unknown>('', 'open', 1, null))),
+  })
+  return body.map(({ value, faults }) => {
+    // What may be left out is not at fault for it.
+    const named = faults.map((fault) => fault.slice(1)).filter((name) => name !== 'state' || 'state' in Object(value))
+    return {
+      operation: '/wallets/portfolio',
+      request: post('/wallets/portfolio', JSON.stringify(value)),
+      statuses: [named.length > 0 ? 400 : 200],
+      faults: named,
+    }
+  })
+}
+
 const relays: fc.Arbitrary<Generated> = fc
   .tuple(
     bodyChain,
@@ -231,7 +353,17 @@ const asks = (tokens: readonly string[]): fc.Arbitrary<Generated> =>
 
 const strays: fc.Arbitrary<Generated> = fc.oneof(
   fc
-    .constantFrom('/v1', '/v1/', '/', '/v1/tx', '/v1/hedge/events', '/v1/chains/8453', '/v2/chains', '/v1/hedge//fees')
+    .constantFrom(
+      '/v1',
+      '/v1/',
+      '/',
+      '/v1/tx',
+      '/v1/hedge',
+      '/v1/wallets',
+      '/v1/chains/8453',
+      '/v2/chains',
+      '/v1/hedge//fees',
+    )
     .map((url) => ({ operation: '', request: { url }, statuses: [404], faults: [] })),
   fc
     .constantFrom('PUT', 'DELETE', 'PATCH', 'POST')
@@ -254,6 +386,8 @@ export const requests = (known: {
   return fc.oneof(
     ...served.map(([path, { query = [] }]) => reads(path, query, pools)),
     ...Object.entries(builders).map(([path, signature]) => builds(path, signature)),
+    ...Object.keys(filters).map((path) => lists(path, known.wallets)),
+    portfolios(known.wallets),
     relays,
     quotes,
     asks(known.tokens),

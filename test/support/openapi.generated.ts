@@ -584,6 +584,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hedge/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events by their terms and state
+         * @description From the index, in the order of creation. A walk by `meta.nextCursor` gives every row that was there at its first page once, whatever is created meanwhile.
+         */
+        get: operations["getHedgeEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hedge/positions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Positions of wallets and events
+         * @description From the index, in the order of creation. A walk by `meta.nextCursor` gives every row that was there at its first page once, whatever is created meanwhile.
+         */
+        get: operations["getHedgePositions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hedge/deposits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * LP deposits of wallets and events
+         * @description From the index, in the order of creation. A walk by `meta.nextCursor` gives every row that was there at its first page once, whatever is created meanwhile.
+         */
+        get: operations["getHedgeDeposits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/wallets/{addr}/portfolio": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A wallet's positions, deposits and events, and what it can claim
+         * @description From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any.
+         */
+        get: operations["getWalletsPortfolioByAddr"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/wallets/portfolio": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The same of up to 100 wallets, in their order
+         * @description From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any.
+         */
+        post: operations["postWalletsPortfolio"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/pricing/health": {
         parameters: {
             query?: never;
@@ -1901,6 +2001,440 @@ export interface components {
              */
             initCalldata: string;
         };
+        EventRow: {
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            id: number;
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            creator: string;
+            /** @example Cedi importers Q3 */
+            name: string;
+            /** @example USD/GHS */
+            underlying: string;
+            /**
+             * @description 1e6 fixed point
+             * @example 12000000
+             */
+            strike: string;
+            /**
+             * @description 1e6 fixed point
+             * @example 13500000
+             */
+            payoutCap: string;
+            /**
+             * @description 1e6 fixed point
+             * @example 23000
+             */
+            premiumRate: string;
+            /**
+             * @description 1e6 fixed point
+             * @example 11400000
+             */
+            initialRate: string;
+            /**
+             * @description Unix seconds
+             * @example 1800000000
+             */
+            expiryDate: number;
+            strikeAbove: boolean;
+            poolOpen: boolean;
+            allowExternalLp: boolean;
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            paymentToken: string;
+            /**
+             * @description The chain's number: 0 open, 1 settled
+             * @example 0
+             */
+            status: number;
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /**
+             * @description The block it was created in
+             * @example 31415926
+             */
+            createdBlock: number;
+            /**
+             * @description The transaction that created it; null when it was found in state and not by a log
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
+            createdTx: string | null;
+            /**
+             * @description The token of all amounts
+             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             */
+            token: string;
+            /**
+             * @description Null when the token has none
+             * @example USDC
+             */
+            symbol: string | null;
+            /**
+             * @description Null when the token does not say
+             * @example 18
+             */
+            decimals: number | null;
+            /** @description The event's, with `include=stats` */
+            stats?: components["schemas"]["EventStats"];
+            /** @description The event's, with `include=utilization` */
+            utilization?: components["schemas"]["Utilization"];
+            /** @description The event's, with `include=range` */
+            range?: components["schemas"]["EventRange"];
+        };
+        ListingMeta: {
+            /** @example 50 */
+            limit: number;
+            /** @example false */
+            hasMore: boolean;
+            /** @example null */
+            nextCursor: string | null;
+            asOf: components["schemas"]["AsOf"][];
+            /** @description With `ids`: those that do not exist */
+            missing?: number[];
+            /**
+             * @description With `count=true`: rows on all pages
+             * @example 42
+             */
+            total?: number;
+        };
+        /** @description Rows created after this block are not in the list, on no page of it */
+        AsOf: {
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /**
+             * @description Block number
+             * @example 31415926
+             */
+            blockNumber: number;
+            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            blockHash: string;
+            /**
+             * @description Unix seconds
+             * @example 1800000000
+             */
+            blockTimestamp: number;
+            /**
+             * @description Seconds that the index is behind the chain; null while the worker has not seen the chain
+             * @example 1
+             */
+            lagSeconds: number | null;
+            /**
+             * @description Blocks up to here left the chain since the first page: start again to be sure of every row
+             * @example false
+             */
+            reorgedSince: boolean;
+        };
+        PositionRow: {
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            id: number;
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            eventId: number;
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            hedger: string;
+            /**
+             * @description Payment-token units
+             * @example 10000000000
+             */
+            notional: string;
+            /**
+             * @description Payment-token units
+             * @example 230000000
+             */
+            premiumPaid: string;
+            /**
+             * @description Payment-token units
+             * @example 1150000
+             */
+            platformFeePaid: string;
+            /**
+             * @description Greater than 0 and not claimed: claimable
+             * @example 438596491
+             */
+            payoutAmount: string;
+            /**
+             * @description The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired
+             * @example 4
+             */
+            status: number;
+            /** @example false */
+            claimed: boolean;
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /**
+             * @description The block it was created in
+             * @example 31415926
+             */
+            createdBlock: number;
+            /**
+             * @description The transaction that created it; null when it was found in state and not by a log
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
+            createdTx: string | null;
+            /**
+             * @description The token of all amounts
+             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             */
+            token: string;
+            /**
+             * @description Null when the token has none
+             * @example USDC
+             */
+            symbol: string | null;
+            /**
+             * @description Null when the token does not say
+             * @example 18
+             */
+            decimals: number | null;
+            /** @description The event's, with `include=stats` */
+            stats?: components["schemas"]["EventStats"];
+            /** @description The event's, with `include=utilization` */
+            utilization?: components["schemas"]["Utilization"];
+            /** @description The event's, with `include=range` */
+            range?: components["schemas"]["EventRange"];
+        };
+        DepositRow: {
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            id: number;
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            eventId: number;
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            lp: string;
+            /**
+             * @description Payment-token units
+             * @example 5000000000
+             */
+            amount: string;
+            /** @example 1000000000000000000 */
+            shares: string;
+            /**
+             * @description Payment-token units
+             * @example 230000000
+             */
+            premiumsEarned: string;
+            /**
+             * @description Payment-token units
+             * @example 100000000
+             */
+            premiumsClaimed: string;
+            /** @example false */
+            withdrawn: boolean;
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /**
+             * @description The block it was created in
+             * @example 31415926
+             */
+            createdBlock: number;
+            /**
+             * @description The transaction that created it; null when it was found in state and not by a log
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
+            createdTx: string | null;
+            /**
+             * @description The token of all amounts
+             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             */
+            token: string;
+            /**
+             * @description Null when the token has none
+             * @example USDC
+             */
+            symbol: string | null;
+            /**
+             * @description Null when the token does not say
+             * @example 18
+             */
+            decimals: number | null;
+            /** @description The event's, with `include=stats` */
+            stats?: components["schemas"]["EventStats"];
+            /** @description The event's, with `include=utilization` */
+            utilization?: components["schemas"]["Utilization"];
+            /** @description The event's, with `include=range` */
+            range?: components["schemas"]["EventRange"];
+        };
+        Portfolio: {
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            wallet: string;
+            chains: {
+                /**
+                 * @example 8453
+                 * @enum {integer}
+                 */
+                chainId: 8453 | 56;
+                /**
+                 * @description `stale`: the index is behind, or a row could not be read; `unavailable`: nothing of this chain is in the answer
+                 * @enum {string}
+                 */
+                status: "ok" | "stale" | "unavailable";
+                /**
+                 * @description The block that the index has reached
+                 * @example 31415926
+                 */
+                blockNumber: number | null;
+                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                blockHash: string | null;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                blockTimestamp: number | null;
+                /**
+                 * @description Seconds that the index is behind the chain; null while the worker has not seen the chain
+                 * @example 1
+                 */
+                lagSeconds: number | null;
+            }[];
+            positions: components["schemas"]["PositionRow"][];
+            deposits: components["schemas"]["DepositRow"][];
+            /** @description Created by the wallet */
+            events: components["schemas"]["EventRow"][];
+            /** @description A row a token */
+            totals: {
+                /**
+                 * @example 8453
+                 * @enum {integer}
+                 */
+                chainId: 8453 | 56;
+                /**
+                 * @description The token of all amounts
+                 * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+                 */
+                token: string;
+                /**
+                 * @description Null when the token has none
+                 * @example USDC
+                 */
+                symbol: string | null;
+                /**
+                 * @description Null when the token does not say
+                 * @example 18
+                 */
+                decimals: number | null;
+                /**
+                 * @description Of the positions here
+                 * @example 1000000
+                 */
+                notional: string;
+                /**
+                 * @description Of the positions here
+                 * @example 1000000
+                 */
+                premiumPaid: string;
+                /**
+                 * @description Of the deposits here whose capital is not withdrawn
+                 * @example 1000000
+                 */
+                deposited: string;
+                /**
+                 * @description Payouts that can be claimed now
+                 * @example 1000000
+                 */
+                payout: string;
+                /**
+                 * @description LP premiums that can be claimed now
+                 * @example 1000000
+                 */
+                premiums: string;
+                /**
+                 * @description LP capital that can be withdrawn now
+                 * @example 1000000
+                 */
+                capital: string;
+                /**
+                 * @description Creator earnings that can be withdrawn now
+                 * @example 1000000
+                 */
+                creatorEarnings: string;
+            }[];
+            claimables: {
+                /** @enum {string} */
+                kind: "payout" | "premiums" | "capital" | "creator-earnings";
+                /**
+                 * @example 8453
+                 * @enum {integer}
+                 */
+                chainId: 8453 | 56;
+                /**
+                 * @description Of the position, deposit or event
+                 * @example 1
+                 */
+                id: number;
+                /**
+                 * @description The token of all amounts
+                 * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+                 */
+                token: string;
+                /**
+                 * @description Null when the token has none
+                 * @example USDC
+                 */
+                symbol: string | null;
+                /**
+                 * @description Null when the token does not say
+                 * @example 18
+                 */
+                decimals: number | null;
+                /**
+                 * @description Before the protocol's fee, where it takes one
+                 * @example 438596491
+                 */
+                amount: string;
+                /**
+                 * @description The request that builds the transaction which claims it
+                 * @example {
+                 *       "method": "POST",
+                 *       "path": "/v1/tx/hedge/claim-payout",
+                 *       "body": {
+                 *         "chainId": 8453,
+                 *         "positionId": 1
+                 *       }
+                 *     }
+                 */
+                build: {
+                    /** @constant */
+                    method: "POST";
+                    path: string;
+                    body: {
+                        [key: string]: number;
+                    };
+                };
+            }[];
+            /**
+             * @description False when the wallet has more of a kind than is shown here: the lists have the rest
+             * @example true
+             */
+            complete: boolean;
+        };
+        /**
+         * @example 8453
+         * @enum {integer}
+         */
+        BodyChainId: 8453 | 56;
         PricingHealth: {
             usdRate: {
                 /** @example 0.044 */
@@ -1963,11 +2497,6 @@ export interface components {
             diamondAddress?: components["schemas"]["Address"];
             creator?: components["schemas"]["Address"];
         };
-        /**
-         * @example 8453
-         * @enum {integer}
-         */
-        BodyChainId: 8453 | 56;
         PricingQuote: {
             /**
              * @description Fraction of notional
@@ -2330,6 +2859,16 @@ export interface components {
          * @example 1
          */
         "X-Stale": string;
+        /**
+         * @description Seconds that the index is behind the chain, the furthest of several
+         * @example 1
+         */
+        "X-Index-Lag": string;
+        /**
+         * @description The next page, when there is one
+         * @example </v1/hedge/positions?cursor=…>; rel="next"
+         */
+        Link: string;
         /**
          * @description Seconds after which to come back
          * @example 1
@@ -4091,6 +4630,593 @@ export interface operations {
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getHedgeEvents: {
+        parameters: {
+            query?: {
+                chainId?: string;
+                limit?: number;
+                cursor?: string;
+                order?: "asc" | "desc";
+                ids?: string;
+                include?: string;
+                finality?: "latest" | "safe" | "finalized";
+                count?: boolean;
+                sort?: "created" | "expiry";
+                creator?: string;
+                underlying?: string;
+                paymentToken?: components["schemas"]["Address"];
+                strikeAbove?: boolean;
+                poolOpen?: boolean;
+                state?: "open" | "expired" | "settled" | "triggered";
+                expiryFrom?: components["schemas"]["PathInteger"];
+                expiryTo?: components["schemas"]["PathInteger"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "creator": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "name": "Cedi importers Q3",
+                     *           "underlying": "USD/GHS",
+                     *           "strike": "12000000",
+                     *           "payoutCap": "13500000",
+                     *           "premiumRate": "23000",
+                     *           "initialRate": "11400000",
+                     *           "expiryDate": 1800000000,
+                     *           "strikeAbove": true,
+                     *           "poolOpen": true,
+                     *           "allowExternalLp": true,
+                     *           "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "status": 0,
+                     *           "chainId": 8453,
+                     *           "createdBlock": 31415926,
+                     *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "symbol": "USDC",
+                     *           "decimals": 18
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "limit": 50,
+                     *         "hasMore": false,
+                     *         "nextCursor": null,
+                     *         "asOf": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "blockNumber": 31415926,
+                     *             "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "blockTimestamp": 1800000000,
+                     *             "lagSeconds": 1,
+                     *             "reorgedSince": false
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["EventRow"][];
+                        meta: components["schemas"]["ListingMeta"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getHedgePositions: {
+        parameters: {
+            query?: {
+                chainId?: string;
+                limit?: number;
+                cursor?: string;
+                order?: "asc" | "desc";
+                ids?: string;
+                include?: string;
+                finality?: "latest" | "safe" | "finalized";
+                count?: boolean;
+                wallet?: string;
+                eventId?: components["schemas"]["PathInteger"];
+                claimable?: boolean;
+                claimed?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "eventId": 1,
+                     *           "hedger": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "notional": "10000000000",
+                     *           "premiumPaid": "230000000",
+                     *           "platformFeePaid": "1150000",
+                     *           "payoutAmount": "438596491",
+                     *           "status": 4,
+                     *           "claimed": false,
+                     *           "chainId": 8453,
+                     *           "createdBlock": 31415926,
+                     *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "symbol": "USDC",
+                     *           "decimals": 18
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "limit": 50,
+                     *         "hasMore": false,
+                     *         "nextCursor": null,
+                     *         "asOf": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "blockNumber": 31415926,
+                     *             "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "blockTimestamp": 1800000000,
+                     *             "lagSeconds": 1,
+                     *             "reorgedSince": false
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["PositionRow"][];
+                        meta: components["schemas"]["ListingMeta"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getHedgeDeposits: {
+        parameters: {
+            query?: {
+                chainId?: string;
+                limit?: number;
+                cursor?: string;
+                order?: "asc" | "desc";
+                ids?: string;
+                include?: string;
+                finality?: "latest" | "safe" | "finalized";
+                count?: boolean;
+                wallet?: string;
+                eventId?: components["schemas"]["PathInteger"];
+                claimable?: boolean;
+                withdrawn?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "eventId": 1,
+                     *           "lp": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "amount": "5000000000",
+                     *           "shares": "1000000000000000000",
+                     *           "premiumsEarned": "230000000",
+                     *           "premiumsClaimed": "100000000",
+                     *           "withdrawn": false,
+                     *           "chainId": 8453,
+                     *           "createdBlock": 31415926,
+                     *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "symbol": "USDC",
+                     *           "decimals": 18
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "limit": 50,
+                     *         "hasMore": false,
+                     *         "nextCursor": null,
+                     *         "asOf": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "blockNumber": 31415926,
+                     *             "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "blockTimestamp": 1800000000,
+                     *             "lagSeconds": 1,
+                     *             "reorgedSince": false
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["DepositRow"][];
+                        meta: components["schemas"]["ListingMeta"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getWalletsPortfolioByAddr: {
+        parameters: {
+            query?: {
+                chainId?: string;
+                state?: "active" | "all";
+            };
+            header?: never;
+            path: {
+                addr: components["schemas"]["Address"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "wallet": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *         "chains": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "status": "ok",
+                     *             "blockNumber": 31415926,
+                     *             "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "blockTimestamp": 1800000000,
+                     *             "lagSeconds": 1
+                     *           }
+                     *         ],
+                     *         "positions": [
+                     *           {
+                     *             "id": 1,
+                     *             "eventId": 1,
+                     *             "hedger": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "notional": "10000000000",
+                     *             "premiumPaid": "230000000",
+                     *             "platformFeePaid": "1150000",
+                     *             "payoutAmount": "438596491",
+                     *             "status": 4,
+                     *             "claimed": false,
+                     *             "chainId": 8453,
+                     *             "createdBlock": 31415926,
+                     *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "symbol": "USDC",
+                     *             "decimals": 18
+                     *           }
+                     *         ],
+                     *         "deposits": [
+                     *           {
+                     *             "id": 1,
+                     *             "eventId": 1,
+                     *             "lp": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "amount": "5000000000",
+                     *             "shares": "1000000000000000000",
+                     *             "premiumsEarned": "230000000",
+                     *             "premiumsClaimed": "100000000",
+                     *             "withdrawn": false,
+                     *             "chainId": 8453,
+                     *             "createdBlock": 31415926,
+                     *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "symbol": "USDC",
+                     *             "decimals": 18
+                     *           }
+                     *         ],
+                     *         "events": [
+                     *           {
+                     *             "id": 1,
+                     *             "creator": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "name": "Cedi importers Q3",
+                     *             "underlying": "USD/GHS",
+                     *             "strike": "12000000",
+                     *             "payoutCap": "13500000",
+                     *             "premiumRate": "23000",
+                     *             "initialRate": "11400000",
+                     *             "expiryDate": 1800000000,
+                     *             "strikeAbove": true,
+                     *             "poolOpen": true,
+                     *             "allowExternalLp": true,
+                     *             "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "status": 0,
+                     *             "chainId": 8453,
+                     *             "createdBlock": 31415926,
+                     *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "symbol": "USDC",
+                     *             "decimals": 18
+                     *           }
+                     *         ],
+                     *         "totals": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "symbol": "USDC",
+                     *             "decimals": 18,
+                     *             "notional": "1000000",
+                     *             "premiumPaid": "1000000",
+                     *             "deposited": "1000000",
+                     *             "payout": "1000000",
+                     *             "premiums": "1000000",
+                     *             "capital": "1000000",
+                     *             "creatorEarnings": "1000000"
+                     *           }
+                     *         ],
+                     *         "claimables": [
+                     *           {
+                     *             "kind": "payout",
+                     *             "chainId": 8453,
+                     *             "id": 1,
+                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "symbol": "USDC",
+                     *             "decimals": 18,
+                     *             "amount": "438596491",
+                     *             "build": {
+                     *               "method": "POST",
+                     *               "path": "/v1/tx/hedge/claim-payout",
+                     *               "body": {
+                     *                 "chainId": 8453,
+                     *                 "positionId": 1
+                     *               }
+                     *             }
+                     *           }
+                     *         ],
+                     *         "complete": true
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Portfolio"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    postWalletsPortfolio: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "wallets": [
+                 *         "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @description 1 to 100 */
+                    wallets: components["schemas"]["Address"][];
+                    /** @description Both chains when omitted */
+                    chainIds?: components["schemas"]["BodyChainId"][];
+                    /**
+                     * @description `active`, which is what something can still come of, when omitted
+                     * @enum {string}
+                     */
+                    state?: "active" | "all";
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "wallet": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "chains": [
+                     *             {
+                     *               "chainId": 8453,
+                     *               "status": "ok",
+                     *               "blockNumber": 31415926,
+                     *               "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *               "blockTimestamp": 1800000000,
+                     *               "lagSeconds": 1
+                     *             }
+                     *           ],
+                     *           "positions": [
+                     *             {
+                     *               "id": 1,
+                     *               "eventId": 1,
+                     *               "hedger": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "notional": "10000000000",
+                     *               "premiumPaid": "230000000",
+                     *               "platformFeePaid": "1150000",
+                     *               "payoutAmount": "438596491",
+                     *               "status": 4,
+                     *               "claimed": false,
+                     *               "chainId": 8453,
+                     *               "createdBlock": 31415926,
+                     *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "symbol": "USDC",
+                     *               "decimals": 18
+                     *             }
+                     *           ],
+                     *           "deposits": [
+                     *             {
+                     *               "id": 1,
+                     *               "eventId": 1,
+                     *               "lp": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "amount": "5000000000",
+                     *               "shares": "1000000000000000000",
+                     *               "premiumsEarned": "230000000",
+                     *               "premiumsClaimed": "100000000",
+                     *               "withdrawn": false,
+                     *               "chainId": 8453,
+                     *               "createdBlock": 31415926,
+                     *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "symbol": "USDC",
+                     *               "decimals": 18
+                     *             }
+                     *           ],
+                     *           "events": [
+                     *             {
+                     *               "id": 1,
+                     *               "creator": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "name": "Cedi importers Q3",
+                     *               "underlying": "USD/GHS",
+                     *               "strike": "12000000",
+                     *               "payoutCap": "13500000",
+                     *               "premiumRate": "23000",
+                     *               "initialRate": "11400000",
+                     *               "expiryDate": 1800000000,
+                     *               "strikeAbove": true,
+                     *               "poolOpen": true,
+                     *               "allowExternalLp": true,
+                     *               "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "status": 0,
+                     *               "chainId": 8453,
+                     *               "createdBlock": 31415926,
+                     *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "symbol": "USDC",
+                     *               "decimals": 18
+                     *             }
+                     *           ],
+                     *           "totals": [
+                     *             {
+                     *               "chainId": 8453,
+                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "symbol": "USDC",
+                     *               "decimals": 18,
+                     *               "notional": "1000000",
+                     *               "premiumPaid": "1000000",
+                     *               "deposited": "1000000",
+                     *               "payout": "1000000",
+                     *               "premiums": "1000000",
+                     *               "capital": "1000000",
+                     *               "creatorEarnings": "1000000"
+                     *             }
+                     *           ],
+                     *           "claimables": [
+                     *             {
+                     *               "kind": "payout",
+                     *               "chainId": 8453,
+                     *               "id": 1,
+                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "symbol": "USDC",
+                     *               "decimals": 18,
+                     *               "amount": "438596491",
+                     *               "build": {
+                     *                 "method": "POST",
+                     *                 "path": "/v1/tx/hedge/claim-payout",
+                     *                 "body": {
+                     *                   "chainId": 8453,
+                     *                   "positionId": 1
+                     *                 }
+                     *               }
+                     *             }
+                     *           ],
+                     *           "complete": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Portfolio"][];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
             503: components["responses"]["service_unavailable"];
         };
     };

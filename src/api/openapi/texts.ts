@@ -19,6 +19,7 @@ export const tags: Readonly<Record<string, string>> = {
   Events: 'What underwriters created: terms, settlement, pool',
   Positions: 'What hedgers bought',
   Deposits: 'What liquidity providers put in',
+  Wallets: 'All that a wallet has, and what it can claim',
   Oracle: 'Who settles events, and what they submitted',
   Governance: "The proxy's owner, facets and queued upgrades",
   Pricing: 'Fair-value quotes of the pricing engine',
@@ -70,6 +71,8 @@ export const headers = {
   'X-Block-Hash': text('Its hash', '^0x[0-9a-f]{64}$', `0x${'5f'.repeat(32)}`),
   'X-Block-Timestamp': text('Its time in Unix seconds', '^\\d+$', '1800000000'),
   'X-Stale': text('`1` when the source that should have answered is out of reach, else absent', '^1$', '1'),
+  'X-Index-Lag': text('Seconds that the index is behind the chain, the furthest of several', '^\\d+$', '1'),
+  Link: text('The next page, when there is one', '^<.*>; rel="next"$', '</v1/hedge/positions?cursor=…>; rel="next"'),
   'Retry-After': text('Seconds after which to come back', '^\\d+$', '1'),
 } as const
 

@@ -8,6 +8,7 @@ const exposed = [
   'X-Block-Hash',
   'X-Block-Timestamp',
   'X-Stale',
+  'X-Index-Lag',
   'Retry-After',
   'Deprecation',
   'Sunset',

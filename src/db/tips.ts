@@ -1,0 +1,43 @@
+import type { Hex } from 'viem'
+import { type ChainId, chainIds } from '../protocol/chains.ts'
+import type { StoredBlock } from './query.ts'
+import { RECORD } from './row-text.ts'
+
+/** What a list of a chain's rows is as of. */
+export type Tip = {
+  readonly chainId: ChainId
+  /** Facts are complete up to it. */
+  readonly block: StoredBlock
+  /** The time of the newest block the worker saw, in Unix seconds, and how long ago it saw it, in seconds; null before it saw any. */
+  readonly head: { readonly timestamp: bigint; readonly ageSeconds: number } | null
+  /** The chain's last rollback; 0 when there was none. */
+  readonly rollback: bigint
+  /** The index was taken back to below the bound of the walk since the walk began. */
+  readonly reorged: boolean
+}
+
+/** The tips as one text, over rows `walk` of (chain_id, up_to, rollback): the bound of a walk and the last rollback when it began. */
+export const tipsText = `(SELECT string_agg(concat_ws(',', c.chain_id, c.block_number, '0x' || encode(c.block_hash, 'hex'), c.block_timestamp,
+    coalesce((SELECT max(seq) FROM rollbacks r WHERE r.chain_id = c.chain_id), 0),
+    EXISTS (SELECT FROM rollbacks r WHERE r.chain_id = c.chain_id AND r.seq > walk.rollback AND r.ancestor_number < walk.up_to),
+    l.head_timestamp, extract(epoch FROM clock_timestamp() - l.looked_at)), '${RECORD}')
+  FROM walk JOIN cursors c USING (chain_id) LEFT JOIN looks l USING (chain_id))`
+
+const isHex = (text: string): text is Hex => text.startsWith('0x')
+
+/** Reads that text; chains that are not indexed yet are not in it. */
+export const parseTips = (text: string | null): Tip[] =>
+  (text ?? '').split(RECORD).flatMap((line): Tip[] => {
+    const [id, number = '', hash = '', timestamp = '', rollback = '', reorged, headAt, age] = line.split(',')
+    const chainId = chainIds.find((known) => String(known) === id)
+    if (chainId === undefined || !isHex(hash)) return []
+    return [
+      {
+        chainId,
+        block: { number: BigInt(number), hash, timestamp: BigInt(timestamp) },
+        head: headAt === undefined ? null : { timestamp: BigInt(headAt), ageSeconds: Number(age) },
+        rollback: BigInt(rollback),
+        reorged: reorged === 't',
+      },
+    ]
+  })

@@ -1,0 +1,81 @@
+import { LRUCache } from 'lru-cache'
+import { type Address, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, isHex } from 'viem'
+import { erc20Abi } from '../abi/erc20.generated.ts'
+import type { Chain } from '../chain/chain.ts'
+import type { Request } from '../chain/requests.ts'
+import { unavailable } from '../lib/errors.ts'
+import { type ChainId, chainFacts, type Deployment } from '../protocol/chains.ts'
+
+/** What amounts in a token mean; the last two are null for a contract that does not say. */
+export type Token = { readonly token: Address; readonly symbol: string | null; readonly decimals: number | null }
+
+export type Tokens = {
+  /** What is known of a token; undefined before it was asked for. */
+  known(chainId: ChainId, address: Address): Token | undefined
+  /** Asks the chain, once a token. Throws `service_unavailable` when no node is in reach. */
+  ask(chainId: ChainId, address: Address): Promise<Token>
+}
+
+/** An owner of the protocol allows tokens one by one; nobody else can make them more. */
+const KEPT = 1_000
+
+/** A longer symbol is no symbol. */
+const MAX_SYMBOL = 32
+
+/** The tokens that are configured with a deployment; the chain need not be asked for those. */
+const configured = ({ chainId, usdc, usdt }: Deployment): Token[] => {
+  const decimals: { readonly USDC: number; readonly USDT?: number } = chainFacts[chainId].paymentDecimals
+  return [
+    { token: usdc, symbol: 'USDC', decimals: decimals.USDC },
+    ...(usdt === null ? [] : [{ token: usdt, symbol: 'USDT', decimals: decimals.USDT ?? null }]),
+  ]
+}
+
+const answerOf = (raw: unknown): Hex => {
+  if (typeof raw !== 'string' || !isHex(raw)) throw new TypeError('expected 0x hex')
+  return raw
+}
+
+const symbolOf = (token: Address): Request<string> => ({
+  method: 'eth_call',
+  params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'symbol' }) }, 'latest'],
+  parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data: answerOf(raw) }),
+})
+
+const decimalsOf = (token: Address): Request<number> => ({
+  method: 'eth_call',
+  params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) }, 'latest'],
+  parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data: answerOf(raw) }),
+})
+
+/** Opens the tokens of some chains; nothing is asked yet. What a token says of itself does not change, so it is asked once. */
+export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
+  const keyOf = (chainId: ChainId, address: Address): string => `${chainId} ${address.toLowerCase()}`
+  const fixed = new Map(
+    [...chains.values()].flatMap(({ chainId, deployment }) =>
+      configured(deployment).map((token) => [keyOf(chainId, token.token), token] as const),
+    ),
+  )
+  const asked = new LRUCache<string, Token>({ max: KEPT })
+  const known: Tokens['known'] = (chainId, address) => {
+    const key = keyOf(chainId, address)
+    return fixed.get(key) ?? asked.get(key)
+  }
+  return {
+    known,
+    async ask(chainId, address) {
+      const found = known(chainId, address)
+      if (found !== undefined) return found
+      const chain = chains.get(chainId)
+      if (chain === undefined) throw unavailable(`chain ${chainId} is not configured`)
+      const [symbol, decimals] = await chain.send([symbolOf(address), decimalsOf(address)])
+      const token: Token = {
+        token: getAddress(address),
+        symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
+        decimals: decimals.ok ? decimals.value : null,
+      }
+      asked.set(keyOf(chainId, address), token)
+      return token
+    },
+  }
+}
