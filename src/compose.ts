@@ -26,6 +26,7 @@ import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
+import { type Changes, createChanges } from './reads/changes.ts'
 import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
@@ -72,9 +73,15 @@ const WORK_WITHIN_MS = 10_000
 const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
   closers.add('database', createDatabase(options), (it) => it.close())
 
-const sourcesOf = (chains: Sources['chains'], database: Database, maxLagSeconds: number): Sources => ({
+const sourcesOf = (
+  chains: Sources['chains'],
+  database: Database,
+  changes: Changes,
+  maxLagSeconds: number,
+): Sources => ({
   chains,
   queries: createQueries(database),
+  changes,
   vitals: (chainId) => readVitals(database, chainId),
   maxLagSeconds,
 })
@@ -87,6 +94,7 @@ export const runApi = async (): Promise<void> => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
     const database = openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers)
+    const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
     const identity = createIdentity({
       userinfoUrl: config.IDENTITY_USERINFO_URL,
       claims: config.IDENTITY_CLAIMS,
@@ -97,10 +105,11 @@ export const runApi = async (): Promise<void> => {
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: sourcesOf(chains, database, config.MAX_LAG_SECONDS),
+      sources: sourcesOf(chains, database, changes, config.MAX_LAG_SECONDS),
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
+      maxPageBytes: config.PAGE_CACHE_BYTES,
       log,
     })
     closers.add('http server', app, (it) => it.close())
@@ -118,15 +127,17 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     // Routes describe themselves without asking anybody, so nothing has to be in reach.
     const nowhere = { url: 'postgres://127.0.0.1:9/none', maxConnections: 1, statementTimeoutMs: 1, log }
     const database = openDatabase(nowhere, closers)
+    const changes = closers.add('changes', createChanges({ ...nowhere, database }), (it) => it.close())
     const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: sourcesOf(new Map(), database, 0),
+      sources: sourcesOf(new Map(), database, changes, 0),
       identity,
       pricing,
       defaultChainId: 8453,
+      maxPageBytes: 1,
       log,
     })
     closers.add('app', app, (it) => it.close())

@@ -3,10 +3,14 @@ import type { Identity } from '../identity/verify.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
 import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
+import { createPins } from '../reads/pins.ts'
 import type { Sources } from '../reads/read.ts'
+import { createConditional } from './conditional.ts'
+import { createPages } from './pages.ts'
 import { cors } from './plugins/cors.ts'
 import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
+import { hot } from './plugins/hot.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
 import { security } from './plugins/security.ts'
@@ -26,6 +30,8 @@ export type AppOptions = {
   readonly pricing: PricingClient
   /** The chain of a query-string read that names none. */
   readonly defaultChainId: ChainId
+  /** Bytes that answers may take which are kept to be given again. */
+  readonly maxPageBytes: number
   readonly log: FastifyBaseLogger
 }
 
@@ -45,7 +51,7 @@ const REQUEST_WITHIN_MS = 30_000
  * @example const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { sources, identity, pricing, defaultChainId, log } = options
+  const { sources, identity, pricing, defaultChainId, maxPageBytes, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -65,7 +71,13 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   // Bodies are JSON; anything else is 415.
   app.removeContentTypeParser('text/plain')
 
+  const { chains, changes } = sources
+  const pins = createPins({ chains, changes })
+  app.addHook('onClose', async () => pins.close())
+  const conditional = createConditional({ changes, pins, pages: createPages(maxPageBytes) })
+
   await app.register(requestLog)
+  await app.register(hot, { conditional })
   await app.register(cors)
   await app.register(security)
   await app.register(errors)
@@ -77,7 +89,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
-  await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
+  await app.register(readRoutes, { prefix: '/v1', sources, conditional, defaultChainId })
   await app.register(pricingRoutes, { prefix: '/v1', pricing })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app

@@ -1,4 +1,4 @@
-import { asc, gt, sql } from 'drizzle-orm'
+import { asc, eq, gt, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Handle } from './pool.ts'
 import type { StoredBlock } from './query.ts'
@@ -58,23 +58,42 @@ export const newestChange = async (handle: Handle): Promise<number> => {
   return row?.last ?? 0
 }
 
-/** How far a chain's index has come: the block up to which facts are complete, and the head's time as the worker saw it last. */
+/** How far a chain's index has come: the block up to which facts are complete, and what the worker saw of the chain last. */
 export type Reached = {
   readonly chainId: number
   readonly block: StoredBlock
-  /** Unix seconds; null before the worker's first look. */
-  readonly headTimestamp: bigint | null
+  /** Null before the worker's first look. */
+  readonly look: {
+    /** How long ago it was, in seconds. */
+    readonly ageSeconds: number
+    /** The head's time, in Unix seconds. */
+    readonly headTimestamp: bigint
+    /** Whether the index is told by logs of what changes, and need not look for it. */
+    readonly byLogs: boolean
+  } | null
 }
 
 /** That of every chain which has an index. */
 export const reached = async (handle: Handle): Promise<Reached[]> => {
+  const { headTimestamp, source, lookedAt } = t.looks
   const rows = await handle
-    .select({ cursor: t.cursors, headTimestamp: t.looks.headTimestamp })
+    .select({
+      cursor: t.cursors,
+      look: {
+        headTimestamp,
+        source,
+        ageSeconds: sql`extract(epoch FROM clock_timestamp() - ${lookedAt})`.mapWith(Number),
+      },
+    })
     .from(t.cursors)
-    .leftJoin(t.looks, sql`${t.looks.chainId} = ${t.cursors.chainId}`)
-  return rows.map(({ cursor, headTimestamp }) => ({
+    .leftJoin(t.looks, eq(t.looks.chainId, t.cursors.chainId))
+  return rows.map(({ cursor, look }) => ({
     chainId: cursor.chainId,
     block: { number: cursor.blockNumber, hash: cursor.blockHash, timestamp: cursor.blockTimestamp },
-    headTimestamp,
+    look: look && {
+      ageSeconds: look.ageSeconds,
+      headTimestamp: look.headTimestamp,
+      byLogs: look.source === 'logs',
+    },
   }))
 }

@@ -10,6 +10,7 @@ import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
+import { createChanges } from '../../src/reads/changes.ts'
 import type { Sources } from '../../src/reads/read.ts'
 import { createClient } from './client.ts'
 
@@ -54,16 +55,19 @@ export const openApp = async (options: Options) => {
     const chain = createChain({ deployment, rpcUrls, timeoutMs: nodeTimeoutMs, headMaxAgeMs, log })
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })
+  const url = databaseUrl ?? `postgres://user:secret-password@${NOWHERE}/none`
   const database = createDatabase({
-    url: databaseUrl ?? `postgres://user:secret-password@${NOWHERE}/none`,
+    url,
     log,
     maxConnections: 4,
     statementTimeoutMs: 5_000,
   })
   closers.add('database', database, (it) => it.close())
+  const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
   const sources: Sources = {
     chains: new Map(chains.map((chain) => [chain.chainId, chain])),
     queries: createQueries(database),
+    changes,
     vitals: (chainId) => readVitals(database, chainId),
     maxLagSeconds: 60,
   }
@@ -77,7 +81,7 @@ export const openApp = async (options: Options) => {
   closers.add('identity', identity, (it) => it.close())
   const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 3_000 })
   closers.add('pricing', pricing, (it) => it.close())
-  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
+  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, maxPageBytes: 16_777_216, log })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, database, close: closers.close }
 }
