@@ -3,6 +3,7 @@ import type { Page } from '../db/query.ts'
 import { Id, integer } from '../protocol/values.ts'
 import { PageLimit } from '../protocol/wire.ts'
 import type { Resource } from './changes.ts'
+import { consistency } from './consistency.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { fromChain } from './entity.ts'
 import { indexedBlock, lagging } from './lag.ts'
@@ -17,6 +18,7 @@ const Ids = z.array(Id)
 const PageQuery = z.object({
   limit: PageLimit(MAX_IDS).optional().meta({ description: 'Ids a page; without it and a cursor, the whole list' }),
   cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the page before' }),
+  ...consistency,
 })
 
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)

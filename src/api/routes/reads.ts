@@ -2,6 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { notFound } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
+import { awaitIndex, behind } from '../../reads/consistency.ts'
 import { createFinality } from '../../reads/final.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
 import type { Answer, Read, Sources } from '../../reads/read.ts'
@@ -59,12 +60,16 @@ export const readRoutes: FastifyPluginAsync<{
 
     app.get<Route>(read.path, { schema, config: { operation } }, async (request, reply) => {
       const input = inputOf(request)
-      if (read.resource !== undefined && conditional.check(read.resource(input), request, reply)) return reply
+      const resource = read.resource?.(input)
+      const atLeast = await awaitIndex(sources, resource?.chainIds ?? [input.chainId], read.query, input)
+      if (resource !== undefined && conditional.check(resource, request, reply)) return reply
       const { known } = request
       const run = (): Promise<Answer<unknown>> => read.answer(sources, input)
       // Whoever asks for the same while nothing has changed gets the same.
       const answer = await (known === null ? run() : once(`${known.version} ${urlKey(request.url)}`, run))
       const { freshness } = answer
+      if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast)
+        throw behind(input.chainId, atLeast, freshness.block)
       reply.headers(freshnessHeaders(freshness))
       if ('missing' in answer) throw notFound(answer.missing)
       const { data, meta } = answer
