@@ -6,6 +6,7 @@ import { appendSet } from './db/calibrations.ts'
 import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
+import { createSettlementQueries } from './db/settlements.ts'
 import { markChangeable } from './db/unobserved.ts'
 import { readVitals } from './db/vitals.ts'
 import { defaultClaims } from './identity/me.ts'
@@ -82,6 +83,7 @@ const sourcesOf = (
   chains,
   queries: createQueries(database),
   changes,
+  settlements: createSettlementQueries(database),
   vitals: (chainId) => readVitals(database, chainId),
   maxLagSeconds,
 })
@@ -110,6 +112,7 @@ export const runApi = async (): Promise<void> => {
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
       maxPageBytes: config.PAGE_CACHE_BYTES,
+      maxStreams: config.MAX_STREAMS,
       log,
     })
     closers.add('http server', app, (it) => it.close())
@@ -138,6 +141,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       pricing,
       defaultChainId: 8453,
       maxPageBytes: 1,
+      maxStreams: 1,
       log,
     })
     closers.add('app', app, (it) => it.close())

@@ -20,9 +20,11 @@ import { healthRoutes } from './routes/health.ts'
 import { meRoutes } from './routes/me.ts'
 import { pricingRoutes } from './routes/pricing.ts'
 import { readRoutes } from './routes/reads.ts'
+import { settlementRoutes } from './routes/settlements.ts'
 import { statusRoutes } from './routes/status.ts'
 import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
+import { createStreams } from './streams.ts'
 
 export type AppOptions = {
   readonly sources: Sources
@@ -32,6 +34,8 @@ export type AppOptions = {
   readonly defaultChainId: ChainId
   /** Bytes that answers may take which are kept to be given again. */
   readonly maxPageBytes: number
+  /** Streams that may be open at once. */
+  readonly maxStreams: number
   readonly log: FastifyBaseLogger
 }
 
@@ -51,7 +55,7 @@ const REQUEST_WITHIN_MS = 30_000
  * @example const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { sources, identity, pricing, defaultChainId, maxPageBytes, log } = options
+  const { sources, identity, pricing, defaultChainId, maxPageBytes, maxStreams, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -90,6 +94,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, conditional, defaultChainId })
+  const streams = createStreams({ sources, max: maxStreams, log })
+  await app.register(settlementRoutes, { prefix: '/v1', sources, conditional, streams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app

@@ -95,16 +95,23 @@ export const createConditional = (deps: { readonly changes: Changes; readonly pi
 
     /**
      * Puts its tag on an answer that was read after `check`, where it has one, and keeps it under that: what the index gave, to be given
-     * again as it is; of what the chain gave, that it was.
+     * again as it is for so long; of what the chain gave, that it was.
      */
-    tag(request: FastifyRequest, reply: FastifyReply, freshness: Freshness): void {
+    tag(request: FastifyRequest, reply: FastifyReply, freshness: Freshness, keepMs: number): void {
       const tag = tagOf(request.known, freshness)
       if (tag === null || request.known === null) return
       const etag = encodeTag(tag)
       reply.header('etag', etag)
       const [cacheControl, link] = [reply.getHeader('cache-control'), reply.getHeader('link')]
       const said = { cacheControl: String(cacheControl), link: link === undefined ? undefined : String(link) }
-      request.page = { resource: request.known.resource, tag, etag, ...said, body: null }
+      request.page = {
+        resource: request.known.resource,
+        tag,
+        etag,
+        ...said,
+        body: null,
+        until: performance.now() + keepMs,
+      }
     },
 
     /** Keeps the body of a tagged answer as it was sent. */

@@ -11,6 +11,8 @@ export type Page = {
   readonly cacheControl: string
   /** Null where only the chain can answer again. */
   readonly body: string | null
+  /** When the body is too old to be given again, as `performance.now`. */
+  readonly until: number
   /** `Link`, where another page follows. */
   readonly link: string | undefined
 }

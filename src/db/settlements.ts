@@ -2,6 +2,7 @@ import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { Hex } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
 import { insertMany } from './bulk.ts'
+import { newestChange } from './changes.ts'
 import type { Database, Handle } from './pool.ts'
 import type { StoredBlock, StoredEvent } from './query.ts'
 import * as t from './schema.ts'
@@ -93,28 +94,33 @@ export type SettlementFilter = {
   readonly triggered?: boolean | undefined
 }
 
-/** The settlements after a number, in order, at most `limit`. Throws `service_unavailable` when the database is out of reach. */
-export const settlementsAfter = async (
-  database: Database,
-  after: number,
-  { chainIds, eventIds, triggered }: SettlementFilter,
-  limit: number,
-): Promise<Settlement[]> => {
-  const { settlements } = t
-  const rows = await database.run((handle) =>
-    handle
-      .select()
-      .from(settlements)
-      .where(
-        and(
-          gt(settlements.seq, after),
-          inArray(settlements.chainId, [...chainIds]),
-          eventIds && inArray(settlements.eventId, [...eventIds]),
-          triggered === undefined ? undefined : eq(settlements.triggered, triggered),
-        ),
-      )
-      .orderBy(asc(settlements.seq))
-      .limit(limit),
-  )
-  return rows.map((row) => ({ ...row, type: row.type === 'reverted' ? 'reverted' : 'settled' }))
+/** What readers of settlements ask the database. All throw `service_unavailable` when it is out of reach. */
+export type SettlementQueries = {
+  /** The settlements after a number, in order, at most `limit`. */
+  after(seq: number, filter: SettlementFilter, limit: number): Promise<Settlement[]>
+  /** A number that no settlement is above which is there by now, and every later one is. */
+  position(): Promise<number>
 }
+
+export const createSettlementQueries = (database: Database): SettlementQueries => ({
+  async after(seq, { chainIds, eventIds, triggered }, limit) {
+    const { settlements } = t
+    const rows = await database.run((handle) =>
+      handle
+        .select()
+        .from(settlements)
+        .where(
+          and(
+            gt(settlements.seq, seq),
+            inArray(settlements.chainId, [...chainIds]),
+            eventIds && inArray(settlements.eventId, [...eventIds]),
+            triggered === undefined ? undefined : eq(settlements.triggered, triggered),
+          ),
+        )
+        .orderBy(asc(settlements.seq))
+        .limit(limit),
+    )
+    return rows.map((row) => ({ ...row, type: row.type === 'reverted' ? 'reverted' : 'settled' }))
+  },
+  position: () => database.run(newestChange),
+})

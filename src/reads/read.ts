@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
 import type { Queries } from '../db/query.ts'
+import type { SettlementQueries } from '../db/settlements.ts'
 import type { Vitals } from '../db/vitals.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
@@ -12,6 +13,7 @@ export type Sources = {
   readonly chains: ReadonlyMap<ChainId, Chain>
   readonly queries: Queries
   readonly changes: Changes
+  readonly settlements: SettlementQueries
   /** How a chain's index is. Throws `service_unavailable` when the database is out of reach. */
   readonly vitals: (chainId: ChainId) => Promise<Vitals>
   /** How far an index may be behind its chain and still count as in reach, in seconds. */

@@ -4,6 +4,7 @@ import { buildApp } from '../../src/api/app.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
+import { createSettlementQueries } from '../../src/db/settlements.ts'
 import { readVitals } from '../../src/db/vitals.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
@@ -33,6 +34,7 @@ type Options = {
     readonly now?: () => number
   }
   readonly engineUrl?: string
+  readonly maxStreams?: number
   readonly log?: Logger
 }
 
@@ -68,6 +70,7 @@ export const openApp = async (options: Options) => {
     chains: new Map(chains.map((chain) => [chain.chainId, chain])),
     queries: createQueries(database),
     changes,
+    settlements: createSettlementQueries(database),
     vitals: (chainId) => readVitals(database, chainId),
     maxLagSeconds: 60,
   }
@@ -81,7 +84,8 @@ export const openApp = async (options: Options) => {
   closers.add('identity', identity, (it) => it.close())
   const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 3_000 })
   closers.add('pricing', pricing, (it) => it.close())
-  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, maxPageBytes: 16_777_216, log })
+  const limits = { maxPageBytes: 16_777_216, maxStreams: options.maxStreams ?? 1_000 }
+  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, ...limits, log })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, database, close: closers.close }
 }

@@ -53,7 +53,8 @@ export const hot = fp<{ readonly conditional: Conditional }>(async (app, { condi
     const page = request.method === 'GET' ? pages.get(request.raw.url ?? '') : undefined
     if (page === undefined || !isCurrent(page.resource) || !holds(page.resource, page.tag)) return done()
     if (request.headers['if-none-match'] === page.etag) return send(request, reply, page, null)
-    if (page.body === null || request.headers['if-none-match'] !== undefined) return done()
+    if (page.body === null || performance.now() > page.until || request.headers['if-none-match'] !== undefined)
+      return done()
     send(request, reply, page, page.body)
   })
 })

@@ -31,6 +31,9 @@ const operationOf = (read: Read, chainId: ChainId): Operation => {
   }
 }
 
+/** A body that says how far the index was is given again for so long at most, in milliseconds. */
+const DATED_MS = 1_000
+
 /** The page after this one, as `Link` says it. */
 const linkTo = (url: string, cursor: string): string => {
   const { pathname, searchParams } = new URL(url, 'http://localhost')
@@ -75,7 +78,12 @@ export const readRoutes: FastifyPluginAsync<{
       const { data, meta } = answer
       if (meta?.nextCursor != null) reply.header('link', linkTo(request.url, meta.nextCursor))
       reply.headers({ 'cache-control': await cacheControl(input.chainId, freshness, data), vary: 'accept' })
-      conditional.tag(request, reply, freshness)
+      conditional.tag(
+        request,
+        reply,
+        freshness,
+        meta !== undefined && 'asOf' in meta ? DATED_MS : Number.POSITIVE_INFINITY,
+      )
       return meta === undefined ? { data } : { data, meta }
     })
   }
