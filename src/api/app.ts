@@ -1,4 +1,5 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { timed } from '../chain/timed.ts'
 import type { Identity } from '../identity/verify.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
 import type { PricingClient } from '../pricing/client.ts'
@@ -14,6 +15,7 @@ import { hot } from './plugins/hot.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
 import { security } from './plugins/security.ts'
+import { timing } from './plugins/timing.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -55,7 +57,7 @@ const REQUEST_WITHIN_MS = 30_000
  * @example const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { sources, identity, pricing, defaultChainId, maxPageBytes, maxStreams, log } = options
+  const { identity, pricing, defaultChainId, maxPageBytes, maxStreams, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -75,13 +77,16 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   // Bodies are JSON; anything else is 415.
   app.removeContentTypeParser('text/plain')
 
-  const { chains, changes } = sources
+  const chains = new Map([...options.sources.chains].map(([chainId, chain]) => [chainId, timed(chain)]))
+  const sources: Sources = { ...options.sources, chains }
+  const { changes } = sources
   const pins = createPins({ chains, changes })
   app.addHook('onClose', async () => pins.close())
   const conditional = createConditional({ changes, pins, pages: createPages(maxPageBytes) })
 
   await app.register(requestLog)
   await app.register(hot, { conditional })
+  await app.register(timing)
   await app.register(cors)
   await app.register(security)
   await app.register(errors)

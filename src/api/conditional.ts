@@ -24,7 +24,7 @@ declare module 'fastify' {
 
 /** It may be kept, and has to be asked for whether it still holds. */
 export const REVALIDATE = 'public, no-cache'
-/** What cannot be told by a tag, or is an error. */
+/** A stream, which is never the same twice. */
 export const NEVER = 'no-store'
 /** Settled and final, in seconds. */
 export const LASTING = 'public, max-age=3600'
