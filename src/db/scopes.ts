@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import type { Address } from 'viem'
+import type { Fact } from '../protocol/logs.ts'
 import type { Handle } from './pool.ts'
 import type { Kind } from './progress.ts'
 import * as t from './schema.ts'
-import type { DatedFact } from './write.ts'
 
 /*
  * What a change touches, as words: an event, a wallet, all of one kind, the protocol's own state, the settlements. Each is of one chain. A
@@ -17,7 +17,7 @@ export const ofEvent = (id: bigint | number): string => `event:${id}`
 export const ofWallet = (address: Address): string => `wallet:${address.toLowerCase()}`
 
 /** Every entity of a kind. */
-export const ofKind = (kind: Kind): string => `${kind}s`
+const ofKind = (kind: Kind): string => `${kind}s`
 
 /** The protocol's own state. */
 export const protocolScope = 'protocol'
@@ -32,7 +32,7 @@ export const MOST_SCOPES = 1_000
 export type Scopes = ReadonlySet<string> | null
 
 /** What new facts touch. */
-export const scopesOfFacts = (facts: readonly DatedFact[]): Scopes => {
+export const scopesOfFacts = (facts: readonly Fact[]): Scopes => {
   if (facts.length > MOST_SCOPES) return null
   const scopes = new Set<string>()
   for (const fact of facts) {

@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, gt, inArray, type SQL, sql } from 'drizzle-or
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Fact } from '../protocol/logs.ts'
-import { asRows, copyMany, insertMany } from './bulk.ts'
+import { asRows, copyMany } from './bulk.ts'
 import { announce } from './changes.ts'
 import { forgetProof } from './looks.ts'
 import type { Copy, Handle } from './pool.ts'

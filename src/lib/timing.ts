@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** What a request waits for besides the service itself. */
-export type Part = 'rpc' | 'db'
+type Part = 'rpc' | 'db'
 
 /** When the first of overlapping waits began and how many there are, and the milliseconds waited before. */
 type Waits = { open: number; since: number; total: number }
 
-type Timings = Record<Part, Waits>
+export type Timings = Record<Part, Waits>
 
 const current = new AsyncLocalStorage<Timings>()
 
@@ -38,5 +38,3 @@ export const serverTiming = (timings: Timings | null, elapsedMs: number): string
   const said = parts.map((part) => `${part};dur=${timings?.[part].total.toFixed(2)}`)
   return [...said, `app;dur=${elapsedMs.toFixed(2)}`].join(', ')
 }
-
-export type { Timings }

@@ -52,13 +52,13 @@ const CURSOR = /^\d{1,16}$/
 
 const sinceError = 'expected `meta.nextCursor` of an answer, or `now`'
 
-/** A place in the feed; undefined for its end. */
+/** A place in the feed. */
 const Cursor = z
   .string()
   .refine((text) => text === 'now' || (CURSOR.test(text) && Number(text) <= Number.MAX_SAFE_INTEGER), {
     error: sinceError,
   })
-  .transform((text) => (text === 'now' ? undefined : Number(text)))
+  .transform((text) => (text === 'now' ? ('now' as const) : Number(text)))
 
 const MOST_IDS = 200
 
@@ -69,7 +69,7 @@ const POLL_AFTER_MS = 1_000
 
 export const SettlementsQuery = z.object({
   chainId: PathChainId.optional().meta({ description: 'All chains when omitted' }),
-  since: Cursor.default(0).meta({
+  since: Cursor.optional().meta({
     description: '`meta.nextCursor` of the answer before, or `now` for what comes; from the beginning when omitted',
     type: 'string',
     pattern: '^(now|\\d{1,16})$',
@@ -117,9 +117,11 @@ export const resumeAt = (lastEventId: string): number => {
   ])
 }
 
-/** Where a reader who asked from `since` on begins: the end of the feed for undefined. */
-export const startOf = async ({ changes, settlements }: Sources, since: number | undefined): Promise<number> =>
-  since ?? (changes.isCurrent([]) ? changes.position() : settlements.position())
+/** Where a reader who asked from `since` on begins. */
+export const startOf = async ({ changes, settlements }: Sources, since: SettlementsQuery['since']): Promise<number> => {
+  if (since !== 'now') return since ?? 0
+  return changes.isCurrent([]) ? changes.position() : settlements.position()
+}
 
 /** A settlement as the feed shows it. */
 export const settlement = (it: Stored): Settlement => ({

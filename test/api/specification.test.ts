@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openApp } from '../support/app.ts'
 import { mountedBy } from '../support/mounted.ts'
-import { builders, builtTx, gets, type Kind, pages, posts } from '../vectors/specification.ts'
+import { builders, builtTx, extensions, gets, type Kind, pages, posts } from '../vectors/specification.ts'
 
 let api: Awaited<ReturnType<typeof openApp>> | undefined
 const routes = await mountedBy(async () => {
@@ -86,11 +86,12 @@ const fieldsOf = (schema: unknown): string[] => {
 }
 
 describe('under /v1 there is', () => {
-  test('everything of the specification and nothing else', () => {
+  test('everything of the specification, the extensions, and nothing else', () => {
     const expected = [
       ...Object.keys(gets).map((path) => `GET /v1${path}`),
       ...Object.keys({ ...posts, ...builders }).map((path) => `POST /v1${path}`),
       ...pages.map((path) => `GET /v1${path}`),
+      ...extensions.map((route) => route.replace(' ', ' /v1')),
     ]
     // A page brings its own scripts and styles.
     const found = [...mounted.keys()].filter((key) => !key.startsWith('GET /v1/docs/'))

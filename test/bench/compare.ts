@@ -38,7 +38,8 @@ const measure = async ({ url, body, tag }: Contestant, seconds: number): Promise
   const result = Result.parse(JSON.parse(stdout))
   const [wanted, other] = tag === undefined ? (['2xx', '3xx'] as const) : (['3xx', '2xx'] as const)
   const answers = result[wanted]
-  if (answers === 0 || result[other] > 0) throw new Error(`${url}: ${answers} answers as asked for, ${result[other]} others`)
+  if (answers === 0 || result[other] > 0)
+    throw new Error(`${url}: ${answers} answers as asked for, ${result[other]} others`)
   return { perSecond: answers / result.duration, perCpuSecond: (answers * 1e6) / (user + system) }
 }
 

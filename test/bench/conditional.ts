@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { cpus } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { pino } from 'pino'
 import { openApp } from '../support/app.ts'
@@ -52,7 +52,9 @@ const show = (what: string, one: Figure | undefined, other: Figure | undefined):
   ] as const) {
     const ratio = one[key] / other[key]
     const figures = `${one[key].toFixed(0)}, bare ${other[key].toFixed(0)} requests ${unit}`
-    console.log(`  ${what.padEnd(22)} ${figures}, ratio ${ratio.toFixed(2)} (bar ${BAR} ${ratio >= BAR ? 'met' : 'missed'})`)
+    console.log(
+      `  ${what.padEnd(22)} ${figures}, ratio ${ratio.toFixed(2)} (bar ${BAR} ${ratio >= BAR ? 'met' : 'missed'})`,
+    )
   }
 }
 

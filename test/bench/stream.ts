@@ -60,7 +60,9 @@ try {
   const before = memory()
   const readers: (() => void)[] = []
   for (let at = 0; at < STREAMS; at += 1) readers.push(await listen())
-  console.log(`  ${STREAMS} streams open, ${((memory() - before) * 1_024 / STREAMS).toFixed(0)} KiB each, readers included`)
+  console.log(
+    `  ${STREAMS} streams open, ${(((memory() - before) * 1_024) / STREAMS).toFixed(0)} KiB each, readers included`,
+  )
 
   const cpu = process.cpuUsage()
   const start = performance.now()
@@ -74,7 +76,9 @@ try {
   const busy = (user + system) / 1_000 / (performance.now() - start)
   const late = heard.map(({ eventId, at }) => Math.max(0, at - (committed.get(eventId) ?? 0))).sort((a, b) => a - b)
   const told = `${heard.length} of ${SETTLEMENTS * STREAMS} deliveries`
-  console.log(`  ${told}: p50 ${quantile(late, 0.5)} ms, p99 ${quantile(late, 0.99)} ms, last ${quantile(late, 1)} ms after the commit`)
+  console.log(
+    `  ${told}: p50 ${quantile(late, 0.5)} ms, p99 ${quantile(late, 0.99)} ms, last ${quantile(late, 1)} ms after the commit`,
+  )
   console.log(`  ${(100 * busy).toFixed(0)} % of a core at ${STREAMS * 20} deliveries a second, readers included`)
   for (const stop of readers) stop()
 

@@ -70,6 +70,8 @@ const calls = {
   '/v1/hedge/deposits/{chainId}/wallet/{addr}': () =>
     api.GET('/v1/hedge/deposits/{chainId}/wallet/{addr}', { params: wallet }),
 
+  '/v1/hedge/settlements': () => api.GET('/v1/hedge/settlements', { params: { query: { since: 'now' } } }),
+
   '/v1/hedge/pricing-engine-signer/{chainId}': () =>
     api.GET('/v1/hedge/pricing-engine-signer/{chainId}', { params: chain }),
   '/v1/oracle/config/{chainId}': () => api.GET('/v1/oracle/config/{chainId}', { params: chain }),

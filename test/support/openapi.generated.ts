@@ -584,6 +584,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hedge/settlements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Settlements, as they happen
+         * @description What was settled since a place in the feed, in the order it was seen; a settlement that left the chain is told once as `reverted`. Poll with `since=meta.nextCursor` and `If-None-Match`, or ask with `Accept: text/event-stream` for the same items as a stream: `id` is the cursor, `Last-Event-ID` goes on after it; `dropped` and `end` are the stream's last words.
+         */
+        get: operations["getHedgeSettlements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/pricing/health": {
         parameters: {
             query?: never;
@@ -1901,6 +1921,81 @@ export interface components {
              */
             initCalldata: string;
         };
+        Settlement: {
+            /**
+             * @description Grows with every item, over all chains
+             * @example 1800000300000000
+             */
+            seq: number;
+            /**
+             * @description `reverted`: the settlement that was told left the chain, and does not count any more
+             * @example settled
+             * @enum {string}
+             */
+            type: "settled" | "reverted";
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            eventId: number;
+            /**
+             * @description Unix seconds
+             * @example 1800000000
+             */
+            settledAt: number;
+            triggered: boolean;
+            /**
+             * @description 1e6 fixed point
+             * @example 12500000
+             */
+            settlementPrice: string;
+            /**
+             * @description The block at which it was seen
+             * @example 31415926
+             */
+            blockNumber: number;
+            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            blockHash: string;
+        };
+        SettlementsMeta: {
+            /**
+             * @description What to ask with as `since` next
+             * @example 1800000300000000
+             */
+            nextCursor: string;
+            hasMore: boolean;
+            /**
+             * @description When to ask again, in milliseconds
+             * @example 1000
+             */
+            pollAfterMs: number;
+            asOf: {
+                /**
+                 * @example 8453
+                 * @enum {integer}
+                 */
+                chainId: 8453 | 56;
+                /** @example 31415926 */
+                blockNumber: number;
+                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                blockHash: string;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                blockTimestamp: number;
+                /**
+                 * @description How far the index was behind the chain
+                 * @example 1
+                 */
+                lagSeconds: number;
+            }[];
+        };
         PricingHealth: {
             usdRate: {
                 /** @example 0.044 */
@@ -2331,6 +2426,36 @@ export interface components {
          */
         "X-Stale": string;
         /**
+         * @description How far the index was behind the chain, in seconds; on reads of the index
+         * @example 1
+         */
+        "X-Index-Lag": string;
+        /**
+         * @description Changes when something of what was read changed, and not with every block; `If-None-Match` gets a 304 until then
+         * @example "1.0.0~mhx2k1v3q9"
+         */
+        ETag: string;
+        /**
+         * @description How long the answer may be kept without asking
+         * @example public, no-cache
+         */
+        "Cache-Control": string;
+        /**
+         * @description What else the answer depends on
+         * @example accept
+         */
+        Vary: string;
+        /**
+         * @description The next page, where there is one
+         * @example </v1/hedge/events/8453/1/positions?cursor=AAAA>; rel="next"
+         */
+        Link: string;
+        /**
+         * @description Milliseconds spent in nodes, database and the service itself
+         * @example rpc;dur=3.1, db;dur=0.8, app;dur=4.2
+         */
+        "Server-Timing": string;
+        /**
          * @description Seconds after which to come back
          * @example 1
          */
@@ -2620,6 +2745,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2673,6 +2801,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2692,6 +2824,19 @@ export interface operations {
                         data: components["schemas"]["FeeConfig"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -2738,6 +2883,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2750,6 +2899,19 @@ export interface operations {
                         data: boolean;
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -2796,6 +2958,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2855,6 +3020,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2868,6 +3037,19 @@ export interface operations {
                         data: number;
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -2915,6 +3097,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2942,6 +3128,19 @@ export interface operations {
                         data: components["schemas"]["Event"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -2989,6 +3188,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3012,6 +3215,19 @@ export interface operations {
                         data: components["schemas"]["EventStats"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3059,6 +3275,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3076,6 +3296,19 @@ export interface operations {
                         data: components["schemas"]["EventRange"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3123,6 +3356,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3140,6 +3377,19 @@ export interface operations {
                         data: components["schemas"]["Utilization"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3171,6 +3421,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -3190,6 +3443,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3205,6 +3464,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3236,6 +3508,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -3255,6 +3530,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3270,6 +3551,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3301,6 +3595,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -3320,6 +3617,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3335,6 +3638,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
@@ -3367,6 +3683,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3430,6 +3749,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3483,6 +3805,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -3502,6 +3827,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3517,6 +3848,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
@@ -3546,6 +3890,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3614,6 +3961,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3661,6 +4011,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -3680,6 +4033,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3695,6 +4054,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
@@ -3723,6 +4095,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3787,6 +4162,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3848,6 +4226,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3918,6 +4299,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3980,6 +4364,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4049,6 +4436,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4091,6 +4481,93 @@ export interface operations {
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getHedgeSettlements: {
+        parameters: {
+            query?: {
+                chainId?: components["schemas"]["PathChainId"];
+                since?: string;
+                eventIds?: string;
+                triggered?: "true" | "false";
+                limit?: number;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "seq": 1800000300000000,
+                     *           "type": "settled",
+                     *           "chainId": 8453,
+                     *           "eventId": 1,
+                     *           "settledAt": 1800000000,
+                     *           "triggered": true,
+                     *           "settlementPrice": "12500000",
+                     *           "blockNumber": 31415926,
+                     *           "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "nextCursor": "1800000300000000",
+                     *         "hasMore": true,
+                     *         "pollAfterMs": 1000,
+                     *         "asOf": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "blockNumber": 31415926,
+                     *             "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "blockTimestamp": 1800000000,
+                     *             "lagSeconds": 1
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Settlement"][];
+                        meta: components["schemas"]["SettlementsMeta"];
+                    };
+                };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
             503: components["responses"]["service_unavailable"];
         };
     };

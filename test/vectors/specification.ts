@@ -177,6 +177,9 @@ export const posts: Readonly<Record<string, { readonly body: readonly string[]; 
 /** What its section on versioning has under `/v1` besides. */
 export const pages = ['/openapi.json', '/docs', '/changelog'] as const
 
+/** What the service has beyond the specification; nothing of the specification may be hidden by it. */
+export const extensions = ['GET /hedge/settlements'] as const
+
 /** The tables of builders: path, function and arguments. */
 export const builders: Readonly<Record<string, string>> = {
   '/tx/erc20/approve': 'approve(address spender, uint256 amount)',

@@ -13,7 +13,8 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
 /** The trace's id of a W3C `traceparent`; undefined for none and for one that is not sane. */
 const traceOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined => {
   const given = headers.traceparent
-  const [, id] = typeof given === 'string' ? (/^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(given) ?? []) : []
+  const [, id] =
+    typeof given === 'string' ? (/^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(given) ?? []) : []
   return id
 }
 
@@ -27,7 +28,13 @@ export const requestLog = fp(async (app) => {
     // The route and not the URL: it groups, and no caller's value gets into the log.
     const { method, routeOptions } = request
     const traceId = traceOf(request)
-    const line = { method, route: routeOptions.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime), traceId }
+    const line = {
+      method,
+      route: routeOptions.url,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      traceId,
+    }
     request.log.info(line, 'answered')
     done()
   })
