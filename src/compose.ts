@@ -6,6 +6,7 @@ import { appendSet } from './db/calibrations.ts'
 import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
+import { createSettlementQueries } from './db/settlements.ts'
 import { markChangeable } from './db/unobserved.ts'
 import { readVitals } from './db/vitals.ts'
 import { defaultClaims } from './identity/me.ts'
@@ -26,6 +27,7 @@ import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
+import { type Changes, createChanges } from './reads/changes.ts'
 import { createLists } from './reads/lists.ts'
 import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
@@ -70,10 +72,17 @@ const WORK_WITHIN_MS = 10_000
 const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
   closers.add('database', createDatabase(options), (it) => it.close())
 
-const sourcesOf = (chains: Sources['chains'], database: Database, maxLagSeconds: number): Sources => ({
+const sourcesOf = (
+  chains: Sources['chains'],
+  database: Database,
+  changes: Changes,
+  maxLagSeconds: number,
+): Sources => ({
   chains,
   queries: createQueries(database),
   lists: createLists({ database, chains }),
+  changes,
+  settlements: createSettlementQueries(database),
   vitals: (chainId) => readVitals(database, chainId),
   maxLagSeconds,
 })
@@ -86,6 +95,7 @@ export const runApi = async (): Promise<void> => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
     const database = openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers)
+    const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
     const identity = createIdentity({
       userinfoUrl: config.IDENTITY_USERINFO_URL,
       claims: config.IDENTITY_CLAIMS,
@@ -96,10 +106,12 @@ export const runApi = async (): Promise<void> => {
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: sourcesOf(chains, database, config.MAX_LAG_SECONDS),
+      sources: sourcesOf(chains, database, changes, config.MAX_LAG_SECONDS),
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
+      maxPageBytes: config.PAGE_CACHE_BYTES,
+      maxStreams: config.MAX_STREAMS,
       log,
     })
     closers.add('http server', app, (it) => it.close())
@@ -117,15 +129,18 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     // Routes describe themselves without asking anybody, so nothing has to be in reach.
     const nowhere = { url: 'postgres://127.0.0.1:9/none', maxConnections: 1, statementTimeoutMs: 1, log }
     const database = openDatabase(nowhere, closers)
+    const changes = closers.add('changes', createChanges({ ...nowhere, database }), (it) => it.close())
     const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: sourcesOf(new Map(), database, 0),
+      sources: sourcesOf(new Map(), database, changes, 0),
       identity,
       pricing,
       defaultChainId: 8453,
+      maxPageBytes: 1,
+      maxStreams: 1,
       log,
     })
     closers.add('app', app, (it) => it.close())

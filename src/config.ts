@@ -57,6 +57,8 @@ const api = {
   PORT: Port.default(3000),
   DEFAULT_CHAIN_ID: BodyChainId.default(8453),
   API_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(10),
+  PAGE_CACHE_BYTES: z.coerce.number().int().min(1_048_576).default(67_108_864),
+  MAX_STREAMS: z.coerce.number().int().min(1).max(100_000).default(2_000),
   HEAD_MAX_AGE_MS: Milliseconds.default(200),
   MAX_LAG_SECONDS: z.coerce.number().int().positive().default(60),
   ENGINE_URL: NodeUrl.default('http://127.0.0.1:3100'),

@@ -1,15 +1,21 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import { timed } from '../chain/timed.ts'
 import type { Identity } from '../identity/verify.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
 import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
+import { createPins } from '../reads/pins.ts'
 import type { Sources } from '../reads/read.ts'
+import { createConditional } from './conditional.ts'
+import { createPages } from './pages.ts'
 import { cors } from './plugins/cors.ts'
 import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
+import { hot } from './plugins/hot.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
 import { security } from './plugins/security.ts'
+import { timing } from './plugins/timing.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -18,9 +24,11 @@ import { meRoutes } from './routes/me.ts'
 import { portfolioRoutes } from './routes/portfolio.ts'
 import { pricingRoutes } from './routes/pricing.ts'
 import { readRoutes } from './routes/reads.ts'
+import { settlementRoutes } from './routes/settlements.ts'
 import { statusRoutes } from './routes/status.ts'
 import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
+import { createStreams } from './streams.ts'
 
 export type AppOptions = {
   readonly sources: Sources
@@ -28,6 +36,10 @@ export type AppOptions = {
   readonly pricing: PricingClient
   /** The chain of a query-string read that names none. */
   readonly defaultChainId: ChainId
+  /** Bytes that answers may take which are kept to be given again. */
+  readonly maxPageBytes: number
+  /** Streams that may be open at once. */
+  readonly maxStreams: number
   readonly log: FastifyBaseLogger
 }
 
@@ -47,7 +59,7 @@ const REQUEST_WITHIN_MS = 30_000
  * @example const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { sources, identity, pricing, defaultChainId, log } = options
+  const { identity, pricing, defaultChainId, maxPageBytes, maxStreams, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -67,7 +79,16 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   // Bodies are JSON; anything else is 415.
   app.removeContentTypeParser('text/plain')
 
+  const chains = new Map([...options.sources.chains].map(([chainId, chain]) => [chainId, timed(chain)]))
+  const sources: Sources = { ...options.sources, chains }
+  const { changes } = sources
+  const pins = createPins({ chains, changes })
+  app.addHook('onClose', async () => pins.close())
+  const conditional = createConditional({ changes, pins, pages: createPages(maxPageBytes) })
+
   await app.register(requestLog)
+  await app.register(hot, { conditional })
+  await app.register(timing)
   await app.register(cors)
   await app.register(security)
   await app.register(errors)
@@ -79,9 +100,11 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
-  await app.register(readRoutes, { prefix: '/v1', sources, defaultChainId })
+  await app.register(readRoutes, { prefix: '/v1', sources, conditional, defaultChainId })
   await app.register(listingRoutes, { prefix: '/v1', sources })
   await app.register(portfolioRoutes, { prefix: '/v1', sources })
+  const streams = createStreams({ sources, max: maxStreams, log })
+  await app.register(settlementRoutes, { prefix: '/v1', sources, conditional, streams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app

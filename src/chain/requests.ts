@@ -88,6 +88,15 @@ export const storageAt = <T>(of: Hex, slot: Slot<T>, at: { readonly blockHash: H
   parse: (raw) => slot.decode(HexText.parse(raw)),
 })
 
+const ReceiptShape = z.object({ blockNumber: Quantity, blockHash: HexText })
+
+/** The block that holds a transaction, reverted or not; null while the node knows of none. */
+export const getReceipt = (txHash: Hex): Request<{ readonly blockNumber: bigint; readonly blockHash: Hex } | null> => ({
+  method: 'eth_getTransactionReceipt',
+  params: [txHash],
+  parse: (raw) => ReceiptShape.nullable().parse(raw),
+})
+
 /** The chain id the node serves. */
 export const getChainId = (): Request<number> => ({
   method: 'eth_chainId',

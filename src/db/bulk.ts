@@ -2,6 +2,23 @@ import { getTableColumns, getTableName, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Copy, Handle } from './pool.ts'
 
+/** Rows as a table of the statement, one array parameter a column, and the names of its columns: those that the first row names. */
+export const asRows = <T extends PgTable>(
+  table: T,
+  rows: readonly T['$inferInsert'][],
+): { readonly names: readonly SQL[]; readonly source: SQL } => {
+  const first = rows[0] ?? {}
+  const columns = Object.entries(getTableColumns(table)).filter(([name]) => name in first)
+  const arrays = columns.map(([name, column]) => {
+    const elements = rows
+      .map((row: Readonly<Record<string, unknown>>) => row[name])
+      .map((value) => (value === null ? 'NULL' : elementOf(column.mapToDriverValue(value))))
+    return sql`${sql.param(`{${elements.join()}}`)}::${sql.raw(column.getSQLType())}[]`
+  })
+  const names = columns.map(([, column]) => sql`${sql.identifier(column.name)}`)
+  return { names, source: sql`unnest(${sql.join(arrays, sql`, `)})` }
+}
+
 /**
  * Inserts rows with one array parameter a column: the statement's text does not grow with the rows, and no limit on parameters is near.
  * The columns are those that the first row names. `onConflict` is the clause after them.
@@ -12,18 +29,10 @@ export const insertMany = async <T extends PgTable>(
   rows: readonly T['$inferInsert'][],
   onConflict: SQL = sql`ON CONFLICT DO NOTHING`,
 ): Promise<void> => {
-  const [first] = rows
-  if (first === undefined) return
-  const columns = Object.entries(getTableColumns(table)).filter(([name]) => name in first)
-  const names = columns.map(([, column]) => sql.identifier(column.name))
-  const arrays = columns.map(([name, column]) => {
-    const elements = rows
-      .map((row: Readonly<Record<string, unknown>>) => row[name])
-      .map((value) => (value === null ? 'NULL' : elementOf(column.mapToDriverValue(value))))
-    return sql`${sql.param(`{${elements.join()}}`)}::${sql.raw(column.getSQLType())}[]`
-  })
+  if (rows.length === 0) return
+  const { names, source } = asRows(table, rows)
   await handle.execute(
-    sql`INSERT INTO ${table} (${sql.join(names, sql`, `)}) SELECT * FROM unnest(${sql.join(arrays, sql`, `)}) ${onConflict}`,
+    sql`INSERT INTO ${table} (${sql.join([...names], sql`, `)}) SELECT * FROM ${source} ${onConflict}`,
   )
 }
 

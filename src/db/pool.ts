@@ -4,6 +4,7 @@ import { DatabaseError, Pool, type PoolClient, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { ServiceError, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { waited } from '../lib/timing.ts'
 
 export type DatabaseOptions = {
   readonly url: string
@@ -74,7 +75,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
 
   const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      return await work()
+      return await waited('db', work)
     } catch (error) {
       throw isOutOfReach(error) ? unavailable('the database is out of reach', error) : error
     }

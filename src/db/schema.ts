@@ -303,3 +303,42 @@ export const calibrations = pgTable('calibrations', {
   computedAt: timestamp('computed_at', { withTimezone: true }).notNull().defaultNow(),
   pairs: jsonb('pairs').notNull(),
 })
+
+/**
+ * What write transactions changed, for the processes that keep answers: the newest rows alone. `seq` grows in the order of the commits;
+ * `before` is the number of the change before, by which a reader sees that it missed some. No scopes: everything of the chain.
+ */
+export const changes = pgTable('changes', {
+  seq: bigint('seq', { mode: 'number' }).primaryKey(),
+  before: bigint('before', { mode: 'number' }).notNull(),
+  chainId,
+  scopes: text('scopes').array(),
+})
+
+/** The number of the newest change: one row, which whoever announces a change holds until the commit. */
+export const changeCounter = pgTable('change_counter', {
+  one: smallint('one').primaryKey(),
+  last: bigint('last', { mode: 'number' }).notNull(),
+  before: bigint('before', { mode: 'number' }).notNull(),
+})
+
+/** Settlements as they were seen, and those that left the chain again; append-only, numbered with the changes. */
+export const settlements = pgTable(
+  'settlements',
+  {
+    seq: bigint('seq', { mode: 'number' }).primaryKey(),
+    type: text('type').notNull(),
+    chainId,
+    eventId,
+    settledAt: uint256('settled_at').notNull(),
+    triggered: boolean('triggered').notNull(),
+    settlementPrice: uint256('settlement_price').notNull(),
+    blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+    blockHash: hash('block_hash').notNull(),
+  },
+  (table) => [
+    index('settlements_by_event').on(table.chainId, table.eventId, table.seq),
+    index('settlements_by_chain').on(table.chainId, table.seq),
+    index('settlements_by_block').on(table.chainId, table.blockNumber),
+  ],
+)

@@ -1,13 +1,16 @@
-import { and, eq, getTableColumns, gt, inArray, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, gt, inArray, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Fact } from '../protocol/logs.ts'
-import { copyMany, insertMany } from './bulk.ts'
+import { asRows, copyMany } from './bulk.ts'
+import { announce } from './changes.ts'
 import { forgetProof } from './looks.ts'
 import type { Copy, Handle } from './pool.ts'
 import { byKind, type Kind, kinds } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
+import { protocolScope, type Scopes, scopesOf, settlementsScope, union } from './scopes.ts'
+import { type Draft, insertSettlements, settlementsAbove, settlementsSeen } from './settlements.ts'
 import { again, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
 
 const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
@@ -121,6 +124,15 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await handle.execute(sql`INSERT INTO ${t.cursors} (chain_id, block_number, block_hash, block_timestamp)
     SELECT chain_id, block_number, block_hash, block_timestamp FROM ${t.anchors} WHERE chain_id = ${chainId} AND complete
     ORDER BY block_number DESC LIMIT 1 ON CONFLICT DO NOTHING`)
+  // What the blocks above had touched is not known in full any more.
+  await tell(handle, chainId, null, await settlementsAbove(handle, chainId, ancestor?.number ?? -1n))
+}
+
+/** Announces what was touched, and stores the settlements that it brings. */
+const tell = async (handle: Handle, chainId: ChainId, scopes: Scopes, drafts: readonly Draft[]): Promise<void> => {
+  const all = drafts.length === 0 ? scopes : union([scopes, new Set([settlementsScope])])
+  const last = await announce(handle, chainId, all, Math.max(1, drafts.length))
+  await insertSettlements(handle, chainId, drafts, last)
 }
 
 export type Observations = {
@@ -142,7 +154,7 @@ export const storeObservations = async (
 ): Promise<void> => {
   const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
   await markMoved(handle, chainId, seen.events)
-  await upsert(
+  const events = await upsert(
     handle,
     t.eventObservations,
     seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({
@@ -155,32 +167,50 @@ export const storeObservations = async (
       ...at,
     })),
   )
-  await upsert(
+  const deposits = await upsert(
     handle,
     t.depositObservations,
     seen.deposits.map(({ deposit, pending }) => ({ chainId, ...deposit, pending, ...at })),
   )
-  await upsert(
+  const positions = await upsert(
     handle,
     t.positionObservations,
     seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
   )
-  if (seen.protocol === null) return
-  const { fees, paused, total } = seen.protocol
-  await upsert(handle, t.chainObservations, [
-    {
-      chainId,
-      creationFee: fees.eventCreationFee,
-      hedgerFeeRate: fees.hedgerFeeRate,
-      payoutFeeRate: fees.hedgerPayoutFeeRate,
-      lpProfitFeeRate: fees.lpProfitFeeRate,
-      creatorLoyaltyRate: fees.creatorLoyaltyRate,
-      paused,
-      totalEvents: total,
-      ...at,
-    },
+  const protocol = seen.protocol === null ? [] : [protocolRow(chainId, seen.protocol, at)]
+  const changed = await upsert(handle, t.chainObservations, protocol)
+  const moved = new Set(events)
+  const drafts = await settlementsSeen(
+    handle,
+    chainId,
+    block,
+    seen.events.filter(({ core }) => moved.has(core.id)),
+  )
+  const scopes = union([
+    await scopesOf(handle, chainId, 'event', events),
+    await scopesOf(handle, chainId, 'deposit', deposits),
+    await scopesOf(handle, chainId, 'position', positions),
+    new Set(changed.length === 0 ? [] : [protocolScope]),
   ])
+  // Looking again at what stayed as it was is nothing to tell.
+  if (scopes?.size !== 0) await tell(handle, chainId, scopes, drafts)
 }
+
+const protocolRow = (
+  chainId: ChainId,
+  { fees, paused, total }: Omit<StoredProtocol, 'observedAt'>,
+  at: Pick<typeof t.chainObservations.$inferSelect, 'blockNumber' | 'blockHash' | 'blockTimestamp'>,
+): typeof t.chainObservations.$inferInsert => ({
+  chainId,
+  creationFee: fees.eventCreationFee,
+  hedgerFeeRate: fees.hedgerFeeRate,
+  payoutFeeRate: fees.hedgerPayoutFeeRate,
+  lpProfitFeeRate: fees.lpProfitFeeRate,
+  creatorLoyaltyRate: fees.creatorLoyaltyRate,
+  paused,
+  totalEvents: total,
+  ...at,
+})
 
 /** Compares events with their stored observations and notes the members of those that moved. */
 const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['events']): Promise<void> => {
@@ -217,20 +247,35 @@ type ObservationTable =
   | typeof t.positionObservations
   | typeof t.chainObservations
 
+/** The columns that say when something was seen, and not what. */
+const dates = ['block_number', 'block_hash', 'block_timestamp']
+
+/** Stores rows where none is newer. Gives the ids of those that say something else than what was stored, or where nothing was. */
 const upsert = async <T extends ObservationTable>(
   handle: Handle,
   table: T,
   rows: readonly T['$inferInsert'][],
-): Promise<void> => {
-  const replaced = Object.values<PgColumn>(getTableColumns<PgTable>(table)).map(
-    ({ name }) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`,
-  )
+): Promise<bigint[]> => {
+  if (rows.length === 0) return []
+  const { names, source } = asRows(table, rows)
+  const columns = Object.values<PgColumn>(getTableColumns<PgTable>(table)).map(({ name }) => name)
+  const replaced = columns.map((name) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`)
+  const contentOf = (side: string): SQL => {
+    const told = columns.filter((name) => !dates.includes(name))
+    return sql`(${sql.join(
+      told.map((name) => sql`${sql.identifier(side)}.${sql.identifier(name)}`),
+      sql`, `,
+    )})`
+  }
+  const all = sql.join([...names], sql`, `)
   const key = sql.raw('id' in table ? 'chain_id, id' : 'chain_id')
-  const newer = sql`excluded.block_number >= ${table.blockNumber}`
-  await insertMany(
-    handle,
-    table,
-    rows,
-    sql`ON CONFLICT (${key}) DO UPDATE SET ${sql.join(replaced, sql`, `)} WHERE ${newer}`,
-  )
+  const id = sql.raw('id' in table ? 'given.id' : 'given.chain_id')
+  const moved = await handle.execute<{
+    id: string | number
+  }>(sql`WITH given (${all}) AS (SELECT * FROM ${source}), put AS (
+      INSERT INTO ${table} (${all}) SELECT * FROM given ON CONFLICT (${key}) DO UPDATE SET ${sql.join(replaced, sql`, `)}
+      WHERE excluded.block_number >= ${table.blockNumber}
+    ) SELECT ${id} AS id FROM given LEFT JOIN ${table} AS stored USING (${key}) WHERE stored.block_number IS NULL
+      OR (given.block_number >= stored.block_number AND ${contentOf('given')} IS DISTINCT FROM ${contentOf('stored')})`)
+  return moved.rows.map((row) => BigInt(row.id))
 }

@@ -1,5 +1,6 @@
 import type { Chain } from '../chain/chain.ts'
 import { type Findings, readSlice, type Slice, saveSlice } from '../db/audits.ts'
+import { announce } from '../db/changes.ts'
 import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor } from '../db/progress.ts'
 import { holdNotes } from '../db/unobserved.ts'
@@ -61,6 +62,8 @@ const store = (
     await holdAnchor(handle, chainId, slice.anchor)
     if (!(await saveSlice(handle, chainId, slice, found))) return false
     for (const record of records) await repair(handle, chainId, slice.anchor, record)
+    // Whose a row was before it was put right is not known here.
+    if (records.length > 0) await announce(handle, chainId, null)
     return true
   })
 }

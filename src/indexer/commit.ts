@@ -1,7 +1,9 @@
+import { announce } from '../db/changes.ts'
 import { holdLease, type Lease } from '../db/lease.ts'
 import type { Copy, Database, Handle } from '../db/pool.ts'
-import { byKind, kinds } from '../db/progress.ts'
+import { byKind, type Kind, kinds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
+import { MOST_SCOPES, protocolScope, type Scopes, scopesOf, scopesOfFacts, union } from '../db/scopes.ts'
 import {
   holdNotes,
   markAwaitingSettlement,
@@ -54,6 +56,18 @@ export const createCommits = (deps: {
   readonly leaseTtlMs: number
 }): Commits => {
   const { chainId, database, leaseTtlMs } = deps
+  /** What facts and hints touch. Hints tell of deposits and positions that the index holds. */
+  const touchedBy = async (handle: Handle, { facts, hints }: Written): Promise<Scopes> => {
+    if (facts.length + hints.length > MOST_SCOPES) return null
+    const ids = (kind: Kind) => hints.flatMap((hint) => (hint.subject === kind ? [hint.id] : []))
+    return union([
+      scopesOfFacts(facts),
+      new Set(hints.some(({ subject }) => subject === 'chain') ? [protocolScope] : []),
+      await scopesOf(handle, chainId, 'event', ids('event')),
+      await scopesOf(handle, chainId, 'deposit', ids('deposit')),
+      await scopesOf(handle, chainId, 'position', ids('position')),
+    ])
+  }
   const commit = <T>(lease: Lease, write: (handle: Handle, copy: Copy) => Promise<T>): Promise<T> =>
     database.transaction(async (handle, copy) => {
       await holdLease(handle, lease, leaseTtlMs)
@@ -76,6 +90,7 @@ export const createCommits = (deps: {
         await addAnchor(handle, chainId, block, complete)
         if (complete) await moveCursor(handle, chainId, block)
         await thinAnchors(handle, chainId, block.number)
+        await announce(handle, chainId, await touchedBy(handle, written))
       }),
     async backTo(lease, ancestor) {
       // Whatever is observed is observed again: it may be forgotten before the rest goes, which is one transaction.

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { toServiceError } from '../chain/errors.ts'
 import { unavailable } from '../lib/errors.ts'
 import type { Deployment } from '../protocol/chains.ts'
+import type { Resource } from './changes.ts'
 import { type Answer, chainOf, firstOf, type Input, type Read, type Sources } from './read.ts'
 import type { OfChain, OnChain, Outputs, Subject, Views } from './subjects.ts'
 import { readViews } from './views.ts'
@@ -81,9 +82,11 @@ export const entity = <
   readonly data: D
   readonly of: OnChain<Input<z.output<P>, z.output<Q>>, V> | Subject<Input<z.output<P>, z.output<Q>>, V>
   readonly views: readonly N[]
+  resource?(input: Input<z.output<P>, z.output<Q>>): Resource
+  settledAt?(data: z.output<D>): number
   record(outputs: Pick<Outputs<V>, N>, deployment: Deployment, input: Input<z.output<P>, z.output<Q>>): z.output<D>
 }): Read => {
-  const { path, tag, summary, params, query, data } = row
+  const { path, tag, summary, params, query, data, resource, settledAt } = row
   const read: Read<P, Q, D> = {
     path,
     tag,
@@ -96,6 +99,8 @@ export const entity = <
     query,
     data,
     paged: false,
+    ...(resource && { resource }),
+    ...(settledAt && { settledAt }),
     missing: row.of.existence?.missing ?? (({ chainId }) => `the protocol on chain ${chainId} has no such function`),
     answer(sources, input) {
       const { deployment } = chainOf(sources, input.chainId)

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import type { Page } from '../db/query.ts'
 import { Id, integer } from '../protocol/values.ts'
 import { PageLimit } from '../protocol/wire.ts'
+import type { Resource } from './changes.ts'
+import { consistency } from './consistency.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { fromChain } from './entity.ts'
 import { indexedBlock, lagging } from './lag.ts'
@@ -16,6 +18,7 @@ const Ids = z.array(Id)
 const PageQuery = z.object({
   limit: PageLimit(MAX_IDS).optional().meta({ description: 'Ids a page; without it and a cursor, the whole list' }),
   cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the page before' }),
+  ...consistency,
 })
 
 const ascending = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)
@@ -38,7 +41,7 @@ const readIndex = async <K extends OfChain, V extends Views<K, V>>(
   const { queries } = sources
   const { block, lagSeconds } = await indexedBlock(sources, key.chainId)
   if (lagSeconds > maxLagSeconds) throw lagging(key.chainId, lagSeconds)
-  const freshness = { source: 'database', block, stale: false } as const
+  const freshness = { source: 'database', block, stale: false, lagSeconds } as const
   const ids = await read(queries, key, page)
   const exists = ids.length > 0 || existence === undefined || (await existence.known(queries, key)) !== null
   return exists ? { freshness, data: ids } : { freshness, missing: existence.missing(key) }
@@ -60,6 +63,7 @@ export const idList = <P extends z.ZodObject, V extends Views<Input<z.output<P>,
   readonly summary: string
   readonly params: P
   readonly of: List<Input<z.output<P>, Query>, V>
+  resource(input: Input<z.output<P>, unknown>): Resource
 }): Read => {
   const { of: list, ...rest } = row
   const read: Read<P, typeof PageQuery, typeof Ids> = {

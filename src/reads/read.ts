@@ -1,9 +1,11 @@
 import type { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
 import type { Queries } from '../db/query.ts'
+import type { SettlementQueries } from '../db/settlements.ts'
 import type { Vitals } from '../db/vitals.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
+import type { Changes, Resource } from './changes.ts'
 import type { Freshness } from './freshness.ts'
 import type { Lists } from './lists.ts'
 
@@ -12,6 +14,8 @@ export type Sources = {
   readonly chains: ReadonlyMap<ChainId, Chain>
   readonly queries: Queries
   readonly lists: Lists
+  readonly changes: Changes
+  readonly settlements: SettlementQueries
   /** How a chain's index is. Throws `service_unavailable` when the database is out of reach. */
   readonly vitals: (chainId: ChainId) => Promise<Vitals>
   /** How far an index may be behind its chain and still count as in reach, in seconds. */
@@ -48,6 +52,10 @@ export type Read<
   readonly paged: boolean
   /** What a 404 says; absent when what is read always exists. */
   missing?(input: Input<z.output<P>, z.output<Q>>): string
+  /** What an answer depends on, where the index is told of all that changes it; absent where it is not. */
+  resource?(input: Input<z.output<P>, z.output<Q>>): Resource
+  /** When what was read had its end (Unix seconds; 0 for not yet), where it hardly changes from then on. */
+  settledAt?(data: z.output<D>): number
   /** Throws `service_unavailable` when no source of the read is in reach, `upstream_error` when a node refuses it. */
   answer(sources: Sources, input: Input<z.output<P>, z.output<Q>>): Promise<Answer<z.output<D>>>
 }

@@ -1,10 +1,12 @@
 import { z } from 'zod'
+import * as scope from '../db/scopes.ts'
 import * as administration from '../protocol/administration.ts'
 import { chainIds, PathChainId } from '../protocol/chains.ts'
 import { profiles } from '../protocol/profiles.ts'
 import * as record from '../protocol/records.ts'
 import { Account, Amount, Count, integer } from '../protocol/values.ts'
 import { Address20, Bytes32, PathInteger, Uint128 } from '../protocol/wire.ts'
+import { type Resource, resourceOf } from './changes.ts'
 import { entity } from './entity.ts'
 import { idList } from './id-list.ts'
 import { chainOf, type Read } from './read.ts'
@@ -17,6 +19,10 @@ const ofWallet = z.object({ chainId: PathChainId, addr: Address20 })
 const ofEvent = z.object({ chainId: PathChainId, eventId: PathInteger })
 const ofProposal = z.object({ chainId: PathChainId, proposalId: Bytes32 })
 const byChain = z.object({ chainId: PathChainId.optional().meta({ description: 'The default chain when omitted' }) })
+
+const protocolOf = ({ chainId }: subject.OfChain): Resource => resourceOf([chainId], scope.protocolScope)
+const eventOf = ({ chainId, id }: subject.OfId): Resource => resourceOf([chainId], scope.ofEvent(id))
+const walletOf = ({ chainId, addr }: subject.OfWallet): Resource => resourceOf([chainId], scope.ofWallet(addr))
 
 /** Every GET of the API. The next one is a row here. */
 export const reads: readonly Read[] = [
@@ -42,6 +48,7 @@ export const reads: readonly Read[] = [
     query: byChain,
     data: record.FeeConfig,
     of: subject.protocol,
+    resource: protocolOf,
     views: ['fees'],
     record: ({ fees }, { chainId }) => record.feeConfig(chainId, fees),
   }),
@@ -53,6 +60,7 @@ export const reads: readonly Read[] = [
     query: none,
     data: z.boolean(),
     of: subject.protocol,
+    resource: protocolOf,
     views: ['paused'],
     record: ({ paused }) => paused,
   }),
@@ -76,6 +84,7 @@ export const reads: readonly Read[] = [
     query: none,
     data: Count,
     of: subject.protocol,
+    resource: protocolOf,
     views: ['total'],
     record: ({ total }) => integer(total),
   }),
@@ -87,6 +96,7 @@ export const reads: readonly Read[] = [
     query: none,
     data: record.EventCore,
     of: subject.event,
+    resource: eventOf,
     views: ['core', 'range', 'paymentToken'],
     record: record.eventCore,
   }),
@@ -98,8 +108,10 @@ export const reads: readonly Read[] = [
     query: none,
     data: record.EventStats,
     of: subject.event,
+    resource: eventOf,
     views: ['stats'],
     record: ({ stats }) => record.eventStats(stats),
+    settledAt: (stats) => stats.settledAt,
   }),
   entity({
     path: '/hedge/events/:chainId/:id/range',
@@ -109,6 +121,7 @@ export const reads: readonly Read[] = [
     query: none,
     data: record.EventRange,
     of: subject.event,
+    resource: eventOf,
     views: ['range'],
     record: ({ range }) => record.eventRange(range),
   }),
@@ -120,6 +133,7 @@ export const reads: readonly Read[] = [
     query: none,
     data: record.Utilization,
     of: subject.event,
+    resource: eventOf,
     views: ['core', 'utilization', 'range'],
     record: (event, { profile }) => record.utilization(event, profiles[profile]),
   }),
@@ -129,6 +143,7 @@ export const reads: readonly Read[] = [
     summary: 'Position ids of an event',
     params: ofId,
     of: subject.eventPositions,
+    resource: eventOf,
   }),
   idList({
     path: '/hedge/events/:chainId/:id/deposits',
@@ -136,6 +151,7 @@ export const reads: readonly Read[] = [
     summary: 'LP deposit ids of an event',
     params: ofId,
     of: subject.eventDeposits,
+    resource: eventOf,
   }),
   idList({
     path: '/hedge/creators/:chainId/wallet/:addr',
@@ -143,6 +159,7 @@ export const reads: readonly Read[] = [
     summary: 'Event ids created by a wallet',
     params: ofWallet,
     of: subject.walletEvents,
+    resource: walletOf,
   }),
   entity({
     path: '/hedge/quote-payout/:chainId/:id',
@@ -176,6 +193,7 @@ export const reads: readonly Read[] = [
     summary: 'Position ids owned by a wallet',
     params: ofWallet,
     of: subject.walletPositions,
+    resource: walletOf,
   }),
 
   entity({
@@ -206,6 +224,7 @@ export const reads: readonly Read[] = [
     summary: 'LP deposit ids owned by a wallet',
     params: ofWallet,
     of: subject.walletDeposits,
+    resource: walletOf,
   }),
 
   entity({

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 
-/** A server of this process and the request to repeat: a POST of a body, or a GET. */
-export type Contestant = { readonly url: string; readonly body?: object }
+/** A server of this process and the request to repeat: a POST of a body, or a GET that perhaps names the tag it has, and is 304 then. */
+export type Contestant = { readonly url: string; readonly body?: object; readonly tag?: string }
 
 /**
  * Requests per second, and per second of processor time this process spent on them: the second does not change with what else the
@@ -18,22 +18,29 @@ const WARM_UP_SECONDS = 2
 const run = promisify(execFile)
 const autocannon = createRequire(import.meta.url).resolve('autocannon')
 const Result = z.object({
-  '2xx': z.int().positive(),
-  non2xx: z.literal(0),
+  '2xx': z.int(),
+  '3xx': z.int(),
+  '4xx': z.literal(0),
+  '5xx': z.literal(0),
   errors: z.literal(0),
   timeouts: z.literal(0),
   duration: z.number().positive(),
 })
 
-/** Loads one contestant from a process of its own. Throws when any answer is not a success. */
-const measure = async ({ url, body }: Contestant, seconds: number): Promise<Figure> => {
+/** Loads one contestant from a process of its own. Throws when any answer is not the one asked for. */
+const measure = async ({ url, body, tag }: Contestant, seconds: number): Promise<Figure> => {
   const load = ['-j', '-c', String(CONNECTIONS), '-d', String(seconds)]
   const post = ['-m', 'POST', '-H', 'content-type=application/json', '-b', JSON.stringify(body)]
+  const get = tag === undefined ? [] : ['-H', `if-none-match=${tag}`]
   const before = process.cpuUsage()
-  const { stdout } = await run(process.execPath, [autocannon, ...load, ...(body === undefined ? [] : post), url])
+  const { stdout } = await run(process.execPath, [autocannon, ...load, ...(body === undefined ? get : post), url])
   const { user, system } = process.cpuUsage(before)
   const result = Result.parse(JSON.parse(stdout))
-  return { perSecond: result['2xx'] / result.duration, perCpuSecond: (result['2xx'] * 1e6) / (user + system) }
+  const [wanted, other] = tag === undefined ? (['2xx', '3xx'] as const) : (['3xx', '2xx'] as const)
+  const answers = result[wanted]
+  if (answers === 0 || result[other] > 0)
+    throw new Error(`${url}: ${answers} answers as asked for, ${result[other]} others`)
+  return { perSecond: answers / result.duration, perCpuSecond: (answers * 1e6) / (user + system) }
 }
 
 const median = (values: readonly number[]): number =>

@@ -118,13 +118,13 @@ test('never below one block, never above the widest, whatever happens', () => {
 })
 
 test('an answer with many logs narrows the next ranges, one with few lets them grow, and neither is a limit of the node', () => {
-  const dense = learnWidth(firstWidth(2_000n), 2_000n, null, 100_000)
+  const dense = learnWidth(firstWidth(2_000n), 2_000n, null, 60_000)
   expect(dense).toMatchObject({ blocks: 100n, ceiling: null })
   // As full as an answer should be: no more, no fewer.
-  expect(learnWidth(dense, 100n, null, 5_000).blocks).toBe(100n)
-  expect(learnWidth(dense, 100n, null, 4_000).blocks).toBe(125n)
+  expect(learnWidth(dense, 100n, null, 3_000).blocks).toBe(100n)
+  expect(learnWidth(dense, 100n, null, 2_400).blocks).toBe(125n)
   expect(learnWidth(dense, 100n, null, 0).blocks).toBe(151n)
   // Of a range that was narrower than could be, density counts as well.
-  expect(learnWidth(dense, 10n, null, 5_000).blocks).toBe(10n)
+  expect(learnWidth(dense, 10n, null, 3_000).blocks).toBe(10n)
   expect(learnWidth(firstWidth(1n), 1n, null, 1_000_000).blocks).toBe(1n)
 })

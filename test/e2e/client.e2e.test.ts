@@ -75,6 +75,7 @@ const calls = {
   '/v1/hedge/deposits': () => api.GET('/v1/hedge/deposits', { params: { query: { withdrawn: false } } }),
   '/v1/wallets/{addr}/portfolio': () => api.GET('/v1/wallets/{addr}/portfolio', { params: { path: { addr } } }),
   '/v1/wallets/portfolio': () => api.POST('/v1/wallets/portfolio', { body: { wallets: [addr] } }),
+  '/v1/hedge/settlements': () => api.GET('/v1/hedge/settlements', { params: { query: { since: 'now' } } }),
 
   '/v1/hedge/pricing-engine-signer/{chainId}': () =>
     api.GET('/v1/hedge/pricing-engine-signer/{chainId}', { params: chain }),

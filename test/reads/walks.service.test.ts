@@ -59,10 +59,10 @@ const write = (
 
 /** Replaces the blocks above an ancestor by others with positions of the same ids, up to a last one. */
 const replace = (chainId: ChainId, ancestor: number, to: number, fork: number): Promise<void> =>
-  database.transaction(async (handle) => {
+  database.transaction(async (handle, copy) => {
     await rollBack(handle, chainId, blockOf(BigInt(ancestor)))
     const block = blockOf(BigInt(Math.max(ancestor, Math.ceil(to / ROWS_A_BLOCK))), fork)
-    await putSeeded(handle, chainId, block, rowsOf(ancestor * ROWS_A_BLOCK + 1, to, fork))
+    await putSeeded(handle, copy, chainId, block, rowsOf(ancestor * ROWS_A_BLOCK + 1, to, fork))
   })
 
 const Page = z.object({

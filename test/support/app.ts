@@ -4,12 +4,14 @@ import { buildApp } from '../../src/api/app.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
+import { createSettlementQueries } from '../../src/db/settlements.ts'
 import { readVitals } from '../../src/db/vitals.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
+import { createChanges } from '../../src/reads/changes.ts'
 import { createLists } from '../../src/reads/lists.ts'
 import type { Sources } from '../../src/reads/read.ts'
 import { createClient } from './client.ts'
@@ -33,6 +35,7 @@ type Options = {
     readonly now?: () => number
   }
   readonly engineUrl?: string
+  readonly maxStreams?: number
   readonly log?: Logger
 }
 
@@ -55,18 +58,22 @@ export const openApp = async (options: Options) => {
     const chain = createChain({ deployment, rpcUrls, timeoutMs: nodeTimeoutMs, headMaxAgeMs, log })
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })
+  const url = databaseUrl ?? `postgres://user:secret-password@${NOWHERE}/none`
   const database = createDatabase({
-    url: databaseUrl ?? `postgres://user:secret-password@${NOWHERE}/none`,
+    url,
     log,
     maxConnections: 4,
     statementTimeoutMs: 5_000,
   })
   closers.add('database', database, (it) => it.close())
   const opened = new Map(chains.map((chain) => [chain.chainId, chain]))
+  const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
   const sources: Sources = {
     chains: opened,
     queries: createQueries(database),
     lists: createLists({ database, chains: opened }),
+    changes,
+    settlements: createSettlementQueries(database),
     vitals: (chainId) => readVitals(database, chainId),
     maxLagSeconds: 60,
   }
@@ -80,7 +87,8 @@ export const openApp = async (options: Options) => {
   closers.add('identity', identity, (it) => it.close())
   const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 3_000 })
   closers.add('pricing', pricing, (it) => it.close())
-  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
+  const limits = { maxPageBytes: 16_777_216, maxStreams: options.maxStreams ?? 1_000 }
+  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, ...limits, log })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, database, close: closers.close }
 }

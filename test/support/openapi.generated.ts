@@ -684,6 +684,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hedge/settlements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Settlements, as they happen
+         * @description What was settled since a place in the feed, in the order it was seen; a settlement that left the chain is told once as `reverted`. Poll with `since=meta.nextCursor` and `If-None-Match`, or ask with `Accept: text/event-stream` for the same items as a stream: `id` is the cursor, `Last-Event-ID` goes on after it; `dropped` and `end` are the stream's last words.
+         */
+        get: operations["getHedgeSettlements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/pricing/health": {
         parameters: {
             query?: never;
@@ -2435,6 +2455,81 @@ export interface components {
          * @enum {integer}
          */
         BodyChainId: 8453 | 56;
+        Settlement: {
+            /**
+             * @description Grows with every item, over all chains
+             * @example 1800000300000000
+             */
+            seq: number;
+            /**
+             * @description `reverted`: the settlement that was told left the chain, and does not count any more
+             * @example settled
+             * @enum {string}
+             */
+            type: "settled" | "reverted";
+            /**
+             * @example 8453
+             * @enum {integer}
+             */
+            chainId: 8453 | 56;
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            eventId: number;
+            /**
+             * @description Unix seconds
+             * @example 1800000000
+             */
+            settledAt: number;
+            triggered: boolean;
+            /**
+             * @description 1e6 fixed point
+             * @example 12500000
+             */
+            settlementPrice: string;
+            /**
+             * @description The block at which it was seen
+             * @example 31415926
+             */
+            blockNumber: number;
+            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            blockHash: string;
+        };
+        SettlementsMeta: {
+            /**
+             * @description What to ask with as `since` next
+             * @example 1800000300000000
+             */
+            nextCursor: string;
+            hasMore: boolean;
+            /**
+             * @description When to ask again, in milliseconds
+             * @example 1000
+             */
+            pollAfterMs: number;
+            asOf: {
+                /**
+                 * @example 8453
+                 * @enum {integer}
+                 */
+                chainId: 8453 | 56;
+                /** @example 31415926 */
+                blockNumber: number;
+                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                blockHash: string;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                blockTimestamp: number;
+                /**
+                 * @description How far the index was behind the chain
+                 * @example 1
+                 */
+                lagSeconds: number;
+            }[];
+        };
         PricingHealth: {
             usdRate: {
                 /** @example 0.044 */
@@ -2865,10 +2960,30 @@ export interface components {
          */
         "X-Index-Lag": string;
         /**
-         * @description The next page, when there is one
-         * @example </v1/hedge/positions?cursor=…>; rel="next"
+         * @description Changes when something of what was read changed, and not with every block; `If-None-Match` gets a 304 until then
+         * @example "1.0.0~mhx2k1v3q9"
+         */
+        ETag: string;
+        /**
+         * @description How long the answer may be kept without asking
+         * @example public, no-cache
+         */
+        "Cache-Control": string;
+        /**
+         * @description What else the answer depends on
+         * @example accept
+         */
+        Vary: string;
+        /**
+         * @description The next page, where there is one
+         * @example </v1/hedge/events/8453/1/positions?cursor=AAAA>; rel="next"
          */
         Link: string;
+        /**
+         * @description Milliseconds spent in nodes, database and the service itself
+         * @example rpc;dur=3.1, db;dur=0.8, app;dur=4.2
+         */
+        "Server-Timing": string;
         /**
          * @description Seconds after which to come back
          * @example 1
@@ -3159,6 +3274,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3212,6 +3330,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3231,6 +3353,19 @@ export interface operations {
                         data: components["schemas"]["FeeConfig"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3277,6 +3412,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3289,6 +3428,19 @@ export interface operations {
                         data: boolean;
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3335,6 +3487,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3394,6 +3549,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3407,6 +3566,19 @@ export interface operations {
                         data: number;
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3454,6 +3626,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3481,6 +3657,19 @@ export interface operations {
                         data: components["schemas"]["Event"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3528,6 +3717,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3551,6 +3744,19 @@ export interface operations {
                         data: components["schemas"]["EventStats"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3598,6 +3804,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3615,6 +3825,19 @@ export interface operations {
                         data: components["schemas"]["EventRange"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3662,6 +3885,10 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3679,6 +3906,19 @@ export interface operations {
                         data: components["schemas"]["Utilization"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3710,6 +3950,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -3729,6 +3972,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3744,6 +3993,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3775,6 +4037,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -3794,6 +4059,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3809,6 +4080,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             /** @description It does not exist on the chain */
@@ -3840,6 +4124,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -3859,6 +4146,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3874,6 +4167,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
@@ -3906,6 +4212,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3969,6 +4278,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4022,6 +4334,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -4041,6 +4356,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4056,6 +4377,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
@@ -4085,6 +4419,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4153,6 +4490,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4200,6 +4540,9 @@ export interface operations {
             query?: {
                 limit?: number;
                 cursor?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -4219,6 +4562,12 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4234,6 +4583,19 @@ export interface operations {
                         meta?: components["schemas"]["PageMeta"];
                     };
                 };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
@@ -4262,6 +4624,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4326,6 +4691,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4387,6 +4755,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4457,6 +4828,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4519,6 +4893,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4588,6 +4965,9 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5215,6 +5595,93 @@ export interface operations {
             400: components["responses"]["validation_error"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getHedgeSettlements: {
+        parameters: {
+            query?: {
+                chainId?: components["schemas"]["PathChainId"];
+                since?: string;
+                eventIds?: string;
+                triggered?: "true" | "false";
+                limit?: number;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "seq": 1800000300000000,
+                     *           "type": "settled",
+                     *           "chainId": 8453,
+                     *           "eventId": 1,
+                     *           "settledAt": 1800000000,
+                     *           "triggered": true,
+                     *           "settlementPrice": "12500000",
+                     *           "blockNumber": 31415926,
+                     *           "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         }
+                     *       ],
+                     *       "meta": {
+                     *         "nextCursor": "1800000300000000",
+                     *         "hasMore": true,
+                     *         "pollAfterMs": 1000,
+                     *         "asOf": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "blockNumber": 31415926,
+                     *             "blockHash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "blockTimestamp": 1800000000,
+                     *             "lagSeconds": 1
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Settlement"][];
+                        meta: components["schemas"]["SettlementsMeta"];
+                    };
+                };
+            };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["service_unavailable"];

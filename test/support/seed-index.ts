@@ -1,6 +1,6 @@
 import { getAddress, type Hex, numberToHex } from 'viem'
 import { saveLook } from '../../src/db/looks.ts'
-import type { Database, Handle } from '../../src/db/pool.ts'
+import type { Copy, Database, Handle } from '../../src/db/pool.ts'
 import type { StoredBlock } from '../../src/db/query.ts'
 import {
   addAnchor,
@@ -150,10 +150,16 @@ type Rows = {
 }
 
 /** Writes rows up to a block, which becomes the newest, and tells that the worker saw the chain. */
-export const putSeeded = async (handle: Handle, chainId: ChainId, upTo: StoredBlock, rows: Rows): Promise<void> => {
+export const putSeeded = async (
+  handle: Handle,
+  copy: Copy,
+  chainId: ChainId,
+  upTo: StoredBlock,
+  rows: Rows,
+): Promise<void> => {
   const { events = [], deposits = [], positions = [] } = rows
   await insertFacts(
-    handle,
+    copy,
     chainId,
     [...events, ...deposits, ...positions].map(({ fact }) => fact),
   )
@@ -173,4 +179,4 @@ export const putSeeded = async (handle: Handle, chainId: ChainId, upTo: StoredBl
 
 /** The same in a transaction of its own. */
 export const writeSeeded = (database: Database, chainId: ChainId, upTo: StoredBlock, rows: Rows): Promise<void> =>
-  database.transaction((handle) => putSeeded(handle, chainId, upTo, rows))
+  database.transaction((handle, copy) => putSeeded(handle, copy, chainId, upTo, rows))

@@ -97,5 +97,5 @@ export const startWorld = async (chainId: ChainId = 8453) => {
     startBlock: deployBlock,
     profile,
   }
-  return { anvil, actions, creator, lp, hedger, stranger, upward, deployment, close: anvil.close }
+  return { anvil, actions, owner: cast.owner, creator, lp, hedger, stranger, upward, deployment, close: anvil.close }
 }

@@ -184,6 +184,7 @@ export const extensions = [
   'GET /hedge/deposits',
   'GET /wallets/{addr}/portfolio',
   'POST /wallets/portfolio',
+  'GET /hedge/settlements',
 ] as const
 
 /** The tables of builders: path, function and arguments. */

@@ -55,6 +55,11 @@ const errorResponse = ({ status, description, example }: Failure, schema: JsonSc
   content: json(schema, example),
 })
 
+const notModified = {
+  description: 'Nothing of it changed since the answer with that tag',
+  headers: sent(['X-Request-Id', 'X-Data-Source', 'X-Index-Lag', 'ETag', 'Cache-Control', 'Vary']),
+}
+
 /** What every route of a kind may answer with. */
 const sharedFailures = ({ params, query, body, operation }: Route): readonly FailureName[] => {
   const takesInput = body !== undefined || [params, query].some((it) => Object.keys(it?.shape ?? {}).length > 0)
@@ -93,6 +98,7 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
         headers: sent(['X-Request-Id', ...(operation.headers ?? [])]),
         content: json(success, operation.example ? { data: operation.example(request) } : schemas.example(success)),
       },
+      ...(operation.headers?.includes('ETag') && { 304: notModified }),
       ...(operation.missing && { 404: errorResponse(missing(operation.missing(keys)), error) }),
       ...Object.fromEntries(failed),
     },

@@ -72,7 +72,23 @@ export const headers = {
   'X-Block-Timestamp': text('Its time in Unix seconds', '^\\d+$', '1800000000'),
   'X-Stale': text('`1` when the source that should have answered is out of reach, else absent', '^1$', '1'),
   'X-Index-Lag': text('Seconds that the index is behind the chain, the furthest of several', '^\\d+$', '1'),
-  Link: text('The next page, when there is one', '^<.*>; rel="next"$', '</v1/hedge/positions?cursor=…>; rel="next"'),
+  ETag: text(
+    'Changes when something of what was read changed, and not with every block; `If-None-Match` gets a 304 until then',
+    '^"[!#-~]+"$',
+    '"1.0.0~mhx2k1v3q9"',
+  ),
+  'Cache-Control': text('How long the answer may be kept without asking', '^.+$', 'public, no-cache'),
+  Vary: text('What else the answer depends on', '^.+$', 'accept'),
+  Link: text(
+    'The next page, where there is one',
+    '^.+$',
+    '</v1/hedge/events/8453/1/positions?cursor=AAAA>; rel="next"',
+  ),
+  'Server-Timing': text(
+    'Milliseconds spent in nodes, database and the service itself',
+    '^.+$',
+    'rpc;dur=3.1, db;dur=0.8, app;dur=4.2',
+  ),
   'Retry-After': text('Seconds after which to come back', '^\\d+$', '1'),
 } as const
 

@@ -9,6 +9,8 @@ const exposed = [
   'X-Block-Timestamp',
   'X-Stale',
   'X-Index-Lag',
+  'ETag',
+  'Server-Timing',
   'Retry-After',
   'Deprecation',
   'Sunset',

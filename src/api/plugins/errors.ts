@@ -12,6 +12,8 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
   // A cause may hold a node's URL; only what nobody foresaw is logged whole.
   if (status === 500) request.log.error({ err: error }, 'request failed')
   else if (status > 500) request.log.warn({ code: body.error.code, fault: errorText(error) }, 'request failed')
+  // What is wrong now may be right at the next request.
+  reply.header('cache-control', 'no-store').removeHeader('etag')
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   // A connection closed on a client that still sends takes the answer with it: the rest of the body is read and dropped instead.

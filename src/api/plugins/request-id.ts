@@ -10,7 +10,15 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
   return typeof given === 'string' && SANE.test(given) ? given : randomUUID()
 }
 
-/** Every response says its request's id, and each request ends in one log line. */
+/** The trace's id of a W3C `traceparent`; undefined for none and for one that is not sane. */
+const traceOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined => {
+  const given = headers.traceparent
+  const [, id] =
+    typeof given === 'string' ? (/^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(given) ?? []) : []
+  return id
+}
+
+/** Every response says its request's id, and each request ends in one log line, which also says whose trace it is of. */
 export const requestLog = fp(async (app) => {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -19,7 +27,14 @@ export const requestLog = fp(async (app) => {
   app.addHook('onResponse', (request, reply, done) => {
     // The route and not the URL: it groups, and no caller's value gets into the log.
     const { method, routeOptions } = request
-    const line = { method, route: routeOptions.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }
+    const traceId = traceOf(request)
+    const line = {
+      method,
+      route: routeOptions.url,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime),
+      traceId,
+    }
     request.log.info(line, 'answered')
     done()
   })

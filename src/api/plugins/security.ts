@@ -13,14 +13,16 @@ const headersOf = (options: HelmetOptions): OutgoingHttpHeaders => {
 }
 
 /** The headers that keep browsers from making more of an answer than it is. */
+export const securityHeaders = headersOf({
+  // A page that loads anything says so with a policy of its own.
+  contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  // The API is for pages of any origin, so its resources are too.
+  crossOriginResourcePolicy: { policy: 'cross-origin' },
+})
+
+/** Every answer has them. */
 export const security = fp(async (app) => {
-  const headers = headersOf({
-    // A page that loads anything says so with a policy of its own.
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    // The API is for pages of any origin, so its resources are too.
-    crossOriginResourcePolicy: { policy: 'cross-origin' },
-  })
   app.addHook('onRequest', async (_, reply) => {
-    reply.headers(headers)
+    reply.headers(securityHeaders)
   })
 })

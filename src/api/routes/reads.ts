@@ -1,11 +1,16 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { notFound } from '../../lib/errors.ts'
+import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { freshnessHeaders } from '../../reads/freshness.ts'
-import type { Read, Sources } from '../../reads/read.ts'
+import { awaitIndex, behind } from '../../reads/consistency.ts'
+import { createFinality } from '../../reads/final.ts'
+import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
+import type { Answer, Read, Sources } from '../../reads/read.ts'
 import { reads } from '../../reads/table.ts'
+import { type Conditional, LASTING, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses, pagedEnvelope } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
+import { urlKey } from '../pages.ts'
 
 type Route = { Params: Record<string, unknown>; Querystring: Record<string, unknown> }
 
@@ -16,25 +21,70 @@ const operationOf = (read: Read, chainId: ChainId): Operation => {
     summary,
     description,
     failures: ['upstream_error', 'service_unavailable'],
-    headers: ['X-Data-Source', 'X-Block-Number', 'X-Block-Hash', 'X-Block-Timestamp', 'X-Stale'],
+    headers: [
+      ...(['X-Data-Source', 'X-Block-Number', 'X-Block-Hash', 'X-Block-Timestamp', 'X-Stale'] as const),
+      ...(['Cache-Control', 'Vary', 'Server-Timing'] as const),
+      ...(read.paged ? (['X-Index-Lag', 'Link'] as const) : []),
+      ...(read.resource === undefined ? [] : (['ETag'] as const)),
+    ],
     ...(read.missing && { missing: (keys) => read.missing?.({ chainId, ...read.params.parse(keys) }) ?? '' }),
   }
+}
+
+/** A body that says how far the index was is given again for so long at most, in milliseconds. */
+const DATED_MS = 1_000
+
+/** The page after this one, as `Link` says it. */
+const linkTo = (url: string, cursor: string): string => {
+  const { pathname, searchParams } = new URL(url, 'http://localhost')
+  searchParams.set('cursor', cursor)
+  return `<${pathname}?${searchParams}>; rel="next"`
 }
 
 /** Mounts every row of the table of reads. */
 export const readRoutes: FastifyPluginAsync<{
   readonly sources: Sources
+  readonly conditional: Conditional
   readonly defaultChainId: ChainId
-}> = async (app, { sources, defaultChainId }) => {
+}> = async (app, { sources, conditional, defaultChainId }) => {
+  const finality = createFinality(sources)
+  const once = createSingleFlight<Answer<unknown>>()
+
   for (const read of reads) {
     const success = read.paged ? pagedEnvelope(read.data) : envelope(read.data)
     const schema = { params: read.params, querystring: read.query, response: { 200: success, ...errorResponses } }
     const operation = operationOf(read, defaultChainId)
+    const inputOf = ({ query, params }: FastifyRequest<Route>) => ({ chainId: defaultChainId, ...query, ...params })
+
+    const cacheControl = async (chainId: ChainId, { source }: Freshness, data: unknown): Promise<string> => {
+      const isLasting = source === 'static' || (await finality.isFinal(chainId, read.settledAt?.(data) ?? 0))
+      return isLasting ? LASTING : REVALIDATE
+    }
+
     app.get<Route>(read.path, { schema, config: { operation } }, async (request, reply) => {
-      const answer = await read.answer(sources, { chainId: defaultChainId, ...request.query, ...request.params })
-      reply.headers(freshnessHeaders(answer.freshness))
+      const input = inputOf(request)
+      const resource = read.resource?.(input)
+      const atLeast = await awaitIndex(sources, resource?.chainIds ?? [input.chainId], read.query, input)
+      if (resource !== undefined && conditional.check(resource, request, reply)) return reply
+      const { known } = request
+      const run = (): Promise<Answer<unknown>> => read.answer(sources, input)
+      // Whoever asks for the same while nothing has changed gets the same.
+      const answer = await (known === null ? run() : once(`${known.version} ${urlKey(request.url)}`, run))
+      const { freshness } = answer
+      if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast)
+        throw behind(input.chainId, atLeast, freshness.block)
+      reply.headers(freshnessHeaders(freshness))
       if ('missing' in answer) throw notFound(answer.missing)
-      return answer.meta === undefined ? { data: answer.data } : { data: answer.data, meta: answer.meta }
+      const { data, meta } = answer
+      if (meta?.nextCursor != null) reply.header('link', linkTo(request.url, meta.nextCursor))
+      reply.headers({ 'cache-control': await cacheControl(input.chainId, freshness, data), vary: 'accept' })
+      conditional.tag(
+        request,
+        reply,
+        freshness,
+        meta !== undefined && 'asOf' in meta ? DATED_MS : Number.POSITIVE_INFINITY,
+      )
+      return meta === undefined ? { data } : { data, meta }
     })
   }
 }

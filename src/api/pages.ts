@@ -1,0 +1,45 @@
+import { LRUCache } from 'lru-cache'
+import type { Resource } from '../reads/changes.ts'
+import type { Tag } from '../reads/tags.ts'
+
+/** An answer as it was given: under which tag, and its body where that may be given again. */
+export type Page = {
+  readonly resource: Resource
+  readonly tag: Tag
+  /** The tag as `ETag` says it. */
+  readonly etag: string
+  readonly cacheControl: string
+  /** Null where only the chain can answer again. */
+  readonly body: string | null
+  /** When the body is too old to be given again, as `performance.now`. */
+  readonly until: number
+  /** `Link`, where another page follows. */
+  readonly link: string | undefined
+}
+
+/** What a page costs besides its body and its URL, in bytes. */
+const OVERHEAD = 512
+
+/** The pages that were answered, by URL: bounded in bytes, the least used leave. */
+export const createPages = (maxBytes: number) => {
+  const pages = new LRUCache<string, Page>({
+    maxSize: maxBytes,
+    maxEntrySize: Math.ceil(maxBytes / 16),
+    sizeCalculation: ({ body }, url) => OVERHEAD + 2 * url.length + 2 * (body?.length ?? 0),
+  })
+  return {
+    get: (url: string): Page | undefined => pages.get(urlKey(url)),
+    set: (url: string, page: Page): void => void pages.set(urlKey(url), page),
+  }
+}
+
+export type Pages = ReturnType<typeof createPages>
+
+/** One key for all spellings: of the path only addresses have letters of either case, and the order of a query means nothing. */
+export const urlKey = (url: string): string => {
+  const at = url.indexOf('?')
+  if (at === -1) return url.toLowerCase()
+  const query = url.slice(at + 1)
+  const sorted = query.includes('&') ? query.split('&').sort().join('&') : query
+  return `${url.slice(0, at).toLowerCase()}?${sorted}`
+}

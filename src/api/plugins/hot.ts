@@ -1,0 +1,60 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { freshnessHeaders } from '../../reads/freshness.ts'
+import type { Conditional } from '../conditional.ts'
+import type { Page } from '../pages.ts'
+import { corsHeaders } from './cors.ts'
+import { securityHeaders } from './security.ts'
+
+/** A header list as Node takes it without looking at each: names and values in turn. */
+const flat = (headers: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
+
+const always = flat({ ...corsHeaders, ...securityHeaders, vary: 'accept' })
+
+/**
+ * Answers what was answered before and did not change since, before anything else is done about the request: 304 when it has the page's
+ * tag, else the page as it is, as long as the index can answer for it.
+ */
+export const hot = fp<{ readonly conditional: Conditional }>(async (app, { conditional }) => {
+  const { pages, holds, isCurrent, freshnessOf } = conditional
+
+  const send = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { etag, cacheControl, resource, link }: Page,
+    body: string | null,
+  ): void => {
+    const headers = [
+      ...always,
+      ...flat(freshnessHeaders(freshnessOf(resource))),
+      ...['x-request-id', request.id, 'etag', etag, 'cache-control', cacheControl],
+      ...(link === undefined ? [] : ['link', link]),
+      ...['server-timing', `app;dur=${reply.elapsedTime.toFixed(2)}`],
+    ]
+    reply.hijack()
+    if (body === null) {
+      reply.raw.writeHead(304, headers)
+      reply.raw.end()
+      return
+    }
+    headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(Buffer.byteLength(body)))
+    reply.raw.writeHead(200, headers)
+    reply.raw.end(body)
+  }
+
+  app.decorateRequest('known', null)
+  app.decorateRequest('page', null)
+  app.addHook('onSend', (request, reply, payload, done) => {
+    conditional.keep(request, reply, payload)
+    done(null, payload)
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    const page = request.method === 'GET' ? pages.get(request.raw.url ?? '') : undefined
+    if (page === undefined || !isCurrent(page.resource) || !holds(page.resource, page.tag)) return done()
+    if (request.headers['if-none-match'] === page.etag) return send(request, reply, page, null)
+    if (page.body === null || performance.now() > page.until || request.headers['if-none-match'] !== undefined)
+      return done()
+    send(request, reply, page, page.body)
+  })
+})

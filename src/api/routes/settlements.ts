@@ -1,0 +1,77 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { z } from 'zod'
+import { awaitIndex } from '../../reads/consistency.ts'
+import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
+import type { Sources } from '../../reads/read.ts'
+import {
+  feedOf,
+  filterOf,
+  resumeAt,
+  Settlement,
+  SettlementsMeta,
+  SettlementsQuery,
+  settlementsPage,
+  startOf,
+} from '../../reads/settlements.ts'
+import { type Conditional, NEVER, REVALIDATE } from '../conditional.ts'
+import { errorResponses } from '../envelope.ts'
+import type { Operation } from '../operation.ts'
+import type { Streams } from '../streams.ts'
+
+const operation: Operation = {
+  tag: 'Events',
+  summary: 'Settlements, as they happen',
+  description: [
+    'What was settled since a place in the feed, in the order it was seen; a settlement that left the chain is told once as `reverted`.',
+    'Poll with `since=meta.nextCursor` and `If-None-Match`, or ask with `Accept: text/event-stream` for the same items as a stream:',
+    "`id` is the cursor, `Last-Event-ID` goes on after it; `dropped` and `end` are the stream's last words.",
+  ].join(' '),
+  failures: ['service_unavailable'],
+  headers: ['X-Data-Source', 'X-Index-Lag', 'Cache-Control', 'Vary', 'Server-Timing', 'ETag'],
+}
+
+const isStream = (accept: string | undefined): boolean =>
+  accept?.split(',').some((type) => type.trim().startsWith('text/event-stream')) === true
+
+/** `/hedge/settlements`: the feed in pages, or as a stream of events. */
+export const settlementRoutes: FastifyPluginAsync<{
+  readonly sources: Sources
+  readonly conditional: Conditional
+  readonly streams: Streams
+}> = async (app, { sources, conditional, streams }) => {
+  const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
+  const schema = { querystring: SettlementsQuery, response: { 200: success, ...errorResponses } }
+  app.addHook('preClose', async () => streams.close())
+
+  app.get<{ Querystring: SettlementsQuery }>(
+    '/hedge/settlements',
+    { schema, config: { operation } },
+    async (request, reply) => {
+      const { query, headers } = request
+      const filter = filterOf(query)
+      reply.header('vary', 'accept')
+      await awaitIndex(sources, filter.chainIds, SettlementsQuery, query)
+
+      if (isStream(headers.accept)) {
+        streams.makeRoom()
+        const resumed = headers['last-event-id']
+        const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
+        const head = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+        reply.headers({ ...head, 'cache-control': NEVER, 'x-data-source': 'database' })
+        reply.hijack()
+        reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
+        streams.open(reply.raw, after, filter)
+        return reply
+      }
+
+      if (conditional.check(feedOf(filter.chainIds), request, reply)) return reply
+      const page = await settlementsPage(sources, query)
+      const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
+      const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
+      reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
+      // A body says how far the index was: it is not given twice.
+      conditional.tag(request, reply, freshness, 0)
+      return page
+    },
+  )
+}

@@ -1,0 +1,176 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyBaseLogger } from 'fastify'
+import type { SettlementFilter, Settlement as Stored } from '../db/settlements.ts'
+import { errorText, unavailable } from '../lib/errors.ts'
+import { chainIds } from '../protocol/chains.ts'
+import type { Sources } from '../reads/read.ts'
+import { feedOf, settlement } from '../reads/settlements.ts'
+
+/** Bytes that may wait for a reader. One who is further behind is left, and may come again from where they are. */
+const MOST_WAITING = 65_536
+
+/** Items kept for those who are nearly at the end: they come from memory to all streams. */
+const RECENT = 1_000
+
+/** Items that a stream which begins in the past reads at once. */
+const PAGE = 200
+
+/** How often a quiet stream says that it is there, in milliseconds: proxies close what says nothing for longer. */
+const BEAT_MS = 15_000
+
+/** How long the last words may take to reach a reader, in milliseconds. */
+const LEAVE_WITHIN_MS = 1_000
+
+/** When a reader should come again, in milliseconds. */
+const RETRY_MS = 1_000
+
+type Item = { readonly stored: Stored; readonly text: string }
+
+type Stream = {
+  readonly response: ServerResponse
+  readonly filter: SettlementFilter
+  /** Everything up to this was sent. */
+  after: number
+  /** It reads what is older than what is kept. */
+  isCatchingUp: boolean
+}
+
+const itemOf = (stored: Stored): Item => {
+  const shown = settlement(stored)
+  return { stored, text: `id: ${shown.seq}\nevent: ${shown.type}\ndata: ${JSON.stringify(shown)}\n\n` }
+}
+
+const notice = (event: string, reason: string): string => `event: ${event}\ndata: ${JSON.stringify({ reason })}\n\n`
+
+const matches = ({ chainIds: chains, eventIds, triggered }: SettlementFilter, { stored }: Item): boolean =>
+  chains.some((id) => id === stored.chainId) &&
+  (eventIds === undefined || eventIds.includes(stored.eventId)) &&
+  (triggered === undefined || stored.triggered === triggered)
+
+/**
+ * The open streams of settlements. What is new is read once and written to all; one who begins in the past reads by themselves until they
+ * have come to what is kept. No reader makes another wait.
+ */
+export const createStreams = (deps: {
+  readonly sources: Pick<Sources, 'changes' | 'settlements'>
+  readonly max: number
+  readonly log: FastifyBaseLogger
+}) => {
+  const { max, log } = deps
+  const { changes, settlements } = deps.sources
+  const streams = new Set<Stream>()
+  const feed = feedOf(chainIds)
+  /** The newest items, and what they begin and end with: every item above `start` up to `end` is among them. */
+  let recent: Item[] = []
+  let start = 0
+  let end = 0
+  let reading = false
+
+  const leave = (stream: Stream, words: string): void => {
+    streams.delete(stream)
+    const { response } = stream
+    response.end(words)
+    setTimeout(() => response.destroy(), LEAVE_WITHIN_MS).unref()
+  }
+
+  const write = (stream: Stream, text: string): void => {
+    if (!streams.has(stream)) return
+    stream.response.write(text)
+    if (stream.response.writableLength > MOST_WAITING) leave(stream, notice('dropped', 'too slow'))
+  }
+
+  /** Writes what is kept and was not sent yet. */
+  const deliver = (stream: Stream): void => {
+    if (stream.isCatchingUp) return
+    if (stream.after < start) return void catchUp(stream)
+    for (const item of recent) {
+      if (item.stored.seq <= stream.after) continue
+      if (matches(stream.filter, item)) write(stream, item.text)
+    }
+    stream.after = Math.max(stream.after, end)
+  }
+
+  /** Resolves when a reader has taken what waits for them, or is gone. */
+  const drained = ({ response }: Stream): Promise<void> =>
+    new Promise((resolve) => {
+      if (response.destroyed || !response.writableNeedDrain) return resolve()
+      response.once('drain', resolve).once('close', resolve)
+    })
+
+  const catchUp = async (stream: Stream): Promise<void> => {
+    stream.isCatchingUp = true
+    try {
+      for (let isFull = true; isFull && streams.has(stream); ) {
+        const reached = end
+        const page = await settlements.after(stream.after, stream.filter, PAGE)
+        for (const stored of page) write(stream, itemOf(stored).text)
+        isFull = page.length === PAGE
+        // A page that is not full holds all there was, what is kept included.
+        stream.after = Math.max(page.at(-1)?.seq ?? stream.after, isFull ? 0 : reached)
+        await drained(stream)
+      }
+      stream.isCatchingUp = false
+      deliver(stream)
+    } catch (fault) {
+      log.debug({ fault: errorText(fault) }, 'stream given up')
+      leave(stream, notice('dropped', 'the database is out of reach'))
+    }
+  }
+
+  /** Reads what is new, once for all streams. */
+  const pump = async (): Promise<void> => {
+    if (reading || streams.size === 0 || changes.version(feed) <= end) return
+    reading = true
+    try {
+      const reached = changes.position()
+      for (let isFull = true; isFull; ) {
+        const page = await settlements.after(end, { chainIds }, RECENT)
+        isFull = page.length === RECENT
+        recent = [...recent, ...page.map(itemOf)]
+        const dropped = recent.splice(0, Math.max(0, recent.length - RECENT))
+        start = dropped.at(-1)?.stored.seq ?? start
+        end = Math.max(page.at(-1)?.seq ?? end, isFull ? end : reached)
+      }
+    } catch (fault) {
+      // The next commit, or the next beat of the changes, tries again.
+      log.debug({ fault: errorText(fault) }, 'settlements not read')
+    } finally {
+      reading = false
+    }
+    for (const stream of streams) deliver(stream)
+  }
+
+  const stop = changes.onCommit(() => void pump())
+  const beat = setInterval(() => {
+    for (const stream of streams) write(stream, ': beat\n\n')
+  }, BEAT_MS).unref()
+
+  return {
+    size: (): number => streams.size,
+    /** Throws `service_unavailable` when there are as many streams as there may be. */
+    makeRoom(): void {
+      if (streams.size >= max) throw unavailable('as many streams are open as may be', undefined, 5)
+    },
+    /** Streams to a response whose head was written, from after a place in the feed, until its reader leaves or `close`. */
+    open(response: ServerResponse, after: number, filter: SettlementFilter): void {
+      if (streams.size === 0) {
+        recent = []
+        start = end = changes.position()
+      }
+      const stream: Stream = { response, filter, after, isCatchingUp: false }
+      streams.add(stream)
+      response.on('error', () => response.destroy())
+      response.on('close', () => streams.delete(stream))
+      write(stream, `retry: ${RETRY_MS}\nid: ${after}\n\n`)
+      deliver(stream)
+    },
+    /** Takes leave of all readers. */
+    close(): void {
+      stop()
+      clearInterval(beat)
+      for (const stream of streams) leave(stream, notice('end', 'the service restarts'))
+    },
+  }
+}
+
+export type Streams = ReturnType<typeof createStreams>

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import type { Hex } from 'viem'
+import { z } from 'zod'
+import type { StoredBlock } from '../db/query.ts'
+import { packaged } from '../lib/root.ts'
+
+/**
+ * An entity tag: what is tagged was read when this version of it was known and holds as long as nothing touches it. Content that the chain
+ * gave is from a block that the index may not have reached, or never will: that block is told too.
+ */
+export type Tag = { readonly version: number; readonly pin: Pin | null }
+
+/** A block by its number and as much of its hash as tells it from every other. */
+export type Pin = { readonly number: number; readonly mark: string }
+
+/** Bytes of a hash in a tag, in hex digits. */
+const MARK = 16
+
+/** The pin of a block. */
+export const pinOf = ({ number, hash }: { readonly number: bigint; readonly hash: Hex }): Pin => ({
+  number: Number(number),
+  mark: hash.slice(2, 2 + MARK),
+})
+
+/** Another release may say the same in other words. */
+const { version: release } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(packaged('package.json'), 'utf8')))
+
+/** A tag as `ETag` says it. */
+export const encodeTag = ({ version, pin }: Tag): string => {
+  const parts = [release, version.toString(36), ...(pin === null ? [] : [pin.number.toString(36), pin.mark])]
+  return `"${parts.join('~')}"`
+}
+
+/** The tags of an `If-None-Match` that are ours; others are left out, as is `*`. */
+export const decodeTags = (header: string): Tag[] =>
+  header.split(',').flatMap((entry): Tag[] => {
+    const [, text = ''] = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(entry) ?? []
+    const [of, version = '', number, mark] = text.split('~')
+    const tag = {
+      version: Number.parseInt(version, 36),
+      pin: number === undefined || mark === undefined ? null : { number: Number.parseInt(number, 36), mark },
+    }
+    // Encoding again also refuses what the decoder lets pass.
+    return of === release && encodeTag(tag) === `"${text}"` ? [tag] : []
+  })
+
+/** Whether a stored block is the one that a pin tells. */
+export const isPinOf = (pin: Pin, block: Pick<StoredBlock, 'number' | 'hash'>): boolean => {
+  const { number, mark } = pinOf(block)
+  return number === pin.number && mark === pin.mark
+}

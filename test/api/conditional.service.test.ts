@@ -1,0 +1,226 @@
+import { Client } from 'pg'
+import { pino } from 'pino'
+import { encodeFunctionData } from 'viem'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
+import { reached } from '../../src/db/changes.ts'
+import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { uniforms } from '../../src/lib/random.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startIndexing } from '../support/indexing.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
+import { eventually } from '../support/process.ts'
+import { startWorld } from '../support/world.ts'
+
+const log = pino({ level: 'silent' })
+const USDC = 10n ** 6n
+
+let world: Awaited<ReturnType<typeof startWorld>>
+let proxy: Awaited<ReturnType<typeof startNodeProxy>>
+let store: TestDatabase
+let database: Database
+let chain: Chain
+let stopIndexing: () => Promise<void>
+/** Two API processes over one database. */
+let apis: readonly [Awaited<ReturnType<typeof openApp>>, Awaited<ReturnType<typeof openApp>>]
+
+beforeAll(async () => {
+  world = await startWorld()
+  proxy = await startNodeProxy(world.anvil.url)
+  store = await createTestDatabase()
+  database = createDatabase({ url: store.url, log, maxConnections: 6, statementTimeoutMs: 5_000 })
+  chain = createChain({
+    deployment: world.deployment,
+    rpcUrls: [world.anvil.url],
+    timeoutMs: 5_000,
+    headMaxAgeMs: 1,
+    log,
+  })
+  stopIndexing = startIndexing({ chain, database, url: store.url })
+  const nodes = [{ url: proxy.url, deployment: world.deployment }]
+  apis = [await openApp({ databaseUrl: store.url, nodes }), await openApp({ databaseUrl: store.url, nodes })]
+})
+afterAll(async () => {
+  await Promise.all((apis ?? []).map((api) => api.close()))
+  await stopIndexing?.()
+  await Promise.all([database?.close(), chain?.close()])
+  await store?.close()
+  await proxy?.close()
+  await world?.close()
+})
+
+const ask = async (path: string, { tag, of = 0 }: { tag?: string | undefined; of?: 0 | 1 } = {}) => {
+  const headers = tag === undefined ? {} : { 'if-none-match': tag }
+  const { statusCode, headers: said, body } = await apis[of].app.inject({ url: `/v1${path}`, headers })
+  return { status: statusCode, tag: said.etag === undefined ? undefined : String(said.etag), headers: said, body }
+}
+
+/** The path's tag, as soon as it holds. */
+const settle = async (path: string, of: 0 | 1 = 0): Promise<string> => {
+  let held = ''
+  await eventually(`a tag of ${path} that holds`, async () => {
+    const { tag = '' } = await ask(path, { of })
+    held = tag
+    return tag !== '' && (await ask(path, { of, tag })).status === 304
+  })
+  return held
+}
+
+/** Waits until both processes know that the index has reached the chain's newest block. */
+const reachHead = async (): Promise<void> => {
+  const head = await world.actions.client.getBlock()
+  await eventually(`the index at block ${head.number}`, () =>
+    apis.every(({ sources }) => sources.changes.reached(8453)?.block.hash === head.hash),
+  )
+}
+
+const walletPage = () => `/hedge/positions/8453/wallet/${world.hedger.account.address}`
+const idlePage = () => `/hedge/positions/8453/wallet/${world.stranger.account.address}`
+const stats = '/hedge/events/8453/1/stats'
+const settled = '/hedge/events/8453/2/stats'
+
+test('an idle wallet and event stay 304 while blocks go on, and neither database nor node is asked', async () => {
+  const paths = [idlePage(), walletPage(), stats, settled, '/hedge/fees', '/hedge/events/8453/1/positions']
+  const tags = new Map<string, string>()
+  for (const path of paths) tags.set(path, await settle(path))
+  await world.actions.node.mine({ blocks: 30 })
+  await reachHead()
+  const queries = vi.spyOn(apis[0].database, 'run')
+  proxy.requests()
+  const head = await world.actions.client.getBlock()
+  const answers = await Promise.all(paths.map((path) => ask(path, { tag: tags.get(path) })))
+  for (const [at, { status, headers, body }] of answers.entries()) {
+    expect([paths[at], status, body]).toEqual([paths[at], 304, ''])
+    expect(headers).toMatchObject({
+      etag: tags.get(paths[at] ?? ''),
+      vary: 'accept',
+      'x-data-source': 'database',
+      'x-index-lag': expect.stringMatching(/^\d+$/),
+      'x-block-number': String(head.number),
+      'x-block-hash': head.hash,
+      'x-request-id': expect.any(String),
+      'access-control-allow-origin': '*',
+    })
+  }
+  expect(proxy.requests()).toBe(0)
+  // Those of the changes themselves, which are read whether anybody asks or not.
+  expect(
+    queries.mock.calls.filter(([query]) => !/changesAfter|reached/.test(String(query)) && query !== reached),
+  ).toEqual([])
+  queries.mockRestore()
+})
+
+test('what changes is told: the wallet, its event, and nobody else', async () => {
+  const [wallet, idle, event] = [await settle(walletPage()), await settle(idlePage()), await settle(stats)]
+  const before = await ask(walletPage())
+  await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  await reachHead()
+  const after = await ask(walletPage(), { tag: wallet })
+  expect(after.status).toBe(200)
+  expect(after.tag).not.toBe(wallet)
+  expect(JSON.parse(after.body).data.length).toBe(JSON.parse(before.body).data.length + 1)
+  expect((await ask(stats, { tag: event })).status).toBe(200)
+  expect((await ask(idlePage(), { tag: idle })).status).toBe(304)
+})
+
+test('a tag of one process is good for the other, and one of another release for none', async () => {
+  const tag = await settle(walletPage(), 0)
+  await settle(walletPage(), 1)
+  expect((await ask(walletPage(), { tag, of: 1 })).status).toBe(304)
+  expect((await ask(walletPage(), { tag: `"x", W/${tag}`, of: 1 })).status).toBe(304)
+  for (const other of [tag.replace(/^"[^~]+/, '"9.9.9'), '"x"', '*', tag.slice(1), tag.replace('"', '"0')]) {
+    expect([other, (await ask(walletPage(), { tag: other })).status]).toEqual([other, 200])
+  }
+})
+
+test('while its notifications are gone a process answers from what it reads, and goes on where it was', async () => {
+  const tag = await settle(walletPage())
+  const other = await settle(idlePage())
+  const client = new Client(store.url)
+  await client.connect()
+  try {
+    const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fx-protection changes' AND datname = current_database()`
+    expect((await client.query(kill)).rowCount).toBe(2)
+    await eventually('the loss is noticed', () => !apis[0].sources.changes.isCurrent([8453]))
+    // Nothing that is kept is used: neither a tag nor a page.
+    const gone = await ask(walletPage(), { tag })
+    if (!apis[0].sources.changes.isCurrent([8453])) expect([gone.status, gone.tag]).toEqual([200, undefined])
+    await client.query(kill)
+    await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  } finally {
+    await client.end()
+  }
+  await eventually('the connection is back', () => apis[0].sources.changes.isCurrent([8453]))
+  await reachHead()
+  expect((await ask(walletPage(), { tag })).status).toBe(200)
+  expect((await ask(idlePage(), { tag: other })).status).toBe(304)
+})
+
+/** A hundred on demand. */
+const TRIALS = Number(process.env.TRIALS ?? 25)
+
+test('reorgs: never a 304 for what is not so any more', { timeout: 180_000 }, async () => {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+  console.log(`reorg trials: seed ${seed}`)
+  const random = uniforms(seed)
+  const below = (most: number): number => Math.floor(random() * most)
+  const { actions, deployment, lp, hedger } = world
+  const paths = [
+    walletPage(),
+    stats,
+    `/hedge/deposits/8453/wallet/${lp.account.address}`,
+    '/hedge/events/8453/1/utilization',
+  ]
+  /** Bodies by path and tag. */
+  const seen = new Map<string, { readonly path: string; readonly tag: string; readonly body: string }>()
+  const collect = async (): Promise<void> => {
+    for (const path of paths) {
+      const { status, tag, body } = await ask(path, { of: below(2) === 0 ? 0 : 1 })
+      expect(status).toBe(200)
+      if (tag !== undefined) seen.set(`${path} ${tag}`, { path, tag, body })
+    }
+    for (const [oldest] of seen) if (seen.size > 60) seen.delete(oldest)
+  }
+  const call = (functionName: 'deposit' | 'buyProtection', args: readonly bigint[]) => ({
+    from: (functionName === 'deposit' ? lp : hedger).account.address,
+    to: deployment.diamond,
+    gas: '0x2dc6c0',
+    data: encodeFunctionData({ abi: protocolAbi, functionName, args } as never),
+  })
+  let [held, refused] = [0, 0]
+  for (let trial = 0; trial < TRIALS; trial += 1) {
+    await actions.node.mine({ blocks: 3 })
+    if (below(2) === 0) await actions.buy(hedger, 1n, BigInt(20 + below(30)) * USDC)
+    if (below(3) === 0) await actions.deposit(lp, 1n, BigInt(20 + below(30)) * USDC)
+    if (below(2) === 0) await collect()
+    if (below(2) === 0) await reachHead()
+    await collect()
+    const far = (await actions.client.getBlock()).timestamp + 86_400n
+    const others = [
+      [call('buyProtection', [1n, BigInt(20 + below(30)) * USDC, 1_000n * USDC, far]), 0],
+      [call('deposit', [1n, BigInt(20 + below(30)) * USDC]), 1],
+    ].slice(below(3))
+    await actions.node.request({ method: 'anvil_reorg', params: [2 + below(4), others] } as never)
+    if (below(2) === 0) await collect()
+    await actions.node.mine({ blocks: 1 })
+    await reachHead()
+    for (const path of paths) {
+      const truth = (await ask(path)).body
+      for (const it of seen.values()) {
+        if (it.path !== path) continue
+        for (const of of [0, 1] as const) {
+          const { status } = await ask(path, { tag: it.tag, of })
+          if (status !== 304) refused += 1
+          else {
+            held += 1
+            expect([trial, path, it.body]).toEqual([trial, path, truth])
+          }
+        }
+      }
+    }
+  }
+  console.log(`reorg trials: ${held} times 304, ${refused} times 200`)
+  expect(held).toBeGreaterThan(0)
+})

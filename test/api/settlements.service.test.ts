@@ -1,0 +1,207 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
+import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { Settlement, SettlementsMeta } from '../../src/reads/settlements.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { startIndexing } from '../support/indexing.ts'
+import { eventually } from '../support/process.ts'
+import { startWorld } from '../support/world.ts'
+
+const log = pino({ level: 'silent' })
+const DAY = 86_400
+
+let world: Awaited<ReturnType<typeof startWorld>>
+let store: TestDatabase
+let database: Database
+let chain: Chain
+let stopIndexing: () => Promise<void>
+let api: Awaited<ReturnType<typeof openApp>>
+
+beforeAll(async () => {
+  world = await startWorld()
+  store = await createTestDatabase()
+  database = createDatabase({ url: store.url, log, maxConnections: 6, statementTimeoutMs: 5_000 })
+  const { deployment, anvil } = world
+  chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
+  stopIndexing = startIndexing({ chain, database, url: store.url })
+  api = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }], maxStreams: 3 })
+  await eventually('the first settlement', async () => (await feed('chainId=8453')).data.length === 1)
+})
+afterAll(async () => {
+  await api?.close()
+  await stopIndexing?.()
+  await Promise.all([database?.close(), chain?.close()])
+  await store?.close()
+  await world?.close()
+})
+
+const Page = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
+
+const ask = async (query: string, tag?: string) => {
+  const headers = tag === undefined ? {} : { 'if-none-match': tag }
+  return api.app.inject({ url: `/v1/hedge/settlements?${query}`, headers })
+}
+
+const feed = async (query: string) => {
+  const answer = await ask(query)
+  const page = answer.statusCode === 200 ? Page.parse(answer.json()) : { data: [], meta: undefined }
+  return { ...page, status: answer.statusCode, tag: String(answer.headers.etag) }
+}
+
+const reachHead = async (): Promise<void> => {
+  const head = await world.actions.client.getBlock()
+  await eventually(
+    `the index at block ${head.number}`,
+    () => api.sources.changes.reached(8453)?.block.hash === head.hash,
+  )
+}
+
+/** An event that may be settled now. */
+const expired = async (): Promise<bigint> => {
+  const { actions, creator, upward } = world
+  const { eventId } = await actions.createEvent(creator, {
+    ...upward,
+    name: 'Short',
+    expiry: (await actions.now()) + DAY,
+  })
+  await actions.node.increaseTime({ seconds: DAY + 1 })
+  await actions.node.mine({ blocks: 1 })
+  return eventId
+}
+
+test('a settlement is told once, with what it was and where the next poll goes on', async () => {
+  const { data, meta } = await feed('chainId=8453')
+  expect(data).toMatchObject([
+    { type: 'settled', chainId: 8453, eventId: 2, triggered: true, settlementPrice: '9000000' },
+  ])
+  const [first] = data
+  expect(meta).toMatchObject({
+    nextCursor: String(first?.seq),
+    hasMore: false,
+    pollAfterMs: 1_000,
+    asOf: [{ chainId: 8453 }],
+  })
+  const truth = await api.get('/hedge/events/8453/2/stats')
+  expect(truth.data).toMatchObject({ settledAt: first?.settledAt, triggered: true })
+  // Read again and again, the event is still the same.
+  await world.actions.node.mine({ blocks: 5 })
+  await reachHead()
+  expect((await feed('chainId=8453')).data).toHaveLength(1)
+  for (const none of ['chainId=8453&triggered=false', 'chainId=8453&eventIds=1,3', 'chainId=8453&since=now']) {
+    expect([none, (await feed(none)).data]).toEqual([none, []])
+  }
+  for (const one of ['chainId=8453&triggered=true', 'chainId=8453&eventIds=1,2&limit=1']) {
+    expect([one, (await feed(one)).data]).toHaveLength(2)
+    expect((await feed(one)).data).toEqual(data)
+  }
+  for (const refused of ['eventIds=2', 'since=-1', 'since=x', 'limit=0', 'limit=201', 'triggered=1', 'chainId=1']) {
+    const answer = await ask(refused)
+    expect([refused, answer.statusCode]).toEqual([refused, 400])
+    expect(answer.json().error.details[0].path).toBe(refused === 'eventIds=2' ? 'chainId' : refused.split('=')[0])
+  }
+})
+
+test('an empty poll is 304 until something is settled, and then it is not', async () => {
+  const { meta } = await feed('chainId=8453&since=now')
+  const poll = `chainId=8453&since=${meta?.nextCursor}`
+  const { tag } = await feed(poll)
+  await world.actions.node.mine({ blocks: 5 })
+  await reachHead()
+  expect((await ask(poll, tag)).statusCode).toBe(304)
+  const eventId = await expired()
+  await reachHead()
+  expect((await ask(poll, tag)).statusCode).toBe(304)
+  await world.actions.settle(world.owner, eventId, 11_000_000n)
+  await eventually('the settlement', async () => (await ask(poll, tag)).statusCode === 200)
+  const next = await feed(poll)
+  expect(next.data).toMatchObject([{ type: 'settled', eventId: Number(eventId), triggered: false }])
+})
+
+test('a settlement that leaves the chain is told once as reverted, and again as settled if it comes back', async () => {
+  const { actions } = world
+  const eventId = await expired()
+  const { meta } = await feed('chainId=8453&since=now')
+  const poll = `chainId=8453&since=${meta?.nextCursor}&eventIds=${eventId}`
+  const told = async () => (await feed(poll)).data.map(({ type, triggered }) => `${type} ${triggered}`)
+  await reachHead()
+  await actions.settle(world.owner, eventId, 12_500_000n)
+  await eventually('the settlement', async () => (await told()).length === 1)
+  await actions.node.request({ method: 'anvil_reorg', params: [1, []] } as never)
+  await actions.node.mine({ blocks: 2 })
+  await reachHead()
+  await eventually('the reversion', async () => (await told()).length === 2)
+  await actions.settle(world.owner, eventId, 11_000_000n)
+  await eventually('the second settlement', async () => (await told()).length === 3)
+  await actions.node.mine({ blocks: 3 })
+  await reachHead()
+  expect(await told()).toEqual(['settled true', 'reverted true', 'settled false'])
+  const { data } = await feed(poll)
+  expect(data[1]).toEqual({ ...data[0], seq: data[1]?.seq, type: 'reverted' })
+  expect([...data].sort((a, b) => a.seq - b.seq)).toEqual(data)
+})
+
+/** A reader of the stream: what came so far. */
+const listen = async (base: string, query: string, headers: Record<string, string> = {}) => {
+  const request = get(`${base}/v1/hedge/settlements?${query}`, { headers: { accept: 'text/event-stream', ...headers } })
+  const [response]: [IncomingMessage] = (await once(request, 'response')) as never
+  let text = ''
+  response.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  const ended = once(response, 'end').catch(() => {})
+  return {
+    response,
+    ended,
+    text: () => text,
+    items: () =>
+      text.split('\n\n').flatMap((block) => {
+        const data = /^data: (.*)$/m.exec(block)?.[1]
+        const id = /^id: (.*)$/m.exec(block)?.[1]
+        return data === undefined || id === undefined ? [] : [{ id, data: Settlement.parse(JSON.parse(data)) }]
+      }),
+    stop: () => request.destroy(),
+  }
+}
+
+test('the stream tells the same, goes on after the last id, and takes leave at the end', async () => {
+  const base = await api.app.listen({ port: 0, host: '127.0.0.1' })
+  const all = await listen(base, 'chainId=8453')
+  expect(all.response.headers).toMatchObject({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    vary: 'accept',
+    'access-control-allow-origin': '*',
+  })
+  const live = await listen(base, 'since=now')
+  const { data } = await feed('chainId=8453')
+  await eventually('the past', () => all.items().length === data.length)
+  expect(all.items().map((it) => it.data)).toEqual(data)
+  expect(all.items().map(({ id }) => id)).toEqual(data.map(({ seq }) => String(seq)))
+
+  const second = await listen(base, 'since=0', { 'last-event-id': all.items()[0]?.id ?? '' })
+  const refused = await fetch(`${base}/v1/hedge/settlements`, { headers: { accept: 'text/event-stream' } })
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+  const eventId = await expired()
+  await world.actions.settle(world.owner, eventId, 12_500_000n)
+  await eventually('the new one', () => live.items().length === 1 && second.items().length === data.length)
+  expect(live.items()[0]?.data).toMatchObject({ type: 'settled', eventId: Number(eventId) })
+  expect(second.items().map((it) => it.data)).toEqual([...data.slice(1), live.items()[0]?.data])
+  expect(all.items().at(-1)).toEqual(live.items()[0])
+
+  second.stop()
+  await sleep(50)
+  const bad = await fetch(`${base}/v1/hedge/settlements`, {
+    headers: { accept: 'text/event-stream', 'last-event-id': 'x' },
+  })
+  expect([bad.status, await bad.text()]).toEqual([400, expect.stringContaining('"path":"Last-Event-ID"')])
+  const closing = api.app.close()
+  await Promise.all([all.ended, live.ended])
+  expect(all.text()).toMatch(/event: end\ndata: .*\n\n$/)
+  await closing
+})

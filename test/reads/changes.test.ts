@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import { createLedger, resourceOf } from '../../src/reads/changes.ts'
+import { decodeTags, encodeTag, isPinOf, pinOf } from '../../src/reads/tags.ts'
+
+const chainId = 8453
+const hash = `0x${'ab'.repeat(32)}` as const
+const a = resourceOf([chainId], 'event:1')
+const b = resourceOf([chainId], 'event:2')
+const other = resourceOf([56], 'event:1')
+
+const ledgerAt = (seq: number, most?: number) => {
+  const ledger = createLedger(most)
+  ledger.begin(seq)
+  return ledger
+}
+
+test('a change touches what it names, on its chain', () => {
+  const ledger = ledgerAt(10)
+  ledger.add({ seq: 20, before: 10, chainId, scopes: ['event:1'] })
+  expect([a, b, other].map(ledger.version)).toEqual([20, 10, 10])
+  ledger.add({ seq: 30, before: 20, chainId, scopes: null })
+  expect([a, b, other].map(ledger.version)).toEqual([30, 30, 10])
+  expect(ledger.version(resourceOf([chainId, 56], 'event:1'))).toBe(30)
+})
+
+test('a change that was missed may have touched anything', () => {
+  const ledger = ledgerAt(10)
+  ledger.add({ seq: 20, before: 10, chainId, scopes: ['event:1'] })
+  ledger.add({ seq: 40, before: 35, chainId, scopes: ['event:2'] })
+  expect([a, b, other].map(ledger.version)).toEqual([35, 40, 35])
+})
+
+test('what is forgotten counts as touched when the last of it was', () => {
+  const ledger = ledgerAt(0, 3)
+  for (let seq = 1; seq <= 10; seq += 1) {
+    ledger.add({ seq, before: seq - 1, chainId, scopes: [`event:${seq}`] })
+    for (let event = 1; event <= seq; event += 1) {
+      const version = ledger.version(resourceOf([chainId], `event:${event}`))
+      expect(version).toBeGreaterThanOrEqual(event)
+    }
+  }
+  expect(a.keys.length).toBe(2)
+  expect(ledger.version(resourceOf([chainId], 'event:10'))).toBe(10)
+  expect(ledger.version(other)).toBe(7)
+})
+
+test('a database that was put back to an older copy gives no number that was known', () => {
+  const ledger = ledgerAt(100)
+  ledger.begin(50)
+  expect([ledger.last(), ledger.version(a)]).toEqual([100, 100])
+})
+
+test('a tag is read back as it was written, alone, weak or in a list, and nothing else is', () => {
+  const tags = [
+    { version: 1_800_000_000_000_000, pin: null },
+    { version: 0, pin: pinOf({ number: 31_415_926n, hash }) },
+  ]
+  for (const tag of tags) {
+    const text = encodeTag(tag)
+    expect(text).toMatch(/^"[!#-~]+"$/)
+    for (const header of [text, `W/${text}`, `"x", ${text}`, `${text}, *`]) expect(decodeTags(header)).toEqual([tag])
+    for (const header of ['*', text.slice(1), text.toUpperCase(), text.replace('~', '~0'), `"9${text.slice(1)}`])
+      expect([header, decodeTags(header)]).toEqual([header, []])
+  }
+  expect(decodeTags(tags.map(encodeTag).join(','))).toEqual(tags)
+})
+
+test('a pin tells a block from one of another fork', () => {
+  const pin = pinOf({ number: 7n, hash })
+  expect(isPinOf(pin, { number: 7n, hash })).toBe(true)
+  expect(isPinOf(pin, { number: 8n, hash })).toBe(false)
+  expect(isPinOf(pin, { number: 7n, hash: `0x${'ac'.repeat(32)}` })).toBe(false)
+})
