@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
 import { isActive, isClaimable } from './listing-filters.ts'
-import { addresses, walkText, walkValues } from './listings.ts'
+import { addresses, bounds, walkText, walkValues } from './listings.ts'
 import type { Database } from './pool.ts'
 import { type Kind, kinds } from './progress.ts'
 import { asOneText, joinedTo, RECORD, rowText, tables, UNIT } from './row-text.ts'
@@ -62,25 +62,37 @@ type Figure = { [K in Kind]: keyof (typeof figures)[K] }[Kind]
 /** The names of a kind's figures, in the order a holding has them. */
 export const figuresOf = (kind: Kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[]
 
-const holdings = (kind: Kind, activeOnly: boolean): string => {
+const holdings = (kind: Kind, activeOnly: boolean, [wallets, limit]: readonly string[]): string => {
   const { facts, owner } = tables[kind]
   const head = ['owned.nth', 'f.chain_id', 'f.id', `encode(e.payment_token, 'hex')`, ...Object.values(figures[kind])]
   const each = `SELECT f.id, f.block_timestamp, ${rowText(kind, head)} AS row FROM ${facts} f ${joinedTo(kind)}
     WHERE f.chain_id = walk.chain_id AND f.${owner} = owned.by AND f.block_number <= walk.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
-    ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT $6`
-  return asOneText(`SELECT f.row FROM walk CROSS JOIN unnest($5::bytea[]) WITH ORDINALITY AS owned (by, nth)
+    ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
+  return asOneText(`SELECT f.row FROM walk CROSS JOIN unnest(${wallets}::bytea[]) WITH ORDINALITY AS owned (by, nth)
     CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, walk.chain_id, f.id DESC`)
 }
 
-const textFor = (activeOnly: boolean): string =>
-  `WITH ${walkText} SELECT ${tipsText}, ${kinds.map((kind) => holdings(kind, activeOnly)).join(', ')}`
+const anyWalk = { chainId: 8453, after: null, upTo: null, now: null, rollback: null } as const
 
-const statements = { active: textFor(true), all: textFor(false) } as const
+const textFor = (chains: number, activeOnly: boolean): string => {
+  const after = walkValues(
+    Array.from({ length: chains }, () => anyWalk),
+    bounds.asc,
+  ).length
+  const places = [`$${after + 1}`, `$${after + 2}`]
+  return `WITH ${walkText(chains)} SELECT ${tipsText}, ${kinds.map((kind) => holdings(kind, activeOnly, places)).join(', ')}`
+}
+
+/** By how many chains are asked for. */
+const statements = {
+  active: [1, 2].map((chains) => textFor(chains, true)),
+  all: [1, 2].map((chains) => textFor(chains, false)),
+} as const
 
 const parse = (line: string): Holding => {
   const at = line.indexOf(UNIT)
   const [nth, chainId = '', id = '', token = '', ...rest] = line.slice(0, at).split(',')
-  return { wallet: Number(nth) - 1, chainId, id, token, figures: rest.map(BigInt), text: line.slice(at + 1) }
+  return { wallet: Number(nth) - 1, chainId, id, token, figures: rest.map(BigInt), text: line }
 }
 
 const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines.split(RECORD).map(parse) : [])
@@ -89,9 +101,10 @@ const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines
 export const createPortfolios = (database: Database): Portfolios => ({
   async of({ wallets, chainIds, activeOnly, limit }) {
     const shape = activeOnly ? 'active' : 'all'
-    const walks = chainIds.map((chainId) => ({ chainId, after: null, upTo: null, now: null, rollback: null }))
-    const values = [...walkValues(walks), addresses(wallets), limit]
-    const [row] = await database.rows({ name: `portfolio ${shape}`, text: statements[shape], values })
+    const walks = chainIds.map((chainId) => ({ ...anyWalk, chainId }))
+    const values = [...walkValues(walks, bounds.asc), addresses(wallets), limit]
+    const text = statements[shape][walks.length - 1] ?? textFor(walks.length, activeOnly)
+    const [row] = await database.rows({ name: `portfolio ${shape} ${walks.length}`, text, values })
     const [tips = null, ...texts] = row ?? []
     const [event = [], deposit = [], position = []] = texts.map(parseAll)
     return { tips: parseTips(tips), holdings: { event, deposit, position } }
