@@ -20,7 +20,7 @@ export type Walk = {
   readonly rollback: bigint | null
 }
 
-export type ListingQuery = {
+type ListingQuery = {
   readonly kind: Kind
   readonly walks: readonly Walk[]
   readonly filters: Filters

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
-import { isActive, isClaimable } from './listing-filters.ts'
+import { bytes, isActive, isClaimable } from './listing-filters.ts'
 import { addresses, bounds, walkText, walkValues } from './listings.ts'
 import type { Database } from './pool.ts'
 import { type Kind, kinds } from './progress.ts'
@@ -62,32 +62,32 @@ type Figure = { [K in Kind]: keyof (typeof figures)[K] }[Kind]
 /** The names of a kind's figures, in the order a holding has them. */
 export const figuresOf = (kind: Kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[]
 
-const holdings = (kind: Kind, activeOnly: boolean, [wallets, limit]: readonly string[]): string => {
+const holdings = (kind: Kind, activeOnly: boolean, [owned, limit]: readonly string[]): string => {
   const { facts, owner } = tables[kind]
   const head = ['owned.nth', 'f.chain_id', 'f.id', `encode(e.payment_token, 'hex')`, ...Object.values(figures[kind])]
   const each = `SELECT f.id, f.block_timestamp, ${rowText(kind, head)} AS row FROM ${facts} f ${joinedTo(kind)}
     WHERE f.chain_id = walk.chain_id AND f.${owner} = owned.by AND f.block_number <= walk.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
     ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
-  return asOneText(`SELECT f.row FROM walk CROSS JOIN unnest(${wallets}::bytea[]) WITH ORDINALITY AS owned (by, nth)
+  return asOneText(`SELECT f.row FROM walk CROSS JOIN ${owned}
     CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, walk.chain_id, f.id DESC`)
 }
 
 const anyWalk = { chainId: 8453, after: null, upTo: null, now: null, rollback: null } as const
 
-const textFor = (chains: number, activeOnly: boolean): string => {
+const textFor = (chains: number, isOne: boolean, activeOnly: boolean): string => {
   const after = walkValues(
     Array.from({ length: chains }, () => anyWalk),
     bounds.asc,
   ).length
-  const places = [`$${after + 1}`, `$${after + 2}`]
-  return `WITH ${walkText(chains)} SELECT ${tipsText}, ${kinds.map((kind) => holdings(kind, activeOnly, places)).join(', ')}`
+  // A general plan expects many rows of an array, and would look too dear to be used for one wallet.
+  const owned = isOne
+    ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
+    : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
+  const each = kinds.map((kind) => holdings(kind, activeOnly, [owned, `$${after + 2}`]))
+  return `WITH ${walkText(chains)} SELECT ${tipsText}, ${each.join(', ')}`
 }
 
-/** By how many chains are asked for. */
-const statements = {
-  active: [1, 2].map((chains) => textFor(chains, true)),
-  all: [1, 2].map((chains) => textFor(chains, false)),
-} as const
+const texts = new Map<string, string>()
 
 const parse = (line: string): Holding => {
   const at = line.indexOf(UNIT)
@@ -100,11 +100,14 @@ const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines
 /** Opens the portfolios of a database; nothing is asked yet. However many wallets are asked for, it is one statement. */
 export const createPortfolios = (database: Database): Portfolios => ({
   async of({ wallets, chainIds, activeOnly, limit }) {
-    const shape = activeOnly ? 'active' : 'all'
     const walks = chainIds.map((chainId) => ({ ...anyWalk, chainId }))
-    const values = [...walkValues(walks, bounds.asc), addresses(wallets), limit]
-    const text = statements[shape][walks.length - 1] ?? textFor(walks.length, activeOnly)
-    const [row] = await database.rows({ name: `portfolio ${shape} ${walks.length}`, text, values })
+    const [first, second] = wallets
+    const isOne = first !== undefined && second === undefined
+    const name = ['portfolio', activeOnly ? 'active' : 'all', isOne ? 'one' : 'many', walks.length].join(' ')
+    const text = texts.get(name) ?? textFor(walks.length, isOne, activeOnly)
+    texts.set(name, text)
+    const values = [...walkValues(walks, bounds.asc), isOne ? bytes(first) : addresses(wallets), limit]
+    const [row] = await database.rows({ name, text, values })
     const [tips = null, ...texts] = row ?? []
     const [event = [], deposit = [], position = []] = texts.map(parseAll)
     return { tips: parseTips(tips), holdings: { event, deposit, position } }

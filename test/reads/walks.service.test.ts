@@ -94,8 +94,8 @@ test.each(['desc', 'asc'])(
     const stop = new AbortController()
     let last = START
     // Twenty blocks below where the walk begins.
-  const ancestor = START / ROWS_A_BLOCK - 20
-  let replaced = 0
+    const ancestor = START / ROWS_A_BLOCK - 20
+    let replaced = 0
     const writing = (async () => {
       for (let time = 1; time <= TIMES && !stop.signal.aborted; time += 1) {
         if (time % 12 === 0) {
@@ -110,17 +110,21 @@ test.each(['desc', 'asc'])(
 
     const seen: string[] = []
     let atFirst: number | undefined
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const before = replaced
-      const { rows, asOf, nextCursor } = await page(`order=${order}&limit=61`, cursor)
-      seen.push(...rows.map(({ chainId, id }) => `${chainId}/${id}`))
-      // Blocks that left since the first page, before this one was asked for.
-      if (atFirst !== undefined && before > atFirst) expect(asOf[0]).toMatchObject({ chainId: 8453, reorgedSince: true })
-      atFirst ??= replaced
-      cursor = nextCursor
+    try {
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const before = replaced
+        const { rows, asOf, nextCursor } = await page(`order=${order}&limit=61`, cursor)
+        seen.push(...rows.map(({ chainId, id }) => `${chainId}/${id}`))
+        // Blocks that left since the first page, before this one was asked for.
+        if (atFirst !== undefined && before > atFirst)
+          expect(asOf[0]).toMatchObject({ chainId: 8453, reorgedSince: true })
+        atFirst ??= replaced
+        cursor = nextCursor
+      }
+    } finally {
+      stop.abort()
+      await writing
     }
-    stop.abort()
-    await writing
 
     // What was there at the first page and lies below every rollback has to be there, on both chains.
     const kept = (chainId: number): number => (chainId === 56 ? START : ancestor * ROWS_A_BLOCK)
