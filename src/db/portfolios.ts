@@ -59,8 +59,14 @@ const figures = {
 
 type Figure = { [K in Kind]: keyof (typeof figures)[K] }[Kind]
 
-/** The names of a kind's figures, in the order a holding has them. */
-export const figuresOf = (kind: Kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[]
+const namesOf = (kind: Kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[]
+
+/** The names of each kind's figures, in the order a holding has them. */
+export const figureNames: Readonly<Record<Kind, readonly Figure[]>> = {
+  event: namesOf('event'),
+  deposit: namesOf('deposit'),
+  position: namesOf('position'),
+}
 
 const holdings = (kind: Kind, activeOnly: boolean, [owned, limit]: readonly string[]): string => {
   const { facts, owner } = tables[kind]
@@ -108,8 +114,8 @@ export const createPortfolios = (database: Database): Portfolios => ({
     texts.set(name, text)
     const values = [...walkValues(walks, bounds.asc), isOne ? bytes(first) : addresses(wallets), limit]
     const [row] = await database.rows({ name, text, values })
-    const [tips = null, ...texts] = row ?? []
-    const [event = [], deposit = [], position = []] = texts.map(parseAll)
+    const [tips = null, ...found] = row ?? []
+    const [event = [], deposit = [], position = []] = found.map(parseAll)
     return { tips: parseTips(tips), holdings: { event, deposit, position } }
   },
 })
