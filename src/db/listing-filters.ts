@@ -29,7 +29,8 @@ export type Filters = { readonly [N in keyof Values]?: Values[N] | undefined } &
 /** Takes a value as a parameter and gives its place in the statement. */
 export type Bind = (value: string | boolean, type: string) => string
 
-const bytes = (value: Address): string => `\\x${value.slice(2)}`
+/** An address as a parameter. */
+export const bytes = (value: Address): string => `\\x${value.slice(2)}`
 
 /** By the aliases f (the fact), s (its observation), e (its event's) and the bound `walk`. What is not observed yet is as it was made. */
 const isSettled = 'coalesce(e.settled_at, 0) > 0'

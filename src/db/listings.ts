@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
-import { type Bind, conditionsOf, type Filters, shapeOf } from './listing-filters.ts'
+import { type Bind, bytes, conditionsOf, type Filters, shapeOf } from './listing-filters.ts'
 import type { Database, Statement } from './pool.ts'
 import type { Kind } from './progress.ts'
 import { asOneText, type Inclusion, joinedTo, RECORD, rowText, tables, UNIT } from './row-text.ts'
@@ -20,7 +20,7 @@ export type Walk = {
   readonly rollback: bigint | null
 }
 
-export type ListingQuery = {
+type ListingQuery = {
   readonly kind: Kind
   readonly walks: readonly Walk[]
   readonly filters: Filters
@@ -32,12 +32,13 @@ export type ListingQuery = {
   readonly count: boolean
 }
 
-/** A row as it leaves, but for its blanks; see `row-text.ts`. `key` is its expiry where the list is sorted by that, else empty. */
-export type RowText = { readonly chainId: string; readonly id: string; readonly key: string; readonly text: string }
+/** Where in a list a row is. `key` is its expiry where the list is sorted by that, else empty. */
+export type Place = { readonly chainId: string; readonly id: string; readonly key: string }
 
 export type ListingRows = {
   readonly tips: readonly Tip[]
-  readonly rows: readonly RowText[]
+  /** Texts of rows, as `row-text.ts` tells; `placeOf` reads their heads. */
+  readonly rows: readonly string[]
   readonly total: number | null
 }
 
@@ -52,25 +53,36 @@ export type Listings = {
 }
 
 /** Before and after every id and expiry. */
-const bounds = { asc: { id: '-1', key: '-1' }, desc: { id: '9223372036854775807', key: 'Infinity' } } as const
+export const bounds = { asc: { id: '-1', key: '-1' }, desc: { id: '9223372036854775807', key: 'Infinity' } } as const
 
-/** An array's text. */
-export const list = (values: readonly unknown[]): string => `{${values.map((value) => value ?? 'NULL').join()}}`
+const list = (values: readonly unknown[]): string => `{${values.join()}}`
 
-/** The text of an array of addresses, each once. */
-export const addresses = (values: readonly Address[]): string =>
-  list([...new Set(values)].map((value) => `"\\\\x${value.slice(2)}"`))
+/** The text of an array of addresses. */
+export const addresses = (values: readonly Address[]): string => list(values.map((value) => `"\\\\x${value.slice(2)}"`))
 
-/** Parameters 1 to 4: the walks. Its rows are the chains that are indexed. */
-export const walkText = `walk AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, coalesce(w.now, c.block_timestamp) AS now, w.rollback
-  FROM unnest($1::integer[], $2::bigint[], $3::bigint[], $4::bigint[]) AS w (chain_id, up_to, now, rollback) JOIN cursors c USING (chain_id))`
+/** Rows of a page at most. */
+export const MAX_ROWS = 200
 
-export const walkValues = (walks: readonly Walk[]): string[] => [
-  list(walks.map(({ chainId }) => chainId)),
-  list(walks.map(({ upTo }) => upTo)),
-  list(walks.map(({ now }) => now)),
-  list(walks.map(({ rollback }) => rollback)),
-]
+/** Parameters of a chain's walk: its chain, bound, time and rollback, and the row to go on after. */
+const columns = ['integer', 'bigint', 'bigint', 'bigint', 'bigint', 'numeric'] as const
+
+/**
+ * The walks as rows of parameters, which are the first of their statement; the rows are the chains that are indexed. Not as arrays: for
+ * those a general plan expects many rows, looks dear, and the server would plan every request anew.
+ */
+export const walkText = (count: number): string => {
+  const rows = Array.from({ length: count }, (_, row) =>
+    columns.map((type, at) => `$${row * columns.length + at + 1}::${type}`).join(),
+  )
+  return `walk AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, coalesce(w.now, c.block_timestamp) AS now, w.rollback, w.after, w.after_key
+    FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, after, after_key) JOIN cursors c USING (chain_id))`
+}
+
+export const walkValues = (walks: readonly Walk[], start: { readonly id: string; readonly key: string }): unknown[] =>
+  walks.flatMap(({ chainId, upTo, now, rollback, after }) => [
+    ...[chainId, upTo, now, rollback].map((value) => value?.toString() ?? null),
+    ...[after?.id.toString() ?? start.id, after?.key || start.key],
+  ])
 
 /** Rows of two chains are merged by the time of their blocks; a chain's own rows stay in the order of their ids whatever that says. */
 const mergeKeys = {
@@ -85,30 +97,33 @@ const joinedFor = ({ kind, filters }: ListingQuery): string => {
   return joins.replace(/LEFT JOIN LATERAL .*? AS s ON true/, 'JOIN position_observations s USING (chain_id, id)')
 }
 
-/** Before the conditions are those of the walk; whose rows, if that is asked, is parameter 8. */
+/** The parameters after the walks are the limit and, if that is asked, whose rows; then those of the conditions. */
 const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
   const { kind, walks, filters, sort, order, include, count } = query
   const { facts, owner } = tables[kind]
+  const [limit, owners] = [1, 2].map((at) => `$${walks.length * columns.length + at}`)
   const wheres = ['f.chain_id = walk.chain_id', 'f.block_number <= walk.up_to', ...conditions].join(' AND ')
   const joins = conditions.some((condition) => /\b[se]\./.test(condition)) ? joinedFor(query) : ''
   const isMerged = walks.length > 1 && sort === 'created'
-  const [keys, after] =
-    sort === 'expiry' ? (['f.expiry_date, f.id', 'w.after_key, w.after'] as const) : (['f.id', 'w.after'] as const)
-  const ordered = sort === 'expiry' ? `f.expiry_date ${order}, f.id ${order}` : `f.id ${order}`
-  const merged = sort === 'expiry' ? `f.expiry_date ${order}, f.chain_id, f.id ${order}` : `f.chain_id, f.id ${order}`
+  const byExpiry = sort === 'expiry'
+  const ordered = byExpiry ? `f.expiry_date ${order}, f.id ${order}` : `f.id ${order}`
+  const merged = byExpiry ? `f.expiry_date ${order}, f.chain_id, f.id ${order}` : `f.chain_id, f.id ${order}`
+  const beyond = `${byExpiry ? '(f.expiry_date, f.id)' : 'f.id'} ${order === 'asc' ? '>' : '<'} ${byExpiry ? '(walk.after_key, walk.after)' : 'walk.after'}`
 
   // Owner by owner and chain by chain, each in the order of its index; then as many of the merged as are asked for.
-  const each = `SELECT f.* FROM ${facts} f ${joins} WHERE ${wheres} ${filters.owners ? `AND f.${owner} = owned.by` : ''}
-    AND (${keys}) ${order === 'asc' ? '>' : '<'} (${after}) ORDER BY ${ordered} LIMIT $7`
+  const own = filters.owners ? `AND f.${owner} = owned.by` : ''
+  const each = `SELECT f.* FROM ${facts} f ${joins} WHERE ${wheres} ${own} AND ${beyond} ORDER BY ${ordered}`
+  // Without an owner there may be any number: a general plan has to be told that no page takes them all.
+  const bounded = filters.owners ? each : `SELECT * FROM (${each} LIMIT ${MAX_ROWS + 1}) f ORDER BY ${ordered}`
+  const owned = filters.owners?.length === 1 ? `(VALUES (${owners}::bytea))` : `unnest(${owners}::bytea[])`
   const last = isMerged ? `merged ${order}, ${merged}` : merged
   const page = `SELECT f.*${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM walk
-    JOIN unnest($1::integer[], $5::bigint[], $6::numeric[]) AS w (chain_id, after, after_key) USING (chain_id)
-    ${filters.owners ? 'CROSS JOIN unnest($8::bytea[]) AS owned (by)' : ''} CROSS JOIN LATERAL (${each}) f ORDER BY ${last} LIMIT $7`
-  const head = ['f.chain_id', 'f.id', ...(sort === 'expiry' ? ['f.expiry_date'] : [])]
+    ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} CROSS JOIN LATERAL (${bounded} LIMIT ${limit}) f ORDER BY ${last} LIMIT ${limit}`
+  const head = ['f.chain_id', 'f.id', ...(byExpiry ? ['f.expiry_date'] : [])]
   const rows = `SELECT ${rowText(kind, head, include)} FROM (${page}) f ${joinedTo(kind, include)} ORDER BY ${last}`
-  const total = `(SELECT count(*) FROM walk JOIN ${facts} f USING (chain_id) ${joins}
-    WHERE ${wheres} ${filters.owners ? `AND f.${owner} = ANY ($8::bytea[])` : ''})`
-  return `WITH ${walkText} SELECT ${tipsText}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
+  const total = `(SELECT count(*) FROM walk ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} JOIN ${facts} f USING (chain_id) ${joins}
+    WHERE ${wheres} ${own})`
+  return `WITH ${walkText(walks.length)} SELECT ${tipsText}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
 }
 
 /** Texts by their shapes: putting one together takes longer than what the framework does for a request. */
@@ -116,39 +131,37 @@ const texts = new LRUCache<string, string>({ max: 1_000 })
 
 const pageStatement = (query: ListingQuery): Statement => {
   const { kind, walks, filters, sort, order, include, limit, count } = query
-  const start = bounds[order]
-  const values: unknown[] = [
-    ...walkValues(walks),
-    list(walks.map(({ after }) => after?.id ?? start.id)),
-    list(walks.map(({ after }) => after?.key || start.key)),
-    limit,
-    ...(filters.owners ? [addresses(filters.owners)] : []),
-  ]
+  const owners = filters.owners && [...new Set(filters.owners)]
+  const [one, another] = owners ?? []
+  const ofOne = one !== undefined && another === undefined
+  const values: unknown[] = [...walkValues(walks, bounds[order]), limit]
+  if (owners !== undefined) values.push(ofOne ? bytes(one) : addresses(owners))
   const bind: Bind = (value, type) => `$${values.push(value)}::${type}`
   const conditions = conditionsOf(kind, filters, bind)
-  const shape = [kind, sort, order, walks.length, shapeOf(filters)].join(' ')
+  const shape = [kind, sort, order, walks.length, ofOne, shapeOf(filters)].join(' ')
   const name = [shape, count, ...include].join(' ')
-  const text = texts.get(name) ?? textOf(query, conditions)
+  const text = texts.get(name) ?? textOf({ ...query, filters: { ...filters, owners } }, conditions)
   texts.set(name, text)
   // Prepared under a name where that is one of few: a connection keeps what it has prepared.
-  const isCommon = !count && include.length === 0 && (filters.owners ? conditions.length === 0 : conditions.length < 2)
+  const isCommon = !count && include.length === 0 && (owners ? conditions.length === 0 : conditions.length < 2)
   return { text, values, ...(isCommon && { name: `page ${shape}` }) }
 }
 
 const byIdsStatement = (query: Parameters<Listings['byIds']>[0]): Statement => {
   const { kind, walk, ids, include } = query
   const rows = `SELECT ${rowText(kind, ['f.chain_id', 'f.id'], include)} FROM walk
-    CROSS JOIN unnest($5::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT * FROM ${tables[kind].facts}
+    CROSS JOIN unnest($${columns.length + 1}::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT * FROM ${tables[kind].facts}
     WHERE chain_id = walk.chain_id AND id = asked.id AND block_number <= walk.up_to LIMIT 1) f
     ${joinedTo(kind, include)} ORDER BY asked.nth`
-  const text = `WITH ${walkText} SELECT ${tipsText}, ${asOneText(rows)}`
-  return { text, values: [...walkValues([walk]), list(ids)], ...(include.length === 0 && { name: `ids ${kind}` }) }
+  const text = `WITH ${walkText(1)} SELECT ${tipsText}, ${asOneText(rows)}`
+  const values = [...walkValues([walk], bounds.asc), list(ids)]
+  return { text, values, ...(include.length === 0 && { name: `ids ${kind}` }) }
 }
 
-const parseRow = (line: string): RowText => {
-  const at = line.indexOf(UNIT)
-  const [chainId = '', id = '', key = ''] = line.slice(0, at).split(',')
-  return { chainId, id, key, text: line.slice(at + 1) }
+/** Where the row of a text is. */
+export const placeOf = (row: string): Place => {
+  const [chainId = '', id = '', key = ''] = row.slice(0, row.indexOf(UNIT)).split(',')
+  return { chainId, id, key }
 }
 
 /**
@@ -161,7 +174,7 @@ export const createListings = (database: Database): Listings => {
     const [[tips = null, rows = null, total = null] = []] = await database.rows(statement)
     return {
       tips: parseTips(tips),
-      rows: rows === null || rows === '' ? [] : rows.split(RECORD).map(parseRow),
+      rows: rows === null || rows === '' ? [] : rows.split(RECORD),
       total: total === null ? null : Number(total),
     }
   }

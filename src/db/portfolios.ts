@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
-import { isActive, isClaimable } from './listing-filters.ts'
-import { addresses, walkText, walkValues } from './listings.ts'
+import { bytes, isActive, isClaimable } from './listing-filters.ts'
+import { addresses, bounds, walkText, walkValues } from './listings.ts'
 import type { Database } from './pool.ts'
 import { type Kind, kinds } from './progress.ts'
 import { asOneText, joinedTo, RECORD, rowText, tables, UNIT } from './row-text.ts'
@@ -59,28 +59,46 @@ const figures = {
 
 type Figure = { [K in Kind]: keyof (typeof figures)[K] }[Kind]
 
-/** The names of a kind's figures, in the order a holding has them. */
-export const figuresOf = (kind: Kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[]
+const namesOf = (kind: Kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[]
 
-const holdings = (kind: Kind, activeOnly: boolean): string => {
+/** The names of each kind's figures, in the order a holding has them. */
+export const figureNames: Readonly<Record<Kind, readonly Figure[]>> = {
+  event: namesOf('event'),
+  deposit: namesOf('deposit'),
+  position: namesOf('position'),
+}
+
+const holdings = (kind: Kind, activeOnly: boolean, [owned, limit]: readonly string[]): string => {
   const { facts, owner } = tables[kind]
   const head = ['owned.nth', 'f.chain_id', 'f.id', `encode(e.payment_token, 'hex')`, ...Object.values(figures[kind])]
   const each = `SELECT f.id, f.block_timestamp, ${rowText(kind, head)} AS row FROM ${facts} f ${joinedTo(kind)}
     WHERE f.chain_id = walk.chain_id AND f.${owner} = owned.by AND f.block_number <= walk.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
-    ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT $6`
-  return asOneText(`SELECT f.row FROM walk CROSS JOIN unnest($5::bytea[]) WITH ORDINALITY AS owned (by, nth)
+    ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
+  return asOneText(`SELECT f.row FROM walk CROSS JOIN ${owned}
     CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, walk.chain_id, f.id DESC`)
 }
 
-const textFor = (activeOnly: boolean): string =>
-  `WITH ${walkText} SELECT ${tipsText}, ${kinds.map((kind) => holdings(kind, activeOnly)).join(', ')}`
+const anyWalk = { chainId: 8453, after: null, upTo: null, now: null, rollback: null } as const
 
-const statements = { active: textFor(true), all: textFor(false) } as const
+const textFor = (chains: number, isOne: boolean, activeOnly: boolean): string => {
+  const after = walkValues(
+    Array.from({ length: chains }, () => anyWalk),
+    bounds.asc,
+  ).length
+  // A general plan expects many rows of an array, and would look too dear to be used for one wallet.
+  const owned = isOne
+    ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
+    : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
+  const each = kinds.map((kind) => holdings(kind, activeOnly, [owned, `$${after + 2}`]))
+  return `WITH ${walkText(chains)} SELECT ${tipsText}, ${each.join(', ')}`
+}
+
+const texts = new Map<string, string>()
 
 const parse = (line: string): Holding => {
   const at = line.indexOf(UNIT)
   const [nth, chainId = '', id = '', token = '', ...rest] = line.slice(0, at).split(',')
-  return { wallet: Number(nth) - 1, chainId, id, token, figures: rest.map(BigInt), text: line.slice(at + 1) }
+  return { wallet: Number(nth) - 1, chainId, id, token, figures: rest.map(BigInt), text: line }
 }
 
 const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines.split(RECORD).map(parse) : [])
@@ -88,12 +106,16 @@ const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines
 /** Opens the portfolios of a database; nothing is asked yet. However many wallets are asked for, it is one statement. */
 export const createPortfolios = (database: Database): Portfolios => ({
   async of({ wallets, chainIds, activeOnly, limit }) {
-    const shape = activeOnly ? 'active' : 'all'
-    const walks = chainIds.map((chainId) => ({ chainId, after: null, upTo: null, now: null, rollback: null }))
-    const values = [...walkValues(walks), addresses(wallets), limit]
-    const [row] = await database.rows({ name: `portfolio ${shape}`, text: statements[shape], values })
-    const [tips = null, ...texts] = row ?? []
-    const [event = [], deposit = [], position = []] = texts.map(parseAll)
+    const walks = chainIds.map((chainId) => ({ ...anyWalk, chainId }))
+    const [first, second] = wallets
+    const isOne = first !== undefined && second === undefined
+    const name = ['portfolio', activeOnly ? 'active' : 'all', isOne ? 'one' : 'many', walks.length].join(' ')
+    const text = texts.get(name) ?? textFor(walks.length, isOne, activeOnly)
+    texts.set(name, text)
+    const values = [...walkValues(walks, bounds.asc), isOne ? bytes(first) : addresses(wallets), limit]
+    const [row] = await database.rows({ name, text, values })
+    const [tips = null, ...found] = row ?? []
+    const [event = [], deposit = [], position = []] = found.map(parseAll)
     return { tips: parseTips(tips), holdings: { event, deposit, position } }
   },
 })

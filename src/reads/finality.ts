@@ -7,7 +7,7 @@ import type { ChainId } from '../protocol/chains.ts'
 
 export const finalities = ['latest', 'safe', 'finalized'] as const
 
-export type Finality = (typeof finalities)[number]
+type Finality = (typeof finalities)[number]
 
 /** The newest block of a chain that is at least so final; null for `latest`. Throws `service_unavailable` when no node says. */
 export type FinalBlock = (chainId: ChainId, finality: Finality) => Promise<Block | null>

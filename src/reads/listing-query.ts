@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { states } from '../db/listing-filters.ts'
+import { MAX_ROWS } from '../db/listings.ts'
 import { inclusions } from '../db/row-text.ts'
 import { PathChainId } from '../protocol/chains.ts'
 import { Address20, PageLimit, PathInteger } from '../protocol/wire.ts'
 import { finalities } from './finality.ts'
 
-/** Rows of a page at most, and ids or wallets of a request. */
-export const MAX_ROWS = 200
+/** Wallets of a request at most. */
 export const MAX_WALLETS = 100
 
 /** Several values in one parameter, separated by commas; `example` as in a URL. A fault of one is a fault of the parameter. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Filters } from '../db/listing-filters.ts'
-import type { ListingRows, Walk } from '../db/listings.ts'
+import { type ListingRows, placeOf, type Walk } from '../db/listings.ts'
 import type { Kind } from '../db/progress.ts'
 import { invalid, unavailable } from '../lib/errors.ts'
 import { type ChainId, chainIds } from '../protocol/chains.ts'
@@ -112,7 +112,8 @@ const stagesOf = (
     const tip = tips.find((it) => it.chainId === chainId)
     if (tip === undefined) throw unavailable(`chain ${chainId} is not indexed yet`)
     const before = known.find((it) => it.chainId === chainId)
-    const last = rows.findLast((row) => row.chainId === String(chainId))
+    const text = rows.findLast((row) => row.startsWith(`${chainId},`))
+    const last = text === undefined ? undefined : placeOf(text)
     const after = last === undefined ? (before?.after ?? null) : { id: BigInt(last.id), key: last.key }
     if (before !== undefined) return { ...before, after }
     const bound = final !== null && final.number < tip.block.number ? final : tip.block
@@ -127,8 +128,7 @@ const pageOf = async (
   answer: { readonly found: ListingRows; readonly rows: ListingRows['rows']; readonly stages: readonly Stage[] },
 ): Promise<Omit<Page, 'meta'> & Pick<ListingMeta, 'asOf'>> => {
   const { found, stages } = answer
-  const texts = answer.rows.map(({ text }) => text)
-  const rows = await rowsOf(sources, { kind: listing.kind, include: query.include ?? [] }, texts)
+  const rows = await rowsOf(sources, { kind: listing.kind, include: query.include ?? [] }, answer.rows)
   const asOf = stages.map(({ chainId, bound }) => {
     const tip = found.tips.find((it) => it.chainId === chainId)
     return {
@@ -167,7 +167,7 @@ const byIds = async (
   })
   const stages = stagesOf([begun], [], found, [])
   const { asOf, ...page } = await pageOf(sources, listing, query, { found, rows: found.rows, stages })
-  const there = new Set(found.rows.map(({ id }) => id))
+  const there = new Set(found.rows.map((row) => placeOf(row).id))
   const missing = ids.filter((id) => !there.has(String(id)))
   return { ...page, meta: { limit: ids.length, hasMore: false, nextCursor: null, asOf, missing } }
 }

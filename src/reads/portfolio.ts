@@ -1,6 +1,6 @@
 import { type Address, getAddress } from 'viem'
 import type { z } from 'zod'
-import { figuresOf, type Holding, type PortfolioRows } from '../db/portfolios.ts'
+import { figureNames, type Holding, type PortfolioRows } from '../db/portfolios.ts'
 import type { Kind } from '../db/progress.ts'
 import { kinds } from '../db/progress.ts'
 import { unavailable } from '../lib/errors.ts'
@@ -67,7 +67,7 @@ const summed = (sources: Sources, held: readonly Held[]): { totals: object[]; cl
     const key = `${chainId} ${token.token}`
     const total = totals.get(key) ?? { of: { chainId, ...token }, sums: new Map(allFigures.map((name) => [name, 0n])) }
     totals.set(key, total)
-    for (const [at, figure] of figuresOf(holding.kind).entries()) {
+    for (const [at, figure] of figureNames[holding.kind].entries()) {
       const amount = holding.figures[at] ?? 0n
       total.sums.set(figure, (total.sums.get(figure) ?? 0n) + amount)
       if (amount === 0n || !isClaim(figure)) continue
@@ -85,7 +85,7 @@ const summed = (sources: Sources, held: readonly Held[]): { totals: object[]; cl
   }
 }
 
-const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) => figuresOf(kind))
+const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) => figureNames[kind])
 
 /** One wallet's record as JSON. */
 const recordOf = (sources: Sources, wallet: Address, chains: readonly ChainPart[], held: readonly Held[]): string => {

@@ -9,7 +9,6 @@ import * as record from '../protocol/records.ts'
 import { fromChain } from './entity.ts'
 import { chainOf, type Sources } from './read.ts'
 import * as subject from './subjects.ts'
-import type { Token } from './tokens.ts'
 
 /** Checksums kept: each takes a hash, and the same wallets come again and again. */
 const checksums = new LRUCache<string, Address>({ max: 65_536 })
@@ -49,15 +48,6 @@ const tokenOf = (given: string): { readonly chainId: ChainId; readonly address: 
   return { chainId: chainIdOf(chain), address: `0x${hex}` }
 }
 
-/** Tokens as members of a row; a token is the same object as long as it is known. */
-const members = new WeakMap<Token, string>()
-
-const membersOf = (token: Token): string => {
-  const known = members.get(token) ?? JSON.stringify(token).slice(1, -1)
-  members.set(token, known)
-  return known
-}
-
 /** Fills one blank; null when a token is not known yet. */
 const fill = (sources: Sources, blank: string): string | null => {
   const given = blank.slice(1)
@@ -68,11 +58,8 @@ const fill = (sources: Sources, blank: string): string | null => {
       return JSON.stringify(Buffer.from(given, 'hex').toString('utf8'))
     case blanks.capacity:
       return capacityOf(sources, given)
-    case blanks.token: {
-      const { chainId, address } = tokenOf(given)
-      const token = sources.lists.tokens.known(chainId, address)
-      return token === undefined ? null : membersOf(token)
-    }
+    case blanks.token:
+      return sources.lists.tokens.members(given) ?? null
     default:
       throw new RangeError(`a row has a blank ${blank}`)
   }
@@ -81,8 +68,9 @@ const fill = (sources: Sources, blank: string): string | null => {
 /** A row with its blanks filled; null when one cannot be filled without asking. */
 const filled = (sources: Sources, text: string): string | null => {
   const parts = text.split(UNIT)
-  let whole = parts[0] ?? ''
-  for (let at = 1; at < parts.length; at += 2) {
+  // The first part is the row's head, which is for whoever asked for it.
+  let whole = parts[1] ?? ''
+  for (let at = 2; at < parts.length; at += 2) {
     const part = fill(sources, parts[at] ?? '')
     if (part === null) return null
     whole += part + (parts[at + 1] ?? '')
@@ -128,14 +116,20 @@ const read = async (sources: Sources, { kind, include }: Asked, given: string): 
   })
 }
 
+/** What a row that is not observed yet is to be read by; null for any other. */
+const unobservedOf = (text: string): string | null => {
+  const at = text.indexOf(UNIT)
+  return text.startsWith(UNIT + blanks.unobserved, at + 1) ? text.slice(at + 3, -1) : null
+}
+
 /** Fills a row's blanks and asks the chain for what that takes. */
 const asked = async (sources: Sources, of: Asked, text: string): Promise<string | null> => {
-  const unobserved = text.split(UNIT).find((part) => part[0] === blanks.unobserved)
-  if (unobserved !== undefined) return read(sources, of, unobserved.slice(1))
-  for (const part of text.split(UNIT).filter((_, at) => at % 2 === 1)) {
+  const unobserved = unobservedOf(text)
+  if (unobserved !== null) return read(sources, of, unobserved)
+  for (const part of text.split(UNIT).filter((_, at) => at > 0 && at % 2 === 0)) {
     if (part[0] !== blanks.token) continue
-    const { chainId, address } = tokenOf(part.slice(1))
-    await sources.lists.tokens.ask(chainId, address)
+    const [chain = '', hex = ''] = part.slice(1).split(',')
+    await sources.lists.tokens.ask(chainIdOf(chain), `0x${hex}`)
   }
   return filled(sources, text)
 }
@@ -150,7 +144,7 @@ export const rowsOf = async (
   texts: readonly string[],
   unread?: (at: number) => void,
 ): Promise<(string | null)[]> => {
-  const rows = texts.map((text) => (text.startsWith(`${UNIT}${blanks.unobserved}`) ? null : filled(sources, text)))
+  const rows = texts.map((text) => (unobservedOf(text) === null ? filled(sources, text) : null))
   if (!rows.includes(null)) return rows
   return Promise.all(
     rows.map(async (row, at) => {

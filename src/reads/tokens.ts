@@ -12,9 +12,13 @@ export type Token = { readonly token: Address; readonly symbol: string | null; r
 export type Tokens = {
   /** What is known of a token; undefined before it was asked for. */
   known(chainId: ChainId, address: Address): Token | undefined
+  /** The same as members of a JSON object, by a chain and an address in hex, a comma between them. */
+  members(key: string): string | undefined
   /** Asks the chain, once a token. Throws `service_unavailable` when no node is in reach. */
   ask(chainId: ChainId, address: Address): Promise<Token>
 }
+
+type Kept = { readonly token: Token; readonly members: string }
 
 /** An owner of the protocol allows tokens one by one; nobody else can make them more. */
 const KEPT = 1_000
@@ -50,19 +54,19 @@ const decimalsOf = (token: Address): Request<number> => ({
 
 /** Opens the tokens of some chains; nothing is asked yet. What a token says of itself does not change, so it is asked once. */
 export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
-  const keyOf = (chainId: ChainId, address: Address): string => `${chainId} ${address.toLowerCase()}`
+  const keyOf = (chainId: ChainId, address: Address): string => `${chainId},${address.slice(2).toLowerCase()}`
+  const kept = (token: Token): Kept => ({ token, members: JSON.stringify(token).slice(1, -1) })
   const fixed = new Map(
     [...chains.values()].flatMap(({ chainId, deployment }) =>
-      configured(deployment).map((token) => [keyOf(chainId, token.token), token] as const),
+      configured(deployment).map((token) => [keyOf(chainId, token.token), kept(token)] as const),
     ),
   )
-  const asked = new LRUCache<string, Token>({ max: KEPT })
-  const known: Tokens['known'] = (chainId, address) => {
-    const key = keyOf(chainId, address)
-    return fixed.get(key) ?? asked.get(key)
-  }
+  const asked = new LRUCache<string, Kept>({ max: KEPT })
+  const find = (key: string): Kept | undefined => fixed.get(key) ?? asked.get(key)
+  const known: Tokens['known'] = (chainId, address) => find(keyOf(chainId, address))?.token
   return {
     known,
+    members: (key) => find(key)?.members,
     async ask(chainId, address) {
       const found = known(chainId, address)
       if (found !== undefined) return found
@@ -74,7 +78,7 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
         symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
         decimals: decimals.ok ? decimals.value : null,
       }
-      asked.set(keyOf(chainId, address), token)
+      asked.set(keyOf(chainId, address), kept(token))
       return token
     },
   }

@@ -34,7 +34,7 @@ const SECONDS = Number(process.env.SECONDS ?? 5)
 const ROUNDS = 3
 const CHUNK = 10_000
 const LIMIT = 50
-const PAGE = Math.min(10_000, Math.floor(ROWS / LIMIT) - 1)
+const PAGE = Math.min(10_000, Math.floor(ROWS / LIMIT / 2))
 
 const chainId: ChainId = 8453
 const token = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'

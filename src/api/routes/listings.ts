@@ -5,10 +5,11 @@ import type { Sources } from '../../reads/read.ts'
 import { errorResponses, listingEnvelope } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 
+/** The request's own address with another cursor. */
 const nextOf = (url: string, cursor: string): string => {
-  const next = new URL(url, 'http://localhost')
-  next.searchParams.set('cursor', cursor)
-  return `<${next.pathname}${next.search}>; rel="next"`
+  const [path, search = ''] = url.split('?', 2)
+  const others = search.split('&').filter((part) => part !== '' && !part.startsWith('cursor='))
+  return `<${path}?${[...others, `cursor=${cursor}`].join('&')}>; rel="next"`
 }
 
 /** Mounts every list of whole records. Their rows come as text, so the body is put together and not serialised. */
