@@ -1,6 +1,6 @@
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Fastify, { type FastifyInstance, LogController } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { pino } from 'pino'
 import { openApp } from '../support/app.ts'
 import { compare, type Figure } from './compare.ts'
@@ -54,8 +54,9 @@ const headers = Object.fromEntries(Object.entries(told).filter(([name]) => !hop.
 const bare = Fastify()
 const limit = `${await serve(bare, {})}/page`
 // What it costs to say as much and to log each request is not the cache's doing: this tells it apart.
+const logger: FastifyBaseLogger = log
 const dressed = Fastify({
-  loggerInstance: log,
+  loggerInstance: logger,
   logController: new LogController({ disableRequestLogging: true }),
 })
 dressed.addHook('onResponse', (request, reply, done) => {
