@@ -87,7 +87,8 @@ export const SettlementsQuery = z.object({
       example: '1,2',
     }),
   triggered: z
-    .enum(['true', 'false'], { error: 'expected true or false' })
+    .string()
+    .refine((text) => text === 'true' || text === 'false', { error: 'expected true or false' })
     .transform((text) => text === 'true')
     .optional()
     .meta({ type: 'boolean', example: true }),

@@ -6,6 +6,7 @@ import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { reached } from '../../src/db/changes.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { observationLag } from '../../src/db/unobserved.ts'
 import { uniforms } from '../../src/lib/random.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -84,12 +85,14 @@ const settled = '/hedge/events/8453/2/stats'
 test('an idle wallet and event stay 304 while blocks go on, and neither database nor node is asked', async () => {
   const paths = [idlePage(), walletPage(), stats, settled, '/hedge/fees', '/hedge/events/8453/1/positions']
   const tags = new Map<string, string>()
+  await eventually('everything is observed', async () => (await observationLag(database, 8453)).waiting === 0)
   for (const path of paths) tags.set(path, await settle(path))
   await world.actions.node.mine({ blocks: 30 })
   await reachHead()
   const queries = vi.spyOn(apis[0].database, 'run')
-  proxy.requests()
   const head = await world.actions.client.getBlock()
+  await eventually('the process is current', () => apis[0].sources.changes.isCurrent([8453]))
+  proxy.requests()
   const answers = await Promise.all(paths.map((path) => ask(path, { tag: tags.get(path) })))
   for (const [at, { status, headers, body }] of answers.entries()) {
     expect([paths[at], status, body]).toEqual([paths[at], 304, ''])

@@ -104,6 +104,9 @@ describe('under /v1 there is', () => {
   })
 })
 
+/** What lists take besides: pages, and how old they may be. */
+const ofLists = ['limit?', 'cursor?', 'minBlock?', 'afterTx?', 'waitMs?']
+
 describe('a read has the parameters and the payload of the specification', () => {
   test.each(Object.entries(gets))('%s', (path, { query = [], data }) => {
     const route = routeAt(`GET /v1${path}`)
@@ -113,7 +116,7 @@ describe('a read has the parameters and the payload of the specification', () =>
     const inQuery = route.schema?.querystring === undefined ? [] : fieldsOf(route.schema.querystring)
     // A chain may always be left out, a quote's parameters never; lists may be asked for in pages.
     const expected = query.map((name) => (name === 'chainId' ? 'chainId?' : name))
-    expect(inQuery.filter((name) => name !== 'limit?' && name !== 'cursor?')).toEqual(expected)
+    expect(inQuery.filter((name) => !ofLists.includes(name))).toEqual(expected)
   })
 })
 

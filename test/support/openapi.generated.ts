@@ -5606,7 +5606,7 @@ export interface operations {
                 chainId?: components["schemas"]["PathChainId"];
                 since?: string;
                 eventIds?: string;
-                triggered?: "true" | "false";
+                triggered?: boolean;
                 limit?: number;
                 minBlock?: components["schemas"]["PathInteger"];
                 afterTx?: string;
