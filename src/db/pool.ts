@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
+import type { PgTransactionConfig } from 'drizzle-orm/pg-core'
 import { DatabaseError, Pool, type PoolClient, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { ServiceError, unavailable } from '../lib/errors.ts'
@@ -81,6 +82,21 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     }
   }
 
+  const transaction = <T>(work: (handle: Handle, copy: Copy) => Promise<T>, config?: PgTransactionConfig): Promise<T> =>
+    guarded(async () => {
+      const client = await pool.connect()
+      let fault: unknown
+      try {
+        return await drizzle(client).transaction((transaction) => work(transaction, copyOn(client)), config)
+      } catch (error) {
+        fault = error
+        throw error
+      } finally {
+        // A connection that may still be stuck in what failed is not for the next one.
+        client.release(isOutOfReach(fault))
+      }
+    })
+
   return {
     handle,
     run: (query) => guarded(() => query(handle)),
@@ -95,16 +111,8 @@ export const createDatabase = (options: DatabaseOptions): Database => {
         }
         return (await pool.query<(string | null)[]>(query)).rows
       }),
-    transaction: (work) =>
-      guarded(async () => {
-        const client = await pool.connect()
-        try {
-          return await drizzle(client).transaction((transaction) => work(transaction, copyOn(client)))
-        } finally {
-          client.release()
-        }
-      }),
-    snapshot: (work) => guarded(() => handle.transaction((transaction) => work(transaction), readOnly)),
+    transaction,
+    snapshot: (work) => transaction(work, readOnly),
     close: () => pool.end(),
   }
 }

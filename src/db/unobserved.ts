@@ -85,17 +85,18 @@ export const markUnobserved = async (
   await insertMany(handle, t.unobserved, [...each.values()], again)
 }
 
-/** Notes the deposits or positions of events: something happened to each. */
+/** Notes the deposits or positions of events, but for some: something happened to each. */
 export const markMembers = async (
   handle: Handle,
   chainId: ChainId,
   subject: 'deposit' | 'position',
   eventIds: readonly bigint[],
+  except: readonly bigint[] = [],
 ): Promise<void> => {
   if (eventIds.length === 0) return
   await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM ${facts[subject]}
-    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) ORDER BY id ${again}`)
+    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) AND NOT id = ANY(${bigints(except)}) ORDER BY id ${again}`)
 }
 
 /** Notes the events that deposits or positions belong to: something happened to each. */

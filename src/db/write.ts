@@ -77,22 +77,23 @@ const observationsOf = {
 /** Observations of one kind that are forgotten at once: about a second's work. */
 const FORGOTTEN = 20_000
 
-/** Deletes observations from above a block and notes what they were of, as far as it stays; gives how many, `FORGOTTEN` at most. */
+/** Deletes observations from above a block of what was created below it, and notes that; gives how many, `FORGOTTEN` at most. */
 const forgetObservations = async (handle: Handle, chainId: ChainId, subject: Kind, number: bigint): Promise<number> => {
   const [table, facts] = [observationsOf[subject], tableOf[subject]]
   const { rows } = await handle.execute<{ gone: number }>(sql`WITH gone AS (
       DELETE FROM ${table} WHERE chain_id = ${chainId} AND id IN (
-        SELECT id FROM ${table} WHERE chain_id = ${chainId} AND block_number > ${number} LIMIT ${FORGOTTEN}) RETURNING chain_id, id
+        SELECT id FROM ${table} AS seen JOIN ${facts} AS fact USING (chain_id, id)
+        WHERE chain_id = ${chainId} AND seen.block_number > ${number} AND fact.block_number <= ${number} LIMIT ${FORGOTTEN}
+      ) RETURNING chain_id, id
     ), noted AS (
-      INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM gone JOIN ${facts} AS fact USING (chain_id, id)
-      WHERE fact.block_number <= ${number} ${again}
+      INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM gone ${again}
     ) SELECT count(*)::integer AS gone FROM gone`)
   return rows[0]?.gone ?? 0
 }
 
 /**
- * Forgets observations from above `ancestor`, to which the index is about to be taken back, and notes what they were of. There may be as many
- * as there are facts, more than one transaction should hold; false when few are left.
+ * Forgets observations from above `ancestor`, to which the index is about to be taken back, and notes what they were of: right whether it is
+ * taken back or not. There may be as many as there are facts, more than one transaction should hold; false when none is left.
  */
 export const forgetSome = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<boolean> => {
   await holdNotes(handle, chainId)
@@ -112,8 +113,11 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   const above = (table: { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
   await holdNotes(handle, chainId)
-  for (const kind of kinds) await handle.delete(tableOf[kind]).where(above(tableOf[kind]))
   while (await forgetSome(handle, chainId, ancestor));
+  for (const kind of kinds) {
+    await handle.delete(observationsOf[kind]).where(above(observationsOf[kind]))
+    await handle.delete(tableOf[kind]).where(above(tableOf[kind]))
+  }
   await handle.delete(t.chainObservations).where(above(t.chainObservations))
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))
@@ -153,7 +157,7 @@ export const storeObservations = async (
   seen: Observations,
 ): Promise<void> => {
   const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
-  await markMoved(handle, chainId, seen.events)
+  await markMoved(handle, chainId, seen)
   const events = await upsert(
     handle,
     t.eventObservations,
@@ -212,8 +216,12 @@ const protocolRow = (
   ...at,
 })
 
-/** Compares events with their stored observations and notes the members of those that moved. */
-const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['events']): Promise<void> => {
+/** Compares events with their stored observations and notes the members of those that moved, but for those that were seen with them. */
+const markMoved = async (
+  handle: Handle,
+  chainId: ChainId,
+  { events, deposits, positions }: Observations,
+): Promise<void> => {
   const before = new Map(
     (
       await handle
@@ -228,17 +236,21 @@ const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['e
             eq(t.eventObservations.chainId, chainId),
             inArray(
               t.eventObservations.id,
-              seen.map(({ core }) => core.id),
+              events.map(({ core }) => core.id),
             ),
           ),
         )
     ).map((row) => [row.id, row]),
   )
-  const settled = seen.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
-  const earned = seen.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
-  const ids = (events: Observations['events']): bigint[] => events.map(({ core }) => core.id)
-  await markMembers(handle, chainId, 'position', ids(settled))
-  await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]))
+  const settled = events.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
+  const earned = events.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
+  const ids = (moved: Observations['events']): bigint[] => moved.map(({ core }) => core.id)
+  const seenToo = {
+    deposit: deposits.map(({ deposit }) => deposit.id),
+    position: positions.map(({ position }) => position.id),
+  }
+  await markMembers(handle, chainId, 'position', ids(settled), seenToo.position)
+  await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]), seenToo.deposit)
 }
 
 type ObservationTable =

@@ -12,7 +12,7 @@ export class RowMissing extends Error {
 }
 
 /** Logs name ids that the index holds already, so they are not of the chain that the index is on. */
-class RowTwice extends Error {
+export class RowTwice extends Error {
   override readonly name = 'RowTwice'
 }
 
@@ -54,10 +54,12 @@ export const firstHole = (last: LastIds, facts: readonly Fact[]): Entity | undef
 }
 
 /** Ids that are met from 1 on may have begun at 0: what must not exist where the first ones are among the facts. */
-export const beforeFirst = (last: LastIds, facts: readonly Fact[]): Entity[] =>
-  kinds
-    .filter((kind) => last[kind] === null && facts.find((fact) => fact.kind === kind)?.id === 1n)
+export const beforeFirst = (last: LastIds, facts: readonly Fact[]): Entity[] => {
+  const has = (kind: Kind, id: bigint): boolean => facts.some((fact) => fact.id === id && fact.kind === kind)
+  return kinds
+    .filter((kind) => last[kind] === null && has(kind, 1n) && !has(kind, 0n))
     .map((kind) => ({ kind, id: 0n }))
+}
 
 /** What must not exist at the end of a range with these facts: see `absentAfter`. */
 export const absentWith = (last: LastIds, facts: readonly Fact[]): Entity[] => {

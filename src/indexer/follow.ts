@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.ts'
 import { EXTENDED_EVERY, extendLease, holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
 import { saveLook } from '../db/looks.ts'
@@ -66,8 +67,12 @@ export const follow = async (
    */
   const extend = (): void => {
     if (lease === null || extending) return
+    const held = lease
     extending = true
-    extendLease(session, lease, LEASE_TTL_MS)
+    // One whose steps do not reach the database must not lead on by another connection.
+    database
+      .run((handle) => handle.execute(sql`SELECT`))
+      .then(() => extendLease(session, held, LEASE_TTL_MS))
       .catch(() => {})
       .finally(() => {
         extending = false

@@ -152,7 +152,26 @@ const sort = (
     if (decoded.kind === 'hint') hints.push(decoded)
     else facts.push(decoded)
   }
-  return { facts, hints }
+  return { facts: once(facts) ?? refuse('two logs of one row'), hints }
+}
+
+/** Facts without those that were given twice; null where two logs tell of one row. Nearly always they are in order, and there is none. */
+const once = (facts: readonly Fact[]): readonly Fact[] | null => {
+  const last: Record<Fact['kind'], bigint> = { event: -1n, deposit: -1n, position: -1n }
+  const inOrder = facts.every(({ kind, id }) => {
+    const isNext = id > last[kind]
+    last[kind] = id
+    return isNext
+  })
+  if (inOrder) return facts
+  const each = new Map<string, Fact>()
+  for (const fact of facts) {
+    const key = `${fact.kind} ${fact.id}`
+    const twin = each.get(key) ?? fact
+    if (twin.blockHash !== fact.blockHash || twin.logIndex !== fact.logIndex) return null
+    each.set(key, twin)
+  }
+  return [...each.values()]
 }
 
 /** What a log says, `other` when that is nothing to follow, null when it cannot be read. */

@@ -4,7 +4,7 @@ import type { Database } from '../db/pool.ts'
 import { createdIn, type LastIds } from '../db/progress.ts'
 import type { DatedFact } from '../db/write.ts'
 import type { Logger } from '../lib/log.ts'
-import { absentWith, beforeFirst, firstHole, RowMissing } from './dense.ts'
+import { absentWith, beforeFirst, firstHole, RowMissing, RowTwice } from './dense.ts'
 import { type Entity, firstExisting } from './existence.ts'
 import { readEntities } from './ids.ts'
 import { fetchRange, type Range } from './range.ts'
@@ -48,9 +48,19 @@ export const createRepair = ({ chain, database, log }: Deps) => {
     return times
   }
 
+  /** As `firstHole`; who tells of rows that are there already is doubted. */
+  const holeIn = (last: LastIds, facts: readonly DatedFact[], endpoint: number): Entity | undefined => {
+    try {
+      return firstHole(last, facts)
+    } catch (fault) {
+      if (fault instanceof RowTwice) chain.doubt(endpoint, 'it told of rows that were told before')
+      throw fault
+    }
+  }
+
   /** The first row that the facts lack: in a hole, or beyond them at the range's end. */
   const firstMissing = async ({ last, range, head }: Closing, facts: readonly DatedFact[]) => {
-    const hole = firstHole(last, facts)
+    const hole = holeIn(last, facts, range.endpoint)
     if (hole !== undefined) return hole
     if (range.complete === true && facts === range.facts) return undefined
     if (range.block.number === head.number) return firstExisting(chain, range.block, absentWith(last, facts))

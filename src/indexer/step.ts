@@ -7,7 +7,7 @@ import type { StoredBlock } from '../db/query.ts'
 import type { Logger } from '../lib/log.ts'
 import { createRanges } from './ahead.ts'
 import { createCommits } from './commit.ts'
-import { RowMissing } from './dense.ts'
+import { RowMissing, RowTwice } from './dense.ts'
 import { createDispute } from './dispute.ts'
 import { readOn } from './ids.ts'
 import { ChainMoved, fetchTip } from './range.ts'
@@ -174,7 +174,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     } catch (fault) {
       ranges.drop()
       if (fault instanceof RowMissing) return { ...idle, head }
-      if (!(fault instanceof ChainMoved)) throw fault
+      if (!(fault instanceof ChainMoved || fault instanceof RowTwice)) throw fault
       // Answers that belong to two chains: perhaps an endpoint has gone astray, which the others tell.
       log.info({ chainId, fault: fault.message }, 'answers of more than one chain')
       if (anchor !== null) await dispute.isGone(anchor)
@@ -193,9 +193,12 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const head = tick?.head ?? (await chain.head())
     looked = { head, at: performance.now() }
     const isNew = tick === null || known === null
-    return closing(anchor, head, () =>
+    const done = await closing(anchor, head, () =>
       isNew ? begin(lease, progress, source, head) : react(lease, progress, source, known, tick),
     )
+    // What kept this step from going on must not be passed over by what was fetched ahead.
+    if (done.did === 'idle') looked = null
+    return done
   }
 
   return async (lease: Lease): Promise<StepResult> => {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { createDatabase, type Database, type Handle } from '../../src/db/pool.ts'
 import { clearUnobserved, markUnobserved, nextUnobserved, type Subject } from '../../src/db/unobserved.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -48,4 +48,27 @@ test('what is noted over and over does not keep the rest from being observed', a
   }
   expect(observed).toContainEqual(expect.objectContaining(position))
   expect(new Set(observed.map(({ subject, id }) => `${subject} ${id}`)).size).toBe(awaiting.length + 1)
+})
+
+test('connections that end as a transaction begins, or in a copy, are not lost to the pool', async () => {
+  const one = createDatabase({ url: test_.url, log, maxConnections: 1, statementTimeoutMs: 5_000 })
+  try {
+    const pidOf = async (handle: Handle) =>
+      (await handle.execute<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`)).rows[0]?.pid
+    const end = (pid: number | undefined) =>
+      database.run((handle) => handle.execute(sql`SELECT pg_terminate_backend(${pid})`))
+    for (let time = 0; time < 20; time += 1) {
+      const pid = await one.run(pidOf)
+      const begun = time % 2 === 0 ? one.snapshot(pidOf) : one.transaction(pidOf)
+      await Promise.all([end(pid), begun.catch(() => {})])
+      const copied = one.transaction(async (handle, copy) => {
+        await end(await pidOf(handle))
+        await copy('COPY positions FROM STDIN', 'never\n')
+      })
+      await expect(copied).rejects.toMatchObject({ code: 'service_unavailable' })
+    }
+    expect(await one.snapshot(pidOf)).toBeGreaterThan(0)
+  } finally {
+    await one.close()
+  }
 })

@@ -69,3 +69,25 @@ test('a rollback forgets any number of observations, a bounded number at once, a
   expect(rows).toEqual([{ seen: ['0'], noted: stay, notes: stay, last: stay }])
   expect(await readProgress(database, chainId)).toMatchObject({ cursor: { number: 1n }, anchor: { number: 1n } })
 })
+
+test('a rollback that ends between its parts leaves no fact that is neither seen nor noted', async () => {
+  await run('TRUNCATE positions, position_observations, unobserved, anchors, cursors')
+  await fill(25_000)
+  const dying: Database = {
+    ...database,
+    transaction: (work) =>
+      database.transaction(work).then((result) => {
+        if (result === true) throw new Error('killed after a part')
+        return result
+      }),
+  }
+  const lease = await takeLease(database, chainId, 'leader', 60_000)
+  if (lease === null) throw new Error('the lease was free')
+  const backTo = createCommits({ chainId, database: dying, leaseTtlMs: 60_000 }).backTo(lease, block(1))
+  await expect(backTo).rejects.toThrow('killed after a part')
+  const { rows } =
+    await run(`SELECT id FROM positions AS fact WHERE NOT EXISTS (SELECT FROM position_observations WHERE id = fact.id)
+    AND NOT EXISTS (SELECT FROM unobserved WHERE subject = 'position' AND id = fact.id)`)
+  // The one that was never seen was noted when it was created, which these rows were not.
+  expect(rows).toEqual([])
+})

@@ -106,3 +106,16 @@ test('logs of one block under two hashes are of two chains', async () => {
   ])
   await expect(fetch(100n, 150n)).rejects.toThrow('block 110 is not that of its logs')
 })
+
+test('a log that is given twice is one fact', async () => {
+  const { fetch } = await start((time) => {
+    const logs = [logIn(110, 1n, told(time, 110)), logIn(120, 2n, told(time, 120))]
+    return [...logs, ...logs]
+  })
+  expect((await fetch(100n, 150n)).facts.map(({ id }) => id)).toEqual([1n, 2n])
+})
+
+test('two logs of one row are not of one chain', async () => {
+  const { fetch } = await start((time) => [logIn(110, 1n, told(time, 110)), logIn(120, 1n, told(time, 120))])
+  await expect(fetch(100n, 150n)).rejects.toThrow('two logs of one row')
+})
