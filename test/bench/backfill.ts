@@ -4,6 +4,7 @@ import { createServer, request } from 'node:http'
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import { pino } from 'pino'
 import { createTestClient, encodeDeployData, encodeFunctionData, http, publicActions, walletActions } from 'viem'
 import { z } from 'zod'
@@ -35,7 +36,7 @@ const [anvil, postgres] = await Promise.all([startAnvil({ chainId: 8453 }), star
 const closers: (() => unknown)[] = [anvil.close, postgres.close]
 
 /** A chain with the history in it; where its contract is. */
-const build = async () => {
+const makeChain = async () => {
   const node = createTestClient({ mode: 'anvil', transport: http(anvil.url, { timeout: 60_000 }) })
     .extend(publicActions)
     .extend(walletActions)
@@ -106,10 +107,18 @@ const spentBy = (pid: number): number => {
   return seconds.reduce((sum, each) => sum + each, 0)
 }
 
+/** The indexing process for a plain Node, as in production: what compiles TypeScript takes memory of its own. */
+const built = async (): Promise<string> => {
+  const outfile = fileURLToPath(new URL('../../dist/bench/backfill-index.js', import.meta.url))
+  const entry = fileURLToPath(new URL('backfill-index.ts', import.meta.url))
+  await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', packages: 'external' })
+  return outfile
+}
+
 /** What the indexing process tells, and the processor seconds of `beside` meanwhile. */
 const index = async (task: ToBackfill, beside: readonly number[]) => {
   const before = beside.map(spentBy)
-  const child = fork(fileURLToPath(new URL('backfill-index.ts', import.meta.url)), [JSON.stringify(task)])
+  const child = fork(await built(), [JSON.stringify(task)], { execArgv: [] })
   const [message] = await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(() => Promise.reject(new Error('the indexing process ended early'))),
@@ -120,7 +129,7 @@ const index = async (task: ToBackfill, beside: readonly number[]) => {
 }
 
 try {
-  const { diamond, startBlock, head } = await build()
+  const { diamond, startBlock, head } = await makeChain()
   await migrate({ databaseUrl: postgres.url, log: pino({ level: 'silent' }) })
   const rpcUrl = LATENCY_MS > 0 ? await behindLatency(anvil.url) : anvil.url
   const done = await index({ databaseUrl: postgres.url, rpcUrl, diamond, startBlock, head }, [postgres.pid, anvil.pid])
