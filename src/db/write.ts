@@ -9,7 +9,7 @@ import type { Copy, Handle } from './pool.ts'
 import { byKind, type Kind, kinds } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
-import { protocolScope, type Scopes, scopesOf, settlementsScope, union } from './scopes.ts'
+import { protocolScope, type Scopes, scopesOf, scopesOfMembers, settlementsScope, union } from './scopes.ts'
 import { type Draft, insertSettlements, settlementsAbove, settlementsSeen } from './settlements.ts'
 import { again, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
 
@@ -153,7 +153,7 @@ export const storeObservations = async (
   seen: Observations,
 ): Promise<void> => {
   const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
-  await markMoved(handle, chainId, seen.events)
+  const resolved = await markMoved(handle, chainId, seen.events)
   const events = await upsert(
     handle,
     t.eventObservations,
@@ -191,6 +191,7 @@ export const storeObservations = async (
     await scopesOf(handle, chainId, 'deposit', deposits),
     await scopesOf(handle, chainId, 'position', positions),
     new Set(changed.length === 0 ? [] : [protocolScope]),
+    await scopesOfMembers(handle, chainId, resolved),
   ])
   // Looking again at what stayed as it was is nothing to tell.
   if (scopes?.size !== 0) await tell(handle, chainId, scopes, drafts)
@@ -212,8 +213,11 @@ const protocolRow = (
   ...at,
 })
 
-/** Compares events with their stored observations and notes the members of those that moved. */
-const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['events']): Promise<void> => {
+/**
+ * Compares events with their stored observations and notes the members of those that moved. Gives those of which it is new how they were
+ * settled, or what that leaves to their members.
+ */
+const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['events']): Promise<bigint[]> => {
   const before = new Map(
     (
       await handle
@@ -221,6 +225,8 @@ const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['e
           id: t.eventObservations.id,
           totalPremiums: t.eventObservations.totalPremiums,
           settledAt: t.eventObservations.settledAt,
+          totalLiquidity: t.eventObservations.totalLiquidity,
+          totalMaxPayout: t.eventObservations.totalMaxPayout,
         })
         .from(t.eventObservations)
         .where(
@@ -239,6 +245,9 @@ const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['e
   const ids = (events: Observations['events']): bigint[] => events.map(({ core }) => core.id)
   await markMembers(handle, chainId, 'position', ids(settled))
   await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]))
+  const parts = ['settledAt', 'totalLiquidity', 'totalMaxPayout'] as const
+  const moved = seen.filter(({ core, stats }) => parts.some((part) => before.get(core.id)?.[part] !== stats[part]))
+  return ids(moved.filter(({ stats }) => stats.settledAt > 0n))
 }
 
 type ObservationTable =
