@@ -82,7 +82,7 @@ const findTx = async (
 
 /**
  * Waits until the index has what a request asks for (`consistency`, if its query has these fields), and gives the block that the answer must
- * not be older than; null when it asks for none. Throws `validation_error` for both at once and for more than one chain, and
+ * not be older than; null when it asks for none. `chainField` is where the request names its chains. Throws `validation_error` for both at once and for more than one chain, and
  * `service_unavailable`, naming both blocks, when the time is over. A transaction that no node knows yet is waited for like one that is
  * not mined: its sender may have told another node.
  */
@@ -91,13 +91,14 @@ export const awaitIndex = async (
   chainIds: readonly ChainId[],
   query: z.ZodObject,
   input: Readonly<Record<string, unknown>>,
+  chainField = 'chainId',
 ): Promise<bigint | null> => {
   if (!('waitMs' in query.shape)) return null
   const { minBlock, afterTx, waitMs = WAIT_MS } = Wanted.parse(input)
   if (minBlock === undefined && afterTx === undefined) return null
   const [chainId, ...others] = chainIds
   if (minBlock !== undefined && afterTx !== undefined) throw refused('afterTx', 'minBlock or afterTx, not both')
-  if (chainId === undefined || others.length > 0) throw refused('chainId', 'one chain, which the block is of')
+  if (chainId === undefined || others.length > 0) throw refused(chainField, 'one chain, which the block is of')
 
   const deadline = performance.now() + waitMs
   const tip = (): Reached | undefined => deps.changes.reached(chainId)
