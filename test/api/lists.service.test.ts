@@ -278,3 +278,31 @@ test("an event's settlement is told to the wallets that have a part in it", asyn
   const { claimables } = z.object({ claimables: z.array(z.looseObject({ kind: z.string() })) }).parse(data)
   expect(claimables.map(({ kind }) => kind)).toContain('capital')
 })
+
+test('after a claim the lists say so, and the feed has a settlement after its own transaction', async () => {
+  const { actions, owner, hedger, creator, upward } = base
+  const wallet = addressOf('hedger')
+  const { eventId } = await actions.createEvent(creator, {
+    ...upward,
+    name: 'Short',
+    expiry: (await actions.now()) + 60,
+  })
+  await actions.setPool(creator, eventId, true, true)
+  const bought = [
+    await actions.buy(hedger, eventId, 100n * USDC),
+    await actions.buy(hedger, eventId, 200n * USDC),
+    await actions.buy(hedger, eventId, 300n * USDC),
+  ]
+  await actions.node.increaseTime({ seconds: 120 })
+  await actions.node.mine({ blocks: 1 })
+  await actions.settle(owner, eventId, 13_000_000n)
+  const { hash } = await newest(base)
+  const feed = await api.app.inject(`/v1/hedge/settlements?chainId=8453&eventIds=${eventId}&afterTx=${hash}`)
+  expect([feed.statusCode, feed.json().data]).toMatchObject([200, [{ type: 'settled', triggered: true }]])
+  for (const id of bought) {
+    await actions.claimPayout(hedger, id)
+    const claim = await newest(base)
+    const { data } = await api.get(`/hedge/positions?chainId=8453&wallet=${wallet}&claimed=true&afterTx=${claim.hash}`)
+    expect(Ids.parse(data)).toContain(Number(id))
+  }
+})

@@ -41,7 +41,9 @@ export const listingRoutes: FastifyPluginAsync<{
       path,
       { schema, config: { operation } },
       async (request, reply) => {
-        const atLeast = await awaitIndex(sources, chainsOf(request.query.chainId), query, request.query)
+        const atLeast = await awaitIndex(sources, chainsOf(request.query.chainId), query, request.query, {
+          observed: true,
+        })
         reply.header('vary', 'accept')
         const resource = pageResource(kind, request.query)
         if (resource !== null && conditional.check(resource, request, reply)) return reply

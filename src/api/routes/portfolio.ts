@@ -62,7 +62,7 @@ export const portfolioRoutes: FastifyPluginAsync<{
     async (request, reply) => {
       const { params, query } = request
       const chainIds = chainsOf(query.chainId)
-      const atLeast = await awaitIndex(sources, chainIds, PortfolioQuery, query)
+      const atLeast = await awaitIndex(sources, chainIds, PortfolioQuery, query, { observed: true })
       reply.header('vary', 'accept')
       if (conditional.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
       const found = await portfoliosOf(sources, { wallets: [params.addr], chainIds, state: query.state, atLeast })
@@ -84,7 +84,10 @@ export const portfolioRoutes: FastifyPluginAsync<{
       config: { operation: many },
     },
     async ({ body, query }, reply) => {
-      const atLeast = await awaitIndex(sources, chainsOf(body.chainIds), PortfoliosQuery, query, 'chainIds')
+      const atLeast = await awaitIndex(sources, chainsOf(body.chainIds), PortfoliosQuery, query, {
+        chainField: 'chainIds',
+        observed: true,
+      })
       const found = await portfoliosOf(sources, { ...body, atLeast })
       return answered(reply, found, `[${found.records.join()}]`)
     },
