@@ -26,6 +26,8 @@ declare module 'fastify' {
 export const REVALIDATE = 'public, no-cache'
 /** A stream, which is never the same twice. */
 export const NEVER = 'no-store'
+/** A body that says how far the index was is given again for so long at most, in milliseconds: it says so in seconds. */
+export const DATED_MS = 1_000
 /** Settled and final, in seconds. */
 export const LASTING = 'public, max-age=3600'
 

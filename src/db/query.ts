@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, max, min, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address, Hex } from 'viem'
 import { unavailable } from '../lib/errors.ts'
@@ -50,6 +50,10 @@ export type Queries = {
   singleton(chainId: ChainId): Promise<StoredProtocol | null>
   /** The block up to which the chain's facts are complete; null before the first. */
   indexed(chainId: ChainId): Promise<StoredBlock | null>
+  /** The newest note of what waits to be observed; null when nothing waits. */
+  newestNote(chainId: ChainId): Promise<bigint | null>
+  /** Whether something that was noted by then waits still. */
+  isWaiting(chainId: ChainId, note: bigint): Promise<boolean>
 }
 
 export const createQueries = (database: Database): Queries => {
@@ -106,6 +110,17 @@ export const createQueries = (database: Database): Queries => {
     .where(eq(t.chainObservations.chainId, one.chainId))
     .prepare('protocol')
   const cursorStatement = handle.select().from(t.cursors).where(eq(t.cursors.chainId, one.chainId)).prepare('cursor')
+  const ofChain = eq(t.unobserved.chainId, one.chainId)
+  const noteStatement = handle
+    .select({ newest: max(t.unobserved.noted) })
+    .from(t.unobserved)
+    .where(ofChain)
+    .prepare('newest')
+  const oldestStatement = handle
+    .select({ oldest: min(t.unobserved.noted) })
+    .from(t.unobserved)
+    .where(ofChain)
+    .prepare('oldest')
 
   return {
     eventIdsByCreator: idsOf('events_by_creator', t.events, t.events.creator),
@@ -132,6 +147,14 @@ export const createQueries = (database: Database): Queries => {
     async indexed(chainId) {
       const [row] = await database.run(() => cursorStatement.execute({ chainId }))
       return row === undefined ? null : block(row)
+    },
+    async newestNote(chainId) {
+      const [row] = await database.run(() => noteStatement.execute({ chainId }))
+      return row?.newest ?? null
+    },
+    async isWaiting(chainId, note) {
+      const [row] = await database.run(() => oldestStatement.execute({ chainId }))
+      return row?.oldest != null && row.oldest <= note
     },
   }
 }

@@ -17,7 +17,7 @@ export const ofEvent = (id: bigint | number): string => `event:${id}`
 export const ofWallet = (address: Address): string => `wallet:${address.toLowerCase()}`
 
 /** Every entity of a kind. */
-const ofKind = (kind: Kind): string => `${kind}s`
+export const ofKind = (kind: Kind): string => `${kind}s`
 
 /** The protocol's own state. */
 export const protocolScope = 'protocol'
@@ -64,6 +64,21 @@ export const scopesOf = async (
   )
   const each = rows.flatMap(({ event, owner }) => [ofEvent(BigInt(event)), ofWallet(`0x${owner}`)])
   return new Set([ofKind(kind), ...each])
+}
+
+/** What a change of how events were settled touches besides them: the wallets that have a part in them, and may claim it. */
+export const scopesOfMembers = async (
+  handle: Handle,
+  chainId: number,
+  eventIds: readonly bigint[],
+): Promise<Scopes> => {
+  if (eventIds.length === 0) return new Set()
+  const ofEvents = sql`chain_id = ${chainId} AND event_id = ANY(${sql.param(eventIds.map(String))}::bigint[])`
+  const { rows } = await handle.execute<{ owner: string }>(
+    sql`SELECT DISTINCT encode(owner, 'hex') AS owner FROM (SELECT lp AS owner FROM ${t.deposits} WHERE ${ofEvents}
+      UNION ALL SELECT hedger FROM ${t.positions} WHERE ${ofEvents}) AS members LIMIT ${MOST_SCOPES + 1}`,
+  )
+  return rows.length > MOST_SCOPES ? null : new Set(rows.map(({ owner }) => ofWallet(`0x${owner}`)))
 }
 
 /** All that any of them touches. */

@@ -9,7 +9,7 @@ import type { Copy, Handle } from './pool.ts'
 import { byKind, type Kind, kinds } from './progress.ts'
 import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
 import * as t from './schema.ts'
-import { protocolScope, type Scopes, scopesOf, settlementsScope, union } from './scopes.ts'
+import { protocolScope, type Scopes, scopesOf, scopesOfMembers, settlementsScope, union } from './scopes.ts'
 import { type Draft, insertSettlements, settlementsAbove, settlementsSeen } from './settlements.ts'
 import { again, holdNotes, markMembers, markUnobserved } from './unobserved.ts'
 
@@ -157,7 +157,11 @@ export const storeObservations = async (
   seen: Observations,
 ): Promise<void> => {
   const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
+<<<<<<< HEAD
   await markMoved(handle, chainId, seen)
+=======
+  const resolved = await markMoved(handle, chainId, seen.events)
+>>>>>>> lists
   const events = await upsert(
     handle,
     t.eventObservations,
@@ -195,6 +199,7 @@ export const storeObservations = async (
     await scopesOf(handle, chainId, 'deposit', deposits),
     await scopesOf(handle, chainId, 'position', positions),
     new Set(changed.length === 0 ? [] : [protocolScope]),
+    await scopesOfMembers(handle, chainId, resolved),
   ])
   // Looking again at what stayed as it was is nothing to tell.
   if (scopes?.size !== 0) await tell(handle, chainId, scopes, drafts)
@@ -216,12 +221,20 @@ const protocolRow = (
   ...at,
 })
 
+<<<<<<< HEAD
 /** Compares events with their stored observations and notes the members of those that moved, but for those that were seen with them. */
 const markMoved = async (
   handle: Handle,
   chainId: ChainId,
   { events, deposits, positions }: Observations,
 ): Promise<void> => {
+=======
+/**
+ * Compares events with their stored observations and notes the members of those that moved. Gives those of which it is new how they were
+ * settled, or what that leaves to their members.
+ */
+const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['events']): Promise<bigint[]> => {
+>>>>>>> lists
   const before = new Map(
     (
       await handle
@@ -229,6 +242,8 @@ const markMoved = async (
           id: t.eventObservations.id,
           totalPremiums: t.eventObservations.totalPremiums,
           settledAt: t.eventObservations.settledAt,
+          totalLiquidity: t.eventObservations.totalLiquidity,
+          totalMaxPayout: t.eventObservations.totalMaxPayout,
         })
         .from(t.eventObservations)
         .where(
@@ -242,6 +257,7 @@ const markMoved = async (
         )
     ).map((row) => [row.id, row]),
   )
+<<<<<<< HEAD
   const settled = events.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
   const earned = events.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
   const ids = (moved: Observations['events']): bigint[] => moved.map(({ core }) => core.id)
@@ -251,6 +267,16 @@ const markMoved = async (
   }
   await markMembers(handle, chainId, 'position', ids(settled), seenToo.position)
   await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]), seenToo.deposit)
+=======
+  const settled = seen.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
+  const earned = seen.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
+  const ids = (events: Observations['events']): bigint[] => events.map(({ core }) => core.id)
+  await markMembers(handle, chainId, 'position', ids(settled))
+  await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]))
+  const parts = ['settledAt', 'totalLiquidity', 'totalMaxPayout'] as const
+  const moved = seen.filter(({ core, stats }) => parts.some((part) => before.get(core.id)?.[part] !== stats[part]))
+  return ids(moved.filter(({ stats }) => stats.settledAt > 0n))
+>>>>>>> lists
 }
 
 type ObservationTable =

@@ -26,6 +26,8 @@ type Written = {
   readonly complete: boolean
   /** Nothing of the chain was written before. */
   readonly first: boolean
+  /** Earlier writes were not complete: what they wrote comes to be seen with this one, if it is. */
+  readonly uncovers: boolean
 }
 
 /** The writes of a chain's index. Each is one transaction that holds the lease, and throws LeaseLost when another worker has taken over. */
@@ -57,8 +59,8 @@ export const createCommits = (deps: {
 }): Commits => {
   const { chainId, database, leaseTtlMs } = deps
   /** What facts and hints touch. Hints tell of deposits and positions that the index holds. */
-  const touchedBy = async (handle: Handle, { facts, hints }: Written): Promise<Scopes> => {
-    if (facts.length + hints.length > MOST_SCOPES) return null
+  const touchedBy = async (handle: Handle, { facts, hints, uncovers }: Written): Promise<Scopes> => {
+    if (uncovers || facts.length + hints.length > MOST_SCOPES) return null
     const ids = (kind: Kind) => hints.flatMap((hint) => (hint.subject === kind ? [hint.id] : []))
     return union([
       scopesOfFacts(facts),

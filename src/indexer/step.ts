@@ -55,6 +55,9 @@ const READ = { from: 8, to: 2_048, by: 4 }
 
 const idle: Done = { did: 'idle', proven: null }
 
+/** Entities are being read by their ids, and some were written already. */
+const isReadingIds = ({ anchor, cursor }: Progress): boolean => (anchor?.number ?? -1n) > (cursor?.number ?? -1n)
+
 /**
  * The one loop body of the index: look at the chain, then take the single step that brings the index nearer to it. It may be
  * stopped, killed or thrown out of anywhere: what a step writes is one transaction, and the next step starts from what is stored.
@@ -99,17 +102,19 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
         ? await ranges.next({ after: cursor, head })
         : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
     const facts = await repair.close({ last, range, head })
-    await commits.write(lease, { ...range, facts, complete: true, first: cursor === null })
+    await commits.write(lease, { ...range, facts, complete: true, first: cursor === null, uncovers: false })
     if (range.block.number === head.number) return range.block
     log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
     return null
   }
 
   /** Reads on by ids, without logs: as many entities as may be new. */
-  const readIds = async (lease: Lease, { anchor, last }: Progress, block: Block): Promise<Block | null> => {
+  const readIds = async (lease: Lease, progress: Progress, block: Block): Promise<Block | null> => {
+    const { anchor, last } = progress
     const { facts, complete } = await readOn(chain, block, last, readAtOnce)
     readAtOnce = complete ? READ.from : Math.min(readAtOnce * READ.by, READ.to)
-    await commits.write(lease, { block, facts, hints: [], complete, first: anchor === null })
+    const uncovers = isReadingIds(progress)
+    await commits.write(lease, { block, facts, hints: [], complete, first: anchor === null, uncovers })
     if (!complete) log.info({ chainId, entities: facts.length, block: block.number.toString() }, 'reading entities')
     return complete ? block : null
   }
@@ -152,7 +157,8 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const isNewer = cursor === null || known.number > cursor.number
     const isOld = cursor === null || known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS
     if (!isNewer || !(isOld || known.number === head.number)) return { did: 'idle', proven: known }
-    await commits.write(lease, { block: known, facts: [], hints: [], complete: true, first: false })
+    const uncovers = isReadingIds(progress)
+    await commits.write(lease, { block: known, facts: [], hints: [], complete: true, first: false, uncovers })
     return { did: 'settled', proven: known }
   }
 
@@ -203,8 +209,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
 
   return async (lease: Lease): Promise<StepResult> => {
     const progress = await readProgress(database, chainId)
-    const isReadingIds = (progress.anchor?.number ?? -1n) > (progress.cursor?.number ?? -1n)
-    const source = isReadingIds || !chain.status().hasLogs ? 'ids' : 'logs'
+    const source = isReadingIds(progress) || !chain.status().hasLogs ? 'ids' : 'logs'
     const done = await take(lease, progress, source)
     return { ...done, source, trouble: repair.trouble() ?? dispute.trouble() }
   }

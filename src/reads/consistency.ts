@@ -52,10 +52,10 @@ const blockOf = (at: Pick<Block, 'number'> | undefined): string =>
 /** Nodes are asked for one transaction so often at most, in milliseconds. */
 const ASK_EVERY_MS = 100
 
-type Deps = Pick<Sources, 'chains' | 'changes'>
+type Deps = Pick<Sources, 'chains' | 'changes' | 'queries'>
 
 /** Resolves with the next commit that this process learns of, and after `ms` at the latest. */
-const nextCommit = async ({ changes }: Deps, ms: number): Promise<void> => {
+const nextCommit = async ({ changes }: Pick<Deps, 'changes'>, ms: number): Promise<void> => {
   const rung = new AbortController()
   const stop = changes.onCommit(() => rung.abort())
   await sleep(ms, rung.signal)
@@ -64,7 +64,7 @@ const nextCommit = async ({ changes }: Deps, ms: number): Promise<void> => {
 
 /** The block of a transaction, and whether that is on the index's fork and indexed. `block` is null while no node has it in one. */
 const findTx = async (
-  { chains }: Deps,
+  { chains }: Pick<Deps, 'chains'>,
   chainId: ChainId,
   txHash: Hex,
   tip: Reached | undefined,
@@ -80,6 +80,13 @@ const findTx = async (
   return { block, isIndexed }
 }
 
+type Consistent = {
+  /** Where the request names its chains. */
+  readonly chainField?: string
+  /** Whether the answer also shows what entities hold, and not only which there are. */
+  readonly observed?: boolean
+}
+
 /**
  * Waits until the index has what a request asks for (`consistency`, if its query has these fields), and gives the block that the answer must
  * not be older than; null when it asks for none. Throws `validation_error` for both at once and for more than one chain, and
@@ -91,25 +98,42 @@ export const awaitIndex = async (
   chainIds: readonly ChainId[],
   query: z.ZodObject,
   input: Readonly<Record<string, unknown>>,
+  { chainField = 'chainId', observed = false }: Consistent = {},
 ): Promise<bigint | null> => {
   if (!('waitMs' in query.shape)) return null
   const { minBlock, afterTx, waitMs = WAIT_MS } = Wanted.parse(input)
   if (minBlock === undefined && afterTx === undefined) return null
   const [chainId, ...others] = chainIds
   if (minBlock !== undefined && afterTx !== undefined) throw refused('afterTx', 'minBlock or afterTx, not both')
-  if (chainId === undefined || others.length > 0) throw refused('chainId', 'one chain, which the block is of')
+  if (chainId === undefined || others.length > 0) throw refused(chainField, 'one chain, which the block is of')
 
   const deadline = performance.now() + waitMs
+  const block = await (afterTx === undefined
+    ? awaitBlock(deps, chainId, BigInt(minBlock ?? 0), deadline)
+    : awaitTx(deps, chainId, afterTx, deadline))
+  if (observed) await awaitObserved(deps, chainId, block, deadline)
+  return block
+}
+
+const awaitBlock = async (deps: Deps, chainId: ChainId, wanted: bigint, deadline: number): Promise<bigint> => {
   const tip = (): Reached | undefined => deps.changes.reached(chainId)
-  if (minBlock !== undefined) {
-    while ((tip()?.block.number ?? -1n) < BigInt(minBlock)) {
-      const left = deadline - performance.now()
-      if (left <= 0) throw behind(chainId, BigInt(minBlock), tip()?.block)
-      await nextCommit(deps, left)
-    }
-    return BigInt(minBlock)
+  while ((tip()?.block.number ?? -1n) < wanted) {
+    const left = deadline - performance.now()
+    if (left <= 0) throw behind(chainId, wanted, tip()?.block)
+    await nextCommit(deps, left)
   }
-  return afterTx === undefined ? null : awaitTx(deps, chainId, afterTx, deadline)
+  return wanted
+}
+
+/** Waits until nothing of what waits now to be observed does: the blocks that are indexed noted all that they may have changed. */
+const awaitObserved = async (deps: Deps, chainId: ChainId, block: bigint, deadline: number): Promise<void> => {
+  const last = await deps.queries.newestNote(chainId)
+  while (last !== null && (await deps.queries.isWaiting(chainId, last))) {
+    const left = deadline - performance.now()
+    if (left <= 0) throw unavailable(`what block ${block} of chain ${chainId} changed is not read yet`)
+    // Not every observation is told: what was seen to have stayed the same is not.
+    await nextCommit(deps, Math.min(left, ASK_EVERY_MS))
+  }
 }
 
 const awaitTx = async (deps: Deps, chainId: ChainId, txHash: Hex, deadline: number): Promise<bigint> => {

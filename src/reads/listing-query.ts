@@ -4,6 +4,7 @@ import { MAX_ROWS } from '../db/listings.ts'
 import { inclusions } from '../db/row-text.ts'
 import { PathChainId } from '../protocol/chains.ts'
 import { Address20, PageLimit, PathInteger } from '../protocol/wire.ts'
+import { consistency } from './consistency.ts'
 import { finalities } from './finality.ts'
 
 /** Wallets of a request at most. */
@@ -52,6 +53,7 @@ const common = {
     .optional()
     .meta({ description: 'Rows created in blocks at least so final; what they hold is the newest' }),
   count: Flag.optional().meta({ description: 'Whether to count the rows of all pages' }),
+  ...consistency,
 }
 
 const Wallets = listOf(Address20, MAX_WALLETS, WALLET)

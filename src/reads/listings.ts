@@ -3,12 +3,14 @@ import type { Filters } from '../db/listing-filters.ts'
 import { type ListingRows, placeOf, type Walk } from '../db/listings.ts'
 import type { Kind } from '../db/progress.ts'
 import { invalid, unavailable } from '../lib/errors.ts'
-import { type ChainId, chainIds } from '../protocol/chains.ts'
+import type { ChainId } from '../protocol/chains.ts'
+import { behind, consistency } from './consistency.ts'
 import type { Freshness } from './freshness.ts'
 import { isStale, lagSecondsOf } from './index-lag.ts'
 import { decodeStages, encodeStages, type Stage } from './listing-cursor.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './listing-query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow } from './listing-records.ts'
+import { chainsOf } from './listing-resource.ts'
 import type { Sources } from './read.ts'
 import { rowsOf } from './rows.ts'
 
@@ -58,8 +60,8 @@ export type Page = {
   readonly rows: readonly string[]
   readonly meta: ListingMeta
   readonly freshness: Freshness
-  /** Seconds that the index is behind, of the chain where it is furthest; null when the worker never saw one of them. */
-  readonly lagSeconds: number | null
+  /** False when the chain was asked for a part of it. */
+  readonly isIndexed: boolean
 }
 
 type Parsed = Partial<ListingQuery>
@@ -128,7 +130,7 @@ const pageOf = async (
   answer: { readonly found: ListingRows; readonly rows: ListingRows['rows']; readonly stages: readonly Stage[] },
 ): Promise<Omit<Page, 'meta'> & Pick<ListingMeta, 'asOf'>> => {
   const { found, stages } = answer
-  const rows = await rowsOf(sources, { kind: listing.kind, include: query.include ?? [] }, answer.rows)
+  const { rows, isIndexed } = await rowsOf(sources, { kind: listing.kind, include: query.include ?? [] }, answer.rows)
   const asOf = stages.map(({ chainId, bound }) => {
     const tip = found.tips.find((it) => it.chainId === chainId)
     return {
@@ -146,8 +148,14 @@ const pageOf = async (
   return {
     rows: rows.filter((row) => row !== null),
     asOf,
-    lagSeconds: lags.includes(null) ? null : Math.max(...lags.map(Number)),
-    freshness: { source: 'database', stale: lags.some((lag) => isStale(lag, sources.maxLagSeconds)), ...block },
+    isIndexed,
+    freshness: {
+      source: 'database',
+      stale: lags.some((lag) => isStale(lag, sources.maxLagSeconds)),
+      ...block,
+      // Of the chain where it is furthest behind; the worker may not have seen one of them yet.
+      ...(!lags.includes(null) && { lagSeconds: Math.max(...lags.map(Number)) }),
+    },
   }
 }
 
@@ -159,7 +167,9 @@ const byIds = async (
   const { ids, chainId: chains = [], include = [], finality, ...others } = query
   const [chainId, another] = chains
   if (chainId === undefined || another !== undefined) throw refuse('chainId', 'expected one chain with ids')
-  const [strange] = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const [strange] = Object.entries(others).flatMap(([name, value]) =>
+    value === undefined || name in consistency ? [] : [name],
+  )
   if (strange !== undefined) throw refuse(strange, 'does not go with ids')
   const begun = await firstWalk(sources, chainId, finality)
   const found = await sources.lists.listings.byIds({
@@ -172,24 +182,12 @@ const byIds = async (
   return { ...page, meta: { limit: ids.length, hasMore: false, nextCursor: null, asOf, missing } }
 }
 
-/**
- * A page of a list. Throws `validation_error` for a cursor of another list, `service_unavailable` when the database is out of reach or a
- * chain is not indexed yet.
- */
-export const pageFor = async (sources: Sources, listing: Listing, query: Parsed): Promise<Page> => {
-  const {
-    ids,
-    chainId,
-    cursor,
-    limit = DEFAULT_LIMIT,
-    sort = 'created',
-    order = 'desc',
-    include = [],
-    count = false,
-  } = query
+/** A page without regard to how old it is. */
+const anyPage = async (sources: Sources, listing: Listing, query: Parsed): Promise<Page> => {
+  const { ids, cursor, limit = DEFAULT_LIMIT, sort = 'created', order = 'desc', include = [], count = false } = query
   if (ids !== undefined) return byIds(sources, listing, { ...query, ids })
 
-  const chains = chainIds.filter((id) => chainId === undefined || chainId.includes(id))
+  const chains = chainsOf(query.chainId)
   const filters = filtersOf(query)
   const name = nameOf(listing.path, chains, query, filters)
   const known = cursor === undefined ? [] : decodeStages(name, cursor)
@@ -208,4 +206,23 @@ export const pageFor = async (sources: Sources, listing: Listing, query: Parsed)
   const { asOf, ...page } = await pageOf(sources, listing, query, { found, rows, stages })
   const nextCursor = hasMore ? encodeStages(name, stages) : null
   return { ...page, meta: { limit, hasMore, nextCursor, asOf, ...(found.total !== null && { total: found.total }) } }
+}
+
+/**
+ * A page of a list, of a block not before `atLeast`, which is of its one chain. Throws `validation_error` for a cursor of another list or
+ * of a walk that began before that block, `service_unavailable` when the database is out of reach, or a chain not indexed (so far) yet.
+ */
+export const pageFor = async (
+  sources: Sources,
+  listing: Listing,
+  query: Parsed,
+  atLeast: bigint | null,
+): Promise<Page> => {
+  const page = await anyPage(sources, listing, query)
+  const { block } = page.freshness
+  if (atLeast === null || (block !== undefined && block.number >= atLeast)) return page
+  if (query.cursor !== undefined)
+    throw refuse('cursor', `expected one of a walk that began at block ${atLeast} or later`)
+  const [chainId] = chainsOf(query.chainId)
+  throw chainId === undefined ? new RangeError('a list is of a chain') : behind(chainId, atLeast, block)
 }

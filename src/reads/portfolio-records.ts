@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { BodyChainId, PathChainId } from '../protocol/chains.ts'
 import { Account, Amount, Id, Integer, OfChain, UnixSeconds } from '../protocol/values.ts'
 import { Address20 } from '../protocol/wire.ts'
+import { consistency } from './consistency.ts'
 import { choice, listOf, MAX_WALLETS } from './listing-query.ts'
 import { DepositRow, EventRow, LagSeconds, PositionRow, tokenFields } from './listing-records.ts'
 
@@ -14,7 +15,11 @@ export const PortfolioParams = z.object({ addr: Address20 })
 export const PortfolioQuery = z.object({
   chainId: listOf(PathChainId, 2, '8453,56').optional().meta({ description: 'Both chains when omitted' }),
   state: State,
+  ...consistency,
 })
+
+/** Of a POST, whose chains are in its body. */
+export const PortfoliosQuery = z.object(consistency)
 
 export const PortfolioBody = z.strictObject({
   wallets: z

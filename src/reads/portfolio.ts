@@ -5,8 +5,10 @@ import type { Kind } from '../db/progress.ts'
 import { kinds } from '../db/progress.ts'
 import { unavailable } from '../lib/errors.ts'
 import { type ChainId, chainIds } from '../protocol/chains.ts'
+import { behind } from './consistency.ts'
 import type { Freshness } from './freshness.ts'
 import { isStale, lagSecondsOf } from './index-lag.ts'
+import { chainsOf } from './listing-resource.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
 import type { Sources } from './read.ts'
 import { rowsOf } from './rows.ts'
@@ -105,11 +107,16 @@ const recordOf = (sources: Sources, wallet: Address, chains: readonly ChainPart[
 }
 
 /** Portfolios as JSON, and where they come from. */
-export type Portfolios = { readonly records: readonly string[]; readonly freshness: Freshness }
+export type Portfolios = {
+  readonly records: readonly string[]
+  readonly freshness: Freshness
+  /** False when the chain was asked for a part of them. */
+  readonly isIndexed: boolean
+}
 
 /**
  * What wallets have, in their order. Throws `service_unavailable` when the database is out of reach, or none of the chains is indexed
- * yet.
+ * yet, or the one is behind `atLeast`.
  */
 export const portfoliosOf = async (
   sources: Sources,
@@ -117,34 +124,45 @@ export const portfoliosOf = async (
     readonly wallets: readonly Address[]
     readonly chainIds?: readonly ChainId[] | undefined
     readonly state?: 'active' | 'all' | undefined
+    /** A block of the one chain that the answer must not be older than, whole: a row that cannot be read is no part left out then. */
+    readonly atLeast?: bigint | null
   },
 ): Promise<Portfolios> => {
-  const chains = chainIds.filter((id) => asked.chainIds === undefined || asked.chainIds.includes(id))
+  const chains = chainsOf(asked.chainIds)
+  const { atLeast = null } = asked
   const wallets = [...new Set(asked.wallets)]
   const activeOnly = asked.state !== 'all'
   const found = await sources.lists.portfolios.of({ wallets, chainIds: chains, activeOnly, limit: MAX_HELD })
   if (found.tips.length === 0) throw unavailable(`chain ${chains.join(' and ')} is not indexed yet`)
+  const [only, other] = found.tips
+  if (atLeast !== null && only !== undefined && only.block.number < atLeast)
+    throw behind(only.chainId, atLeast, only.block)
 
   const held = new Map<number, Held[]>(wallets.map((_, at) => [at, []]))
   const unread = new Set<string>()
+  let isIndexed = true
   for (const kind of kinds) {
     const holdings = found.holdings[kind]
     const texts = holdings.map(({ text }) => text)
-    const rows = await rowsOf(sources, { kind, include: [] }, texts, (at) => unread.add(holdings[at]?.chainId ?? ''))
+    const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
+    const made = await rowsOf(sources, { kind, include: [] }, texts, atLeast === null ? onUnread : undefined)
+    isIndexed &&= made.isIndexed
     for (const [at, holding] of holdings.entries()) {
-      const row = rows[at]
+      const row = made.rows[at]
       if (row != null) held.get(holding.wallet)?.push({ ...holding, kind, row })
     }
   }
   const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
   const records = new Map(wallets.map((wallet, at) => [wallet, recordOf(sources, wallet, parts, held.get(at) ?? [])]))
-  const [only, other] = found.tips
+  const lags = parts.map(({ lagSeconds }) => lagSeconds)
   return {
+    isIndexed,
     records: asked.wallets.map((wallet) => records.get(wallet) ?? ''),
     freshness: {
       source: 'database',
       stale: parts.some(({ status }) => status !== 'ok'),
       ...(only !== undefined && other === undefined && { block: only.block }),
+      ...(!lags.includes(null) && { lagSeconds: Math.max(...lags.map(Number)) }),
     },
   }
 }

@@ -43,11 +43,6 @@ const capacityOf = (sources: Sources, given: string): string => {
   return capacity.toString()
 }
 
-const tokenOf = (given: string): { readonly chainId: ChainId; readonly address: Address } => {
-  const [chain = '', hex = ''] = given.split(',')
-  return { chainId: chainIdOf(chain), address: `0x${hex}` }
-}
-
 /** Fills one blank; null when a token is not known yet. */
 const fill = (sources: Sources, blank: string): string | null => {
   const given = blank.slice(1)
@@ -135,7 +130,7 @@ const asked = async (sources: Sources, of: Asked, text: string): Promise<string 
 }
 
 /**
- * Rows as JSON, of their texts (`row-text.ts`): null for what left the chain meanwhile. A row that is not observed yet is read from the chain;
+ * Rows as JSON, of their texts (`row-text.ts`), and whether the index alone gave them: null for what left the chain meanwhile. A row that is not observed yet is read from the chain;
  * when no node is in reach, `unread` is told of it and the row is null, and without `unread` that is thrown.
  */
 export const rowsOf = async (
@@ -143,11 +138,11 @@ export const rowsOf = async (
   of: Asked,
   texts: readonly string[],
   unread?: (at: number) => void,
-): Promise<(string | null)[]> => {
-  const rows = texts.map((text) => (unobservedOf(text) === null ? filled(sources, text) : null))
-  if (!rows.includes(null)) return rows
-  return Promise.all(
-    rows.map(async (row, at) => {
+): Promise<{ readonly rows: (string | null)[]; readonly isIndexed: boolean }> => {
+  const known = texts.map((text) => (unobservedOf(text) === null ? filled(sources, text) : null))
+  if (!known.includes(null)) return { rows: known, isIndexed: true }
+  const rows = await Promise.all(
+    known.map(async (row, at) => {
       if (row !== null) return row
       try {
         return await asked(sources, of, texts[at] ?? '')
@@ -158,4 +153,5 @@ export const rowsOf = async (
       }
     }),
   )
+  return { rows, isIndexed: false }
 }

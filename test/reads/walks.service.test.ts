@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { zeroAddress } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'

@@ -653,7 +653,7 @@ export interface paths {
         };
         /**
          * A wallet's positions, deposits and events, and what it can claim
-         * @description From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any.
+         * @description From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any, or not what `minBlock` or `afterTx` asks for.
          */
         get: operations["getWalletsPortfolioByAddr"];
         put?: never;
@@ -675,7 +675,7 @@ export interface paths {
         put?: never;
         /**
          * The same of up to 100 wallets, in their order
-         * @description From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any.
+         * @description From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any, or not what `minBlock` or `afterTx` asks for.
          */
         post: operations["postWalletsPortfolio"];
         delete?: never;
@@ -5024,6 +5024,9 @@ export interface operations {
                 include?: string;
                 finality?: "latest" | "safe" | "finalized";
                 count?: boolean;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
                 sort?: "created" | "expiry";
                 creator?: string;
                 underlying?: string;
@@ -5051,6 +5054,10 @@ export interface operations {
                     "X-Stale": components["headers"]["X-Stale"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
                     Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5103,6 +5110,19 @@ export interface operations {
                     };
                 };
             };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -5120,6 +5140,9 @@ export interface operations {
                 include?: string;
                 finality?: "latest" | "safe" | "finalized";
                 count?: boolean;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
                 wallet?: string;
                 eventId?: components["schemas"]["PathInteger"];
                 claimable?: boolean;
@@ -5142,6 +5165,10 @@ export interface operations {
                     "X-Stale": components["headers"]["X-Stale"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
                     Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5189,6 +5216,19 @@ export interface operations {
                     };
                 };
             };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -5206,6 +5246,9 @@ export interface operations {
                 include?: string;
                 finality?: "latest" | "safe" | "finalized";
                 count?: boolean;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
                 wallet?: string;
                 eventId?: components["schemas"]["PathInteger"];
                 claimable?: boolean;
@@ -5228,6 +5271,10 @@ export interface operations {
                     "X-Stale": components["headers"]["X-Stale"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
                     Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5274,6 +5321,19 @@ export interface operations {
                     };
                 };
             };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -5285,6 +5345,9 @@ export interface operations {
             query?: {
                 chainId?: string;
                 state?: "active" | "all";
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -5303,6 +5366,11 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5424,6 +5492,19 @@ export interface operations {
                     };
                 };
             };
+            /** @description Nothing of it changed since the answer with that tag */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -5432,7 +5513,11 @@ export interface operations {
     };
     postWalletsPortfolio: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5469,6 +5554,8 @@ export interface operations {
                     "X-Block-Hash": components["headers"]["X-Block-Hash"];
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
+                    "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,21 +1,21 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { awaitIndex } from '../../reads/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness.ts'
+import { chainsOf, pageResource } from '../../reads/listing-resource.ts'
 import { listings, pageFor } from '../../reads/listings.ts'
 import type { Sources } from '../../reads/read.ts'
+import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { errorResponses, listingEnvelope } from '../envelope.ts'
+import { nextLink } from '../link.ts'
 import type { Operation } from '../operation.ts'
 
-/** The request's own address with another cursor. */
-const nextOf = (url: string, cursor: string): string => {
-  const [path, search = ''] = url.split('?', 2)
-  const others = search.split('&').filter((part) => part !== '' && !part.startsWith('cursor='))
-  return `<${path}?${[...others, `cursor=${cursor}`].join('&')}>; rel="next"`
-}
-
 /** Mounts every list of whole records. Their rows come as text, so the body is put together and not serialised. */
-export const listingRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
+export const listingRoutes: FastifyPluginAsync<{
+  readonly sources: Sources
+  readonly conditional: Conditional
+}> = async (app, { sources, conditional }) => {
   for (const listing of listings) {
-    const { path, tag, summary, query, data } = listing
+    const { path, tag, summary, kind, query, data } = listing
     const schema = { querystring: query, response: { 200: listingEnvelope(data), ...errorResponses } }
     const operation: Operation = {
       tag,
@@ -31,16 +31,26 @@ export const listingRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = 
         'X-Stale',
         'X-Index-Lag',
         'Link',
+        'ETag',
+        'Cache-Control',
+        'Vary',
+        'Server-Timing',
       ],
     }
     app.get<{ Querystring: Parameters<typeof pageFor>[2] }>(
       path,
       { schema, config: { operation } },
       async (request, reply) => {
-        const { rows, meta, freshness, lagSeconds } = await pageFor(sources, listing, request.query)
-        reply.headers(freshnessHeaders(freshness))
-        if (lagSeconds !== null) reply.header('x-index-lag', String(lagSeconds))
-        if (meta.nextCursor !== null) reply.header('link', nextOf(request.url, meta.nextCursor))
+        const atLeast = await awaitIndex(sources, chainsOf(request.query.chainId), query, request.query, {
+          observed: true,
+        })
+        reply.header('vary', 'accept')
+        const resource = pageResource(kind, request.query)
+        if (resource !== null && conditional.check(resource, request, reply)) return reply
+        const { rows, meta, freshness, isIndexed } = await pageFor(sources, listing, request.query, atLeast)
+        reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
+        if (meta.nextCursor !== null) reply.header('link', nextLink(request.url, meta.nextCursor))
+        if (isIndexed) conditional.tag(request, reply, freshness, DATED_MS)
         reply.type('application/json; charset=utf-8')
         return reply.send(`{"data":[${rows.join()}],"meta":${JSON.stringify(meta)}}`)
       },

@@ -1,19 +1,38 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { z } from 'zod'
+import { ofWallet } from '../../db/scopes.ts'
+import { resourceOf } from '../../reads/changes.ts'
+import { awaitIndex } from '../../reads/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness.ts'
+import { chainsOf } from '../../reads/listing-resource.ts'
 import { type Portfolios, portfoliosOf } from '../../reads/portfolio.ts'
-import { Portfolio, PortfolioBody, PortfolioParams, PortfolioQuery } from '../../reads/portfolio-records.ts'
+import {
+  Portfolio,
+  PortfolioBody,
+  PortfolioParams,
+  PortfolioQuery,
+  PortfoliosQuery,
+} from '../../reads/portfolio-records.ts'
 import type { Sources } from '../../reads/read.ts'
+import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 
 const about = {
   tag: 'Wallets',
   description:
-    'From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any.',
+    'From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any, or not what `minBlock` or `afterTx` asks for.',
   failures: ['service_unavailable'],
-  headers: ['X-Data-Source', 'X-Block-Number', 'X-Block-Hash', 'X-Block-Timestamp', 'X-Stale'],
-} as const
+  headers: [
+    'X-Data-Source',
+    'X-Block-Number',
+    'X-Block-Hash',
+    'X-Block-Timestamp',
+    'X-Stale',
+    'X-Index-Lag',
+    'Server-Timing',
+  ],
+} as const satisfies Partial<Operation>
 
 const answered = (reply: FastifyReply, { freshness }: Portfolios, data: string): FastifyReply => {
   reply.headers(freshnessHeaders(freshness)).type('application/json; charset=utf-8')
@@ -21,8 +40,15 @@ const answered = (reply: FastifyReply, { freshness }: Portfolios, data: string):
 }
 
 /** Mounts what wallets have, one by one and many at once. */
-export const portfolioRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
-  const one: Operation = { ...about, summary: "A wallet's positions, deposits and events, and what it can claim" }
+export const portfolioRoutes: FastifyPluginAsync<{
+  readonly sources: Sources
+  readonly conditional: Conditional
+}> = async (app, { sources, conditional }) => {
+  const one: Operation = {
+    ...about,
+    summary: "A wallet's positions, deposits and events, and what it can claim",
+    headers: [...about.headers, 'ETag', 'Cache-Control', 'Vary'],
+  }
   app.get<{ Params: z.output<typeof PortfolioParams>; Querystring: z.output<typeof PortfolioQuery> }>(
     '/wallets/:addr/portfolio',
     {
@@ -33,21 +59,36 @@ export const portfolioRoutes: FastifyPluginAsync<{ readonly sources: Sources }> 
       },
       config: { operation: one },
     },
-    async ({ params, query }, reply) => {
-      const found = await portfoliosOf(sources, { wallets: [params.addr], chainIds: query.chainId, state: query.state })
+    async (request, reply) => {
+      const { params, query } = request
+      const chainIds = chainsOf(query.chainId)
+      const atLeast = await awaitIndex(sources, chainIds, PortfolioQuery, query, { observed: true })
+      reply.header('vary', 'accept')
+      if (conditional.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
+      const found = await portfoliosOf(sources, { wallets: [params.addr], chainIds, state: query.state, atLeast })
+      reply.header('cache-control', REVALIDATE)
+      if (found.isIndexed) conditional.tag(request, reply, found.freshness, DATED_MS)
       return answered(reply, found, found.records.join())
     },
   )
 
   const many: Operation = { ...about, summary: 'The same of up to 100 wallets, in their order' }
-  app.post<{ Body: z.output<typeof PortfolioBody> }>(
+  app.post<{ Body: z.output<typeof PortfolioBody>; Querystring: z.output<typeof PortfoliosQuery> }>(
     '/wallets/portfolio',
     {
-      schema: { body: PortfolioBody, response: { 200: envelope(z.array(Portfolio)), ...errorResponses } },
+      schema: {
+        body: PortfolioBody,
+        querystring: PortfoliosQuery,
+        response: { 200: envelope(z.array(Portfolio)), ...errorResponses },
+      },
       config: { operation: many },
     },
-    async ({ body }, reply) => {
-      const found = await portfoliosOf(sources, body)
+    async ({ body, query }, reply) => {
+      const atLeast = await awaitIndex(sources, chainsOf(body.chainIds), PortfoliosQuery, query, {
+        chainField: 'chainIds',
+        observed: true,
+      })
+      const found = await portfoliosOf(sources, { ...body, atLeast })
       return answered(reply, found, `[${found.records.join()}]`)
     },
   )

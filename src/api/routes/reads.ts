@@ -9,6 +9,7 @@ import type { Answer, Read, Sources } from '../../reads/read.ts'
 import { reads } from '../../reads/table.ts'
 import { type Conditional, LASTING, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses, pagedEnvelope } from '../envelope.ts'
+import { nextLink } from '../link.ts'
 import type { Operation } from '../operation.ts'
 import { urlKey } from '../pages.ts'
 
@@ -29,16 +30,6 @@ const operationOf = (read: Read, chainId: ChainId): Operation => {
     ],
     ...(read.missing && { missing: (keys) => read.missing?.({ chainId, ...read.params.parse(keys) }) ?? '' }),
   }
-}
-
-/** A body that says how far the index was is given again for so long at most, in milliseconds. */
-const DATED_MS = 1_000
-
-/** The page after this one, as `Link` says it. */
-const linkTo = (url: string, cursor: string): string => {
-  const { pathname, searchParams } = new URL(url, 'http://localhost')
-  searchParams.set('cursor', cursor)
-  return `<${pathname}?${searchParams}>; rel="next"`
 }
 
 /** Mounts every row of the table of reads. */
@@ -76,14 +67,9 @@ export const readRoutes: FastifyPluginAsync<{
       reply.headers(freshnessHeaders(freshness))
       if ('missing' in answer) throw notFound(answer.missing)
       const { data, meta } = answer
-      if (meta?.nextCursor != null) reply.header('link', linkTo(request.url, meta.nextCursor))
+      if (meta?.nextCursor != null) reply.header('link', nextLink(request.url, meta.nextCursor))
       reply.headers({ 'cache-control': await cacheControl(input.chainId, freshness, data), vary: 'accept' })
-      conditional.tag(
-        request,
-        reply,
-        freshness,
-        meta !== undefined && 'asOf' in meta ? DATED_MS : Number.POSITIVE_INFINITY,
-      )
+      conditional.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
       return meta === undefined ? { data } : { data, meta }
     })
   }

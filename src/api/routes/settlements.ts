@@ -50,7 +50,7 @@ export const settlementRoutes: FastifyPluginAsync<{
       const { query, headers } = request
       const filter = filterOf(query)
       reply.header('vary', 'accept')
-      await awaitIndex(sources, filter.chainIds, SettlementsQuery, query)
+      await awaitIndex(sources, filter.chainIds, SettlementsQuery, query, { observed: true })
 
       if (isStream(headers.accept)) {
         streams.makeRoom()

@@ -1,0 +1,308 @@
+import { pino } from 'pino'
+import type { Address, Hex } from 'viem'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { createChain } from '../../src/chain/chain.ts'
+import { newestChange } from '../../src/db/changes.ts'
+import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { observationLag } from '../../src/db/unobserved.ts'
+import { createClosers } from '../../src/lib/lifecycle.ts'
+import { chainIds } from '../../src/protocol/chains.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { startIndexing } from '../support/indexing.ts'
+import { eventually } from '../support/process.ts'
+import { startWorld } from '../support/world.ts'
+
+const log = pino({ level: 'silent' })
+const USDC = 10n ** 6n
+const closers = createClosers()
+
+type World = Awaited<ReturnType<typeof startWorld>>
+type Cast = 'creator' | 'lp' | 'hedger' | 'stranger'
+
+let base: World
+let worlds: readonly World[]
+let database: Database
+let api: Awaited<ReturnType<typeof openApp>>
+
+beforeAll(async () => {
+  worlds = await Promise.all(
+    chainIds.map(async (id) => closers.add(`world ${id}`, await startWorld(id), (it) => it.close())),
+  )
+  const [first] = worlds
+  if (first === undefined) throw new RangeError('there are two worlds')
+  base = first
+  const store = closers.add('store', await createTestDatabase(), (it) => it.close())
+  const opened = createDatabase({ url: store.url, log, maxConnections: 8, statementTimeoutMs: 5_000 })
+  database = closers.add('database', opened, (it) => it.close())
+  for (const { deployment, anvil } of worlds) {
+    const chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
+    closers.add('chain', chain, (it) => it.close())
+    closers.add('indexing', startIndexing({ chain, database, url: store.url }), (stop) => stop())
+  }
+  const nodes = worlds.map(({ anvil, deployment }) => ({ url: anvil.url, deployment }))
+  api = closers.add('api', await openApp({ databaseUrl: store.url, nodes }), (it) => it.close())
+  await quiet()
+})
+afterAll(() => closers.close())
+
+/** Waits until the process knows all that there is to know: the newest blocks, all of them observed. */
+const quiet = async (): Promise<void> => {
+  for (const { actions, deployment } of worlds) {
+    const { chainId } = deployment
+    const head = await actions.client.getBlock()
+    await eventually(`chain ${chainId} at block ${head.number}, observed`, async () => {
+      const { hash } = api.sources.changes.reached(chainId)?.block ?? {}
+      return hash === head.hash && (await observationLag(database, chainId)).waiting === 0
+    })
+  }
+  await eventually('every change is known', async () => {
+    const newest = await database.run(newestChange)
+    return api.sources.changes.position() === newest && api.sources.changes.isCurrent(chainIds)
+  })
+}
+
+const addressOf = (who: Cast, world = base): Address => world[who].account.address
+
+const ask = async (path: string, tag?: string) => {
+  const headers = tag === undefined ? {} : { 'if-none-match': tag }
+  const answer = await api.app.inject({ url: `/v1${path}`, headers })
+  const { etag } = answer.headers
+  return {
+    status: answer.statusCode,
+    tag: typeof etag === 'string' ? etag : undefined,
+    headers: answer.headers,
+    body: answer.body,
+  }
+}
+
+/** The tags of paths, all of which have one. */
+const tagsOf = async (paths: readonly string[]): Promise<readonly (readonly [string, string])[]> => {
+  await quiet()
+  return Promise.all(
+    paths.map(async (path) => {
+      const { status, tag } = await ask(path)
+      if (tag === undefined) throw new Error(`${path} is ${status} and has no tag`)
+      return [path, tag] as const
+    }),
+  )
+}
+
+const statuses = (tags: readonly (readonly [string, string])[]) =>
+  Promise.all(tags.map(async ([path, tag]) => [path, (await ask(path, tag)).status] as const))
+
+const all = (tags: readonly (readonly [string, string])[], status: number) => tags.map(([path]) => [path, status])
+
+/** What a wallet reads of one chain, or of both. */
+const pathsOf = (wallet: Address, chain = ''): string[] => [
+  `/hedge/positions?wallet=${wallet}${chain}`,
+  `/hedge/deposits?wallet=${wallet}&claimable=true${chain}`,
+  `/hedge/events?creator=${wallet}&include=stats${chain}`,
+  `/wallets/${wallet}/portfolio?state=active${chain}`,
+]
+
+const Ids = z.array(z.looseObject({ id: z.number() })).transform((rows) => rows.map(({ id }) => id))
+const Held = z.object({ positions: Ids })
+
+/** The newest transaction of a chain and its block. */
+const newest = async ({ actions }: World): Promise<{ readonly hash: Hex; readonly block: bigint }> => {
+  const { transactions, number } = await actions.client.getBlock()
+  const [hash] = transactions
+  if (hash === undefined) throw new Error('the newest block is empty')
+  return { hash, block: number }
+}
+
+test("a wallet's own purchase is in its list and its portfolio, on both chains", async () => {
+  for (let cycle = 0; cycle < 8; cycle += 1) {
+    for (const world of worlds) {
+      const { chainId } = world.deployment
+      const id = Number(await world.actions.buy(world.hedger, 1n, 20n * USDC))
+      const { hash, block } = await newest(world)
+      const wallet = addressOf('hedger', world)
+      const wanted = cycle % 3 === 0 ? `minBlock=${block}` : `afterTx=${hash}`
+      const [list, one, many] = await Promise.all([
+        api.get(`/hedge/positions?wallet=${wallet}&chainId=${chainId}&${wanted}`),
+        api.get(`/wallets/${wallet}/portfolio?chainId=${chainId}&${wanted}`),
+        api.post(`/wallets/portfolio?${wanted}`, { wallets: [wallet], chainIds: [chainId] }),
+      ])
+      expect([list, one, many].map(({ status, error }) => [cycle, status, error])).toEqual(
+        Array.from({ length: 3 }, () => [cycle, 200, undefined]),
+      )
+      expect(Ids.parse(list.data)).toContain(id)
+      expect(Held.parse(one.data).positions).toContain(id)
+      expect(z.array(Held).parse(many.data)[0]?.positions).toContain(id)
+      for (const { headers } of [list, one, many]) {
+        expect(headers).toMatchObject({ 'x-data-source': 'database', 'x-index-lag': expect.stringMatching(/^\d+$/) })
+        expect(BigInt(String(headers['x-block-number']))).toBeGreaterThanOrEqual(block)
+      }
+    }
+  }
+})
+
+test('what does not come in time is 503, and what cannot be meant is refused by its name', async () => {
+  const { number } = await base.actions.client.getBlock()
+  const wallet = addressOf('hedger')
+  const late = `minBlock=${number + 50n}&waitMs=50`
+  for (const answer of [
+    await api.get(`/hedge/positions?chainId=8453&${late}`),
+    await api.get(`/wallets/${wallet}/portfolio?chainId=8453&${late}`),
+    await api.post(`/wallets/portfolio?${late}`, { wallets: [wallet], chainIds: [8453] }),
+  ]) {
+    expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1'])
+    expect(answer.error?.message).toContain(`block ${number + 50n} of chain 8453`)
+  }
+  for (const [answer, path] of [
+    [await api.get('/hedge/deposits?minBlock=1'), 'chainId'],
+    [await api.get('/hedge/events?chainId=8453,56&minBlock=1'), 'chainId'],
+    [await api.get(`/wallets/${wallet}/portfolio?minBlock=1`), 'chainId'],
+    [await api.post('/wallets/portfolio?minBlock=1', { wallets: [wallet] }), 'chainIds'],
+    [await api.get(`/hedge/events?chainId=8453&minBlock=1&afterTx=0x${'ab'.repeat(32)}`), 'afterTx'],
+  ] as const)
+    expect([answer.status, answer.error?.details?.[0]?.path]).toEqual([400, path])
+})
+
+test('a walk that began before a block is not one of after it', async () => {
+  const first = await api.get('/hedge/positions?chainId=8453&limit=1')
+  const { nextCursor } = z.looseObject({ nextCursor: z.string() }).parse(first.meta)
+  expect(first.headers.link).toBe(
+    `</v1/hedge/positions?chainId=8453&limit=1&cursor=${encodeURIComponent(nextCursor)}>; rel="next"`,
+  )
+  await base.actions.node.mine({ blocks: 2 })
+  const { number } = await base.actions.client.getBlock()
+  const page = `/hedge/positions?chainId=8453&limit=1&cursor=${nextCursor}`
+  const refused = await api.get(`${page}&minBlock=${number}`)
+  expect([refused.status, refused.error?.details?.[0]?.path]).toEqual([400, 'cursor'])
+  expect((await api.get(`${page}&minBlock=1`)).status).toBe(200)
+})
+
+test('the pages of an idle wallet stay 304 while blocks go on and others trade, and neither database nor node is asked', async () => {
+  const [mine, chain] = [addressOf('stranger'), '&chainId=8453']
+  // The cast is the same on both chains.
+  const idle = await tagsOf([...pathsOf(mine), ...pathsOf(mine, chain)])
+  await base.actions.buy(base.hedger, 1n, 30n * USDC)
+  await base.actions.node.mine({ blocks: 20 })
+  await quiet()
+  const head = await base.actions.client.getBlock()
+  const queries = vi.spyOn(api.database, 'rows')
+  const reads = [...api.sources.chains.values()].map((chain) => vi.spyOn(chain, 'send'))
+  expect(await statuses(idle)).toEqual(all(idle, 304))
+  expect([queries, ...reads].map((spy) => spy.mock.calls)).toEqual([[], [], []])
+  vi.restoreAllMocks()
+  const [, , , , list = ''] = idle.map(([path]) => path)
+  const { headers, body } = await ask(list, idle[4]?.[1])
+  expect([body, headers['x-block-number'], headers['x-block-hash']]).toEqual(['', String(head.number), head.hash])
+})
+
+test("what changes is told: a wallet's pages, on its chain", async () => {
+  const wallet = addressOf('hedger')
+  const [here, there] = [
+    await tagsOf(
+      [pathsOf(wallet, '&chainId=8453'), pathsOf(wallet)].flatMap(([list = '', , , held = '']) => [list, held]),
+    ),
+    await tagsOf(pathsOf(wallet, '&chainId=56')),
+  ]
+  const id = Number(await base.actions.buy(base.hedger, 1n, 40n * USDC))
+  await quiet()
+  expect(await statuses(here)).toEqual(all(here, 200))
+  expect(await statuses(there)).toEqual(all(there, 304))
+  const [list = ''] = pathsOf(wallet)
+  expect(Ids.parse((await api.get(list)).data)).toContain(id)
+})
+
+test('what time alone changes has no tag', async () => {
+  await quiet()
+  for (const query of ['state=open', 'state=expired', 'finality=safe'])
+    expect([query, (await ask(`/hedge/events?chainId=8453&${query}`)).tag]).toEqual([query, undefined])
+  for (const query of ['state=settled', 'include=stats', 'ids=1,2'])
+    expect([query, (await ask(`/hedge/events?chainId=8453&${query}`)).tag]).toEqual([query, expect.any(String)])
+})
+
+/** A body without what it says of how far the index was. */
+const told = (body: string): unknown => {
+  const { data } = z.object({ data: z.unknown() }).parse(JSON.parse(body))
+  return Array.isArray(data) ? data : { ...z.looseObject({}).parse(data), chains: [] }
+}
+
+test('reorgs: what left is gone, and no tag of before is believed', { timeout: 120_000 }, async () => {
+  const { actions, hedger } = base
+  const [list = '', , , held = ''] = pathsOf(addressOf('hedger'), '&chainId=8453')
+  const seen: { readonly path: string; readonly tag: string; readonly told: unknown }[] = []
+  const collect = async (): Promise<void> => {
+    for (const path of [list, held]) {
+      const { status, tag, body } = await ask(path)
+      expect(status).toBe(200)
+      if (tag !== undefined) seen.push({ path, tag, told: told(body) })
+    }
+  }
+  for (let trial = 0; trial < 6; trial += 1) {
+    await quiet()
+    await collect()
+    const id = Number(await actions.buy(hedger, 1n, BigInt(50 + trial) * USDC))
+    if (trial % 2 === 0) await quiet()
+    await collect()
+    await actions.node.request({ method: 'anvil_reorg', params: [1 + (trial % 3), []] } as never)
+    if (trial % 3 === 0) await collect()
+    await actions.node.mine({ blocks: 1 })
+    await quiet()
+    const truth = new Map([
+      [list, await ask(list)],
+      [held, await ask(held)],
+    ])
+    expect(Ids.parse(JSON.parse(truth.get(list)?.body ?? '').data)).not.toContain(id)
+    for (const it of seen) {
+      const { status } = await ask(it.path, it.tag)
+      if (status === 304) expect([trial, it.told]).toEqual([trial, told(truth.get(it.path)?.body ?? '')])
+    }
+    expect(seen.length).toBeGreaterThan(trial)
+    for (const { path, tag } of seen.slice(0, 2)) expect((await ask(path, tag)).status).toBe(200)
+  }
+})
+
+test("an event's settlement is told to the wallets that have a part in it", async () => {
+  const { actions, owner } = base
+  const chain = '&chainId=8453'
+  const lp = await tagsOf(
+    pathsOf(addressOf('lp'), chain).filter((path) => !path.includes('creator=') && !path.includes('positions')),
+  )
+  const idle = await tagsOf(pathsOf(addressOf('stranger'), chain))
+  await actions.node.increaseTime({ seconds: 31 * 86_400 })
+  await actions.node.mine({ blocks: 1 })
+  await quiet()
+  expect(await statuses(lp)).toEqual(all(lp, 304))
+  await actions.settle(owner, 1n, 9_000_000n)
+  await quiet()
+  expect(await statuses(lp)).toEqual(all(lp, 200))
+  expect(await statuses(idle)).toEqual(all(idle, 304))
+  const { data } = await api.get(`/wallets/${addressOf('lp')}/portfolio?chainId=8453`)
+  const { claimables } = z.object({ claimables: z.array(z.looseObject({ kind: z.string() })) }).parse(data)
+  expect(claimables.map(({ kind }) => kind)).toContain('capital')
+})
+
+test('after a claim the lists say so, and the feed has a settlement after its own transaction', async () => {
+  const { actions, owner, hedger, creator, upward } = base
+  const wallet = addressOf('hedger')
+  const { eventId } = await actions.createEvent(creator, {
+    ...upward,
+    name: 'Short',
+    expiry: (await actions.now()) + 60,
+  })
+  await actions.setPool(creator, eventId, true, true)
+  const bought = [
+    await actions.buy(hedger, eventId, 100n * USDC),
+    await actions.buy(hedger, eventId, 200n * USDC),
+    await actions.buy(hedger, eventId, 300n * USDC),
+  ]
+  await actions.node.increaseTime({ seconds: 120 })
+  await actions.node.mine({ blocks: 1 })
+  await actions.settle(owner, eventId, 13_000_000n)
+  const { hash } = await newest(base)
+  const feed = await api.app.inject(`/v1/hedge/settlements?chainId=8453&eventIds=${eventId}&afterTx=${hash}`)
+  expect([feed.statusCode, feed.json().data]).toMatchObject([200, [{ type: 'settled', triggered: true }]])
+  for (const id of bought) {
+    await actions.claimPayout(hedger, id)
+    const claim = await newest(base)
+    const { data } = await api.get(`/hedge/positions?chainId=8453&wallet=${wallet}&claimed=true&afterTx=${claim.hash}`)
+    expect(Ids.parse(data)).toContain(Number(id))
+  }
+})
