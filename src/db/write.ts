@@ -157,11 +157,7 @@ export const storeObservations = async (
   seen: Observations,
 ): Promise<void> => {
   const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
-<<<<<<< HEAD
-  await markMoved(handle, chainId, seen)
-=======
-  const resolved = await markMoved(handle, chainId, seen.events)
->>>>>>> lists
+  const resolved = await markMoved(handle, chainId, seen)
   const events = await upsert(
     handle,
     t.eventObservations,
@@ -221,20 +217,15 @@ const protocolRow = (
   ...at,
 })
 
-<<<<<<< HEAD
-/** Compares events with their stored observations and notes the members of those that moved, but for those that were seen with them. */
+/**
+ * Compares events with their stored observations and notes the members of those that moved, but for those that were seen with them. Gives those
+ * of which it is new how they were settled, or what that leaves to their members.
+ */
 const markMoved = async (
   handle: Handle,
   chainId: ChainId,
   { events, deposits, positions }: Observations,
-): Promise<void> => {
-=======
-/**
- * Compares events with their stored observations and notes the members of those that moved. Gives those of which it is new how they were
- * settled, or what that leaves to their members.
- */
-const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['events']): Promise<bigint[]> => {
->>>>>>> lists
+): Promise<bigint[]> => {
   const before = new Map(
     (
       await handle
@@ -257,26 +248,18 @@ const markMoved = async (handle: Handle, chainId: ChainId, seen: Observations['e
         )
     ).map((row) => [row.id, row]),
   )
-<<<<<<< HEAD
   const settled = events.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
   const earned = events.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
-  const ids = (moved: Observations['events']): bigint[] => moved.map(({ core }) => core.id)
+  const ids = (of: Observations['events']): bigint[] => of.map(({ core }) => core.id)
   const seenToo = {
     deposit: deposits.map(({ deposit }) => deposit.id),
     position: positions.map(({ position }) => position.id),
   }
   await markMembers(handle, chainId, 'position', ids(settled), seenToo.position)
   await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]), seenToo.deposit)
-=======
-  const settled = seen.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
-  const earned = seen.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
-  const ids = (events: Observations['events']): bigint[] => events.map(({ core }) => core.id)
-  await markMembers(handle, chainId, 'position', ids(settled))
-  await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]))
   const parts = ['settledAt', 'totalLiquidity', 'totalMaxPayout'] as const
-  const moved = seen.filter(({ core, stats }) => parts.some((part) => before.get(core.id)?.[part] !== stats[part]))
+  const moved = events.filter(({ core, stats }) => parts.some((part) => before.get(core.id)?.[part] !== stats[part]))
   return ids(moved.filter(({ stats }) => stats.settledAt > 0n))
->>>>>>> lists
 }
 
 type ObservationTable =

@@ -4,7 +4,7 @@ import { encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { reached } from '../../src/db/changes.ts'
+import { newestChange, reached } from '../../src/db/changes.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { observationLag } from '../../src/db/unobserved.ts'
 import { uniforms } from '../../src/lib/random.ts'
@@ -77,6 +77,16 @@ const reachHead = async (): Promise<void> => {
   )
 }
 
+/** The same, all of it observed, and every change known. */
+const quiet = async (): Promise<void> => {
+  await reachHead()
+  await eventually('everything is observed', async () => (await observationLag(database, 8453)).waiting === 0)
+  await eventually('every change is known', async () => {
+    const last = await database.run(newestChange)
+    return apis.every(({ sources }) => sources.changes.position() === last)
+  })
+}
+
 const walletPage = () => `/hedge/positions/8453/wallet/${world.hedger.account.address}`
 const idlePage = () => `/hedge/positions/8453/wallet/${world.stranger.account.address}`
 const stats = '/hedge/events/8453/1/stats'
@@ -85,8 +95,12 @@ const settled = '/hedge/events/8453/2/stats'
 test('an idle wallet and event stay 304 while blocks go on, and neither database nor node is asked', async () => {
   const paths = [idlePage(), walletPage(), stats, settled, '/hedge/fees', '/hedge/events/8453/1/positions']
   const tags = new Map<string, string>()
+<<<<<<< HEAD
   await reachHead()
   await eventually('everything is observed', async () => (await observationLag(database, 8453)).waiting === 0)
+=======
+  await quiet()
+>>>>>>> lists
   for (const path of paths) tags.set(path, await settle(path))
   await world.actions.node.mine({ blocks: 30 })
   await reachHead()
@@ -117,6 +131,7 @@ test('an idle wallet and event stay 304 while blocks go on, and neither database
 })
 
 test('what changes is told: the wallet, its event, and nobody else', async () => {
+  await quiet()
   const [wallet, idle, event] = [await settle(walletPage()), await settle(idlePage()), await settle(stats)]
   const before = await ask(walletPage())
   await world.actions.buy(world.hedger, 1n, 50n * USDC)
@@ -130,6 +145,7 @@ test('what changes is told: the wallet, its event, and nobody else', async () =>
 })
 
 test('a tag of one process is good for the other, and one of another release for none', async () => {
+  await quiet()
   const tag = await settle(walletPage(), 0)
   await settle(walletPage(), 1)
   expect((await ask(walletPage(), { tag, of: 1 })).status).toBe(304)
@@ -140,6 +156,7 @@ test('a tag of one process is good for the other, and one of another release for
 })
 
 test('while its notifications are gone a process answers from what it reads, and goes on where it was', async () => {
+  await quiet()
   const tag = await settle(walletPage())
   const other = await settle(idlePage())
   const client = new Client(store.url)

@@ -2,12 +2,15 @@ import { sql } from 'drizzle-orm'
 import { type Address, publicActions } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { CHANNEL } from '../../src/db/changes.ts'
 import { saveLook } from '../../src/db/looks.ts'
+import { markUnobserved } from '../../src/db/unobserved.ts'
 import { Portfolio } from '../../src/reads/portfolio-records.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
+import { eventually } from '../support/process.ts'
 import { startWorld } from '../support/world.ts'
 
 type Api = Awaited<ReturnType<typeof openApp>>
@@ -27,6 +30,12 @@ const see = async (ageSeconds = 0): Promise<void> => {
       nodes: { endpoints: [], halted: false, hasLogs: true },
     })
     await handle.execute(sql`UPDATE looks SET looked_at = now() - ${ageSeconds} * interval '1 second'`)
+    await handle.execute(sql`SELECT pg_notify(${CHANNEL}, '')`)
+  })
+  // Nobody's look grows old at once but in tests: what is kept is kept until this is known.
+  await eventually('the look is known', () => {
+    const { look = null } = api.sources.changes.reached(8453) ?? {}
+    return look !== null && Math.floor(look.ageSeconds / 60) === Math.floor(ageSeconds / 60)
   })
 }
 
@@ -217,4 +226,23 @@ test('everything that is claimable is built by the request beside it, and pays i
   expect(new Set((await portfolio('creator')).claimables.map(({ kind }) => kind))).toEqual(
     new Set(['creator-earnings']),
   )
+})
+
+test('an answer that is not to be older than a block waits for what is still to be observed', async () => {
+  await api.database.transaction((handle) => markUnobserved(handle, 8453, [{ subject: 'position', id: 1n }]))
+  const ask = (waitMs: number) => {
+    const wanted = `minBlock=1&waitMs=${waitMs}`
+    return Promise.all([
+      api.get(`/hedge/positions?chainId=8453&${wanted}`),
+      api.get(`/wallets/${addressOf('hedger')}/portfolio?chainId=8453&${wanted}`),
+      api.post(`/wallets/portfolio?${wanted}`, { wallets: [addressOf('hedger')], chainIds: [8453] }),
+    ])
+  }
+  for (const { status, error } of await ask(50))
+    expect([status, error?.message]).toEqual([503, expect.stringContaining('not read yet')])
+  // Which there are is told by the block alone.
+  expect((await api.get(`/hedge/positions/8453/wallet/${addressOf('hedger')}?minBlock=1&waitMs=50`)).status).toBe(200)
+  const waiting = ask(10_000)
+  await indexAll({ chain: chainOf(api.sources, 8453), database: api.database })
+  for (const { status } of await waiting) expect(status).toBe(200)
 })
