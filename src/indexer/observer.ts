@@ -4,7 +4,7 @@ import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor, newestAnchor } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import { clearUnobserved, holdNotes, nextUnobserved, subjectsIn } from '../db/unobserved.ts'
-import { storeObservations } from '../db/write.ts'
+import { storeObservations } from '../db/observations.ts'
 import type { Logger } from '../lib/log.ts'
 import { observe } from './observe.ts'
 

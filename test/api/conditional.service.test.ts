@@ -95,12 +95,7 @@ const settled = '/hedge/events/8453/2/stats'
 test('an idle wallet and event stay 304 while blocks go on, and neither database nor node is asked', async () => {
   const paths = [idlePage(), walletPage(), stats, settled, '/hedge/fees', '/hedge/events/8453/1/positions']
   const tags = new Map<string, string>()
-<<<<<<< HEAD
-  await reachHead()
-  await eventually('everything is observed', async () => (await observationLag(database, 8453)).waiting === 0)
-=======
   await quiet()
->>>>>>> lists
   for (const path of paths) tags.set(path, await settle(path))
   await world.actions.node.mine({ blocks: 30 })
   await reachHead()

@@ -1,0 +1,173 @@
+import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { ChainId } from '../protocol/chains.ts'
+import { asRows } from './bulk.ts'
+import type { Handle } from './pool.ts'
+import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
+import * as t from './schema.ts'
+import { protocolScope, scopesOf, scopesOfMembers, union } from './scopes.ts'
+import { settlementsSeen } from './settlements.ts'
+import { markMembers } from './unobserved.ts'
+import { tell } from './write.ts'
+
+export type Observations = {
+  readonly events: readonly Omit<StoredEvent, 'observedAt'>[]
+  readonly deposits: readonly Omit<StoredDeposit, 'observedAt'>[]
+  readonly positions: readonly Omit<StoredPosition, 'observedAt'>[]
+  readonly protocol: Omit<StoredProtocol, 'observedAt'> | null
+}
+
+/**
+ * Stores what the chain said at `block`; an older block never replaces a newer one. An event whose premiums or settlement moved
+ * has its deposits, and once settled its positions, noted: they changed with it, whatever logs said so.
+ */
+export const storeObservations = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  seen: Observations,
+): Promise<void> => {
+  const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
+  const resolved = await markMoved(handle, chainId, seen)
+  const events = await upsert(
+    handle,
+    t.eventObservations,
+    seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({
+      chainId,
+      ...core,
+      ...stats,
+      ...utilization,
+      payoutCap: range.payoutCap,
+      paymentToken,
+      ...at,
+    })),
+  )
+  const deposits = await upsert(
+    handle,
+    t.depositObservations,
+    seen.deposits.map(({ deposit, pending }) => ({ chainId, ...deposit, pending, ...at })),
+  )
+  const positions = await upsert(
+    handle,
+    t.positionObservations,
+    seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
+  )
+  const protocol = seen.protocol === null ? [] : [protocolRow(chainId, seen.protocol, at)]
+  const changed = await upsert(handle, t.chainObservations, protocol)
+  const moved = new Set(events)
+  const drafts = await settlementsSeen(
+    handle,
+    chainId,
+    block,
+    seen.events.filter(({ core }) => moved.has(core.id)),
+  )
+  const scopes = union([
+    await scopesOf(handle, chainId, 'event', events),
+    await scopesOf(handle, chainId, 'deposit', deposits),
+    await scopesOf(handle, chainId, 'position', positions),
+    new Set(changed.length === 0 ? [] : [protocolScope]),
+    await scopesOfMembers(handle, chainId, resolved),
+  ])
+  // Looking again at what stayed as it was is nothing to tell.
+  if (scopes?.size !== 0) await tell(handle, chainId, scopes, drafts)
+}
+
+const protocolRow = (
+  chainId: ChainId,
+  { fees, paused, total }: Omit<StoredProtocol, 'observedAt'>,
+  at: Pick<typeof t.chainObservations.$inferSelect, 'blockNumber' | 'blockHash' | 'blockTimestamp'>,
+): typeof t.chainObservations.$inferInsert => ({
+  chainId,
+  creationFee: fees.eventCreationFee,
+  hedgerFeeRate: fees.hedgerFeeRate,
+  payoutFeeRate: fees.hedgerPayoutFeeRate,
+  lpProfitFeeRate: fees.lpProfitFeeRate,
+  creatorLoyaltyRate: fees.creatorLoyaltyRate,
+  paused,
+  totalEvents: total,
+  ...at,
+})
+
+/**
+ * Compares events with their stored observations and notes the members of those that moved, but for those that were seen with them. Gives those
+ * of which it is new how they were settled, or what that leaves to their members.
+ */
+const markMoved = async (
+  handle: Handle,
+  chainId: ChainId,
+  { events, deposits, positions }: Observations,
+): Promise<bigint[]> => {
+  const before = new Map(
+    (
+      await handle
+        .select({
+          id: t.eventObservations.id,
+          totalPremiums: t.eventObservations.totalPremiums,
+          settledAt: t.eventObservations.settledAt,
+          totalLiquidity: t.eventObservations.totalLiquidity,
+          totalMaxPayout: t.eventObservations.totalMaxPayout,
+        })
+        .from(t.eventObservations)
+        .where(
+          and(
+            eq(t.eventObservations.chainId, chainId),
+            inArray(
+              t.eventObservations.id,
+              events.map(({ core }) => core.id),
+            ),
+          ),
+        )
+    ).map((row) => [row.id, row]),
+  )
+  const settled = events.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
+  const earned = events.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
+  const ids = (of: Observations['events']): bigint[] => of.map(({ core }) => core.id)
+  const seenToo = {
+    deposit: deposits.map(({ deposit }) => deposit.id),
+    position: positions.map(({ position }) => position.id),
+  }
+  await markMembers(handle, chainId, 'position', ids(settled), seenToo.position)
+  await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]), seenToo.deposit)
+  const parts = ['settledAt', 'totalLiquidity', 'totalMaxPayout'] as const
+  const moved = events.filter(({ core, stats }) => parts.some((part) => before.get(core.id)?.[part] !== stats[part]))
+  return ids(moved.filter(({ stats }) => stats.settledAt > 0n))
+}
+
+type ObservationTable =
+  | typeof t.eventObservations
+  | typeof t.depositObservations
+  | typeof t.positionObservations
+  | typeof t.chainObservations
+
+/** The columns that say when something was seen, and not what. */
+const dates = ['block_number', 'block_hash', 'block_timestamp']
+
+/** Stores rows where none is newer. Gives the ids of those that say something else than what was stored, or where nothing was. */
+const upsert = async <T extends ObservationTable>(
+  handle: Handle,
+  table: T,
+  rows: readonly T['$inferInsert'][],
+): Promise<bigint[]> => {
+  if (rows.length === 0) return []
+  const { names, source } = asRows(table, rows)
+  const columns = Object.values<PgColumn>(getTableColumns<PgTable>(table)).map(({ name }) => name)
+  const replaced = columns.map((name) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`)
+  const contentOf = (side: string): SQL => {
+    const told = columns.filter((name) => !dates.includes(name))
+    return sql`(${sql.join(
+      told.map((name) => sql`${sql.identifier(side)}.${sql.identifier(name)}`),
+      sql`, `,
+    )})`
+  }
+  const all = sql.join([...names], sql`, `)
+  const key = sql.raw('id' in table ? 'chain_id, id' : 'chain_id')
+  const id = sql.raw('id' in table ? 'given.id' : 'given.chain_id')
+  const moved = await handle.execute<{
+    id: string | number
+  }>(sql`WITH given (${all}) AS (SELECT * FROM ${source}), put AS (
+      INSERT INTO ${table} (${all}) SELECT * FROM given ON CONFLICT (${key}) DO UPDATE SET ${sql.join(replaced, sql`, `)}
+      WHERE excluded.block_number >= ${table.blockNumber}
+    ) SELECT ${id} AS id FROM given LEFT JOIN ${table} AS stored USING (${key}) WHERE stored.block_number IS NULL
+      OR (given.block_number >= stored.block_number AND ${contentOf('given')} IS DISTINCT FROM ${contentOf('stored')})`)
+  return moved.rows.map((row) => BigInt(row.id))
+}
