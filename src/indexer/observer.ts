@@ -1,10 +1,10 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/requests.ts'
+import { storeObservations } from '../db/observations.ts'
 import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor, newestAnchor } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
 import { clearUnobserved, holdNotes, nextUnobserved, subjectsIn } from '../db/unobserved.ts'
-import { storeObservations } from '../db/observations.ts'
 import type { Logger } from '../lib/log.ts'
 import { observe } from './observe.ts'
 

@@ -1,8 +1,8 @@
 import { getAddress, type Hex, numberToHex } from 'viem'
 import { saveLook } from '../../src/db/looks.ts'
+import { type Observations, storeObservations } from '../../src/db/observations.ts'
 import type { Copy, Database, Handle } from '../../src/db/pool.ts'
 import type { StoredBlock } from '../../src/db/query.ts'
-import { type Observations, storeObservations } from '../../src/db/observations.ts'
 import { addAnchor, type DatedFact, insertFacts, moveCursor } from '../../src/db/write.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 
