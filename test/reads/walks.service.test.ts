@@ -95,7 +95,7 @@ test.each(['desc', 'asc'])(
     let last = START
     // Twenty blocks below where the walk begins.
     const ancestor = START / ROWS_A_BLOCK - 20
-    let replaced = 0
+    let [replaced, written] = [0, 0]
     const writing = (async () => {
       for (let time = 1; time <= TIMES && !stop.signal.aborted; time += 1) {
         if (time % 12 === 0) {
@@ -104,6 +104,7 @@ test.each(['desc', 'asc'])(
         }
         for (const chainId of [8453, 56] as const) await write(chainId, last + 1, last + ARRIVING, time)
         last += ARRIVING
+        written = time
         await sleep(5)
       }
     })()
@@ -120,6 +121,8 @@ test.each(['desc', 'asc'])(
           expect(asOf[0]).toMatchObject({ chainId: 8453, reorgedSince: true })
         atFirst ??= replaced
         cursor = nextCursor
+        // No faster than the rows arrive, so that all of it happens during the walk.
+        while (written < TIMES && seen.length * TIMES > 2 * START * written) await sleep(1)
       }
     } finally {
       stop.abort()
