@@ -255,4 +255,4 @@ test(`${steps} random actions (SEED=${seed}) leave the books right after each, a
     await send(owner, 'withdrawPlatformFeesByToken', [token, await read('getPlatformFeesByToken', [token])])
   }
   await checkHoldings()
-}, 180_000)
+}, 400_000)

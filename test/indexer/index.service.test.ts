@@ -4,6 +4,7 @@ import { encodeEventTopics, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
+import { changesAfter, newestChange } from '../../src/db/changes.ts'
 import { type Lease, LeaseLost, takeLease } from '../../src/db/lease.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { readFacts, readProgress } from '../../src/db/progress.ts'
@@ -448,6 +449,30 @@ test('a reorg while entities are read by their ids leaves nothing of the other f
   for (let more = 0; more < 12; more += 1) await actions.buy(world.lp, 1n, 51n * USDC)
   await converge(step)
   expect(await counts()).toMatchObject({ positions: 16 })
+})
+
+test('what was written ahead of the cursor is told when the cursor passes it', async () => {
+  proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
+  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+  await step(await lead()).catch(() => {})
+  await converge(step)
+  const lease = await lead()
+  for (let more = 0; more < 20; more += 1) await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  // More than are read at once: some stand above the cursor, where no list shows them.
+  await eventually('some stand above the cursor', async () => {
+    await step(lease)
+    const { anchor, cursor } = await readProgress(database, 8453)
+    return anchor !== null && cursor !== null && anchor.number > cursor.number
+  })
+  const before = await database.run(newestChange)
+  while ((await step(lease)).proven === null);
+  const told = async (since: number) =>
+    (await database.run((handle) => changesAfter(handle, since))).map(({ scopes }) => scopes)
+  expect(await told(before)).toContain(null)
+  const after = await database.run(newestChange)
+  await world.actions.buy(world.hedger, 1n, 50n * USDC)
+  await eventually('the next one is written', async () => (await step(lease)).did === 'advanced')
+  expect(await told(after)).toEqual([expect.arrayContaining(['event:1', 'positions'])])
 })
 
 test('one node of two that tells other hashes causes no rollback and does not hold the index up', async () => {

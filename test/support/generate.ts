@@ -198,6 +198,9 @@ const listed = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
     state: oneOf('open', 'expired', 'settled', 'triggered'),
     include: some(fc.constantFrom('stats', 'utilization', 'range'), fc.constantFrom('core', 'Stats'), 3),
     count: flag,
+    // Alone it waits for nothing.
+    waitMs: mostly(good(fc.constantFrom('0', '10000')), bad(fc.constantFrom('', '10001', '1e3', '-1'))),
+    minBlock: bad(fc.constantFrom('', '-1', '1.5', '9007199254740992')),
     wallet: wallets100,
     creator: wallets100,
     eventId: time,
@@ -221,7 +224,7 @@ const filters: Readonly<Record<string, readonly string[]>> = {
 /** A page of a list: a few of its filters at a time. */
 const lists = (path: string, wallets: readonly string[]): fc.Arbitrary<Generated> => {
   const pools = listed(wallets)
-  const names = ['chainId', 'limit', 'order', 'include', 'count', ...(filters[path] ?? [])]
+  const names = ['chainId', 'limit', 'order', 'include', 'count', 'waitMs', 'minBlock', ...(filters[path] ?? [])]
   return fc.subarray(names, { maxLength: 5 }).chain((chosen) =>
     fc
       .tuple(

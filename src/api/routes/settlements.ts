@@ -13,7 +13,7 @@ import {
   settlementsPage,
   startOf,
 } from '../../reads/settlements.ts'
-import { type Conditional, NEVER, REVALIDATE } from '../conditional.ts'
+import { type Conditional, DATED_MS, NEVER, REVALIDATE } from '../conditional.ts'
 import { errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 import type { Streams } from '../streams.ts'
@@ -69,8 +69,7 @@ export const settlementRoutes: FastifyPluginAsync<{
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
-      // A body says how far the index was: it is not given twice.
-      conditional.tag(request, reply, freshness, 0)
+      conditional.tag(request, reply, freshness, DATED_MS)
       return page
     },
   )
