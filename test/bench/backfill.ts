@@ -19,9 +19,9 @@ import { Backfilled, type ToBackfill } from './backfill-index.ts'
  * Logs a second from a local node into Postgres by the index's own steps, in a process of its own, and the memory that takes.
  *
  *   npm run bench:backfill                             a million logs, 500 a block
- *   LOGS=2000 LOGS_A_BLOCK=2 GAP=9 LATENCY_MS=20 WIDTH=100 npm run bench:backfill
- *                                                      10,000 blocks, few of them with logs, behind 20 ms of latency, of a node that
- *                                                      gives the logs of 100 blocks at once
+ *   LOGS=500 LOGS_A_BLOCK=2 GAP=9 LATENCY_MS=20 WIDTH=25 npm run bench:backfill
+ *                                                      2,500 blocks, few of them with logs, behind 20 ms of latency, of a node that
+ *                                                      gives the logs of 25 blocks at once
  */
 
 const LOGS = Number(process.env.LOGS ?? 1_000_000)

@@ -33,7 +33,7 @@ export const backfill: Bar = {
   figure: '50,000 logs a second, 300 MB, at most 1.25 times requests x latency',
   async run() {
     const many = await bench({})
-    const far = await bench({ LOGS: '2000', LOGS_A_BLOCK: '2', GAP: '9', LATENCY_MS: '20', WIDTH: '100' })
+    const far = await bench({ LOGS: '500', LOGS_A_BLOCK: '2', GAP: '9', LATENCY_MS: '20', WIDTH: '25' })
     const rate = many('logs a second')
     const memory = many('peak memory')
     const ratio = far('requests x latency')
