@@ -25,3 +25,12 @@ declare module 'fastify' {
     readonly operation?: Operation
   }
 }
+
+/** What every answer about the chain says of where it comes from. */
+export const freshnessHeaderNames = [
+  'X-Data-Source',
+  'X-Block-Number',
+  'X-Block-Hash',
+  'X-Block-Timestamp',
+  'X-Stale',
+] as const satisfies Operation['headers']

@@ -52,6 +52,10 @@ const changedBy = ({ facts, hints, first }: Written): (Subject | Run)[] => {
   ]
 }
 
+/** The entities of a kind that hints name. */
+const idsIn = (hints: readonly Hint[], kind: Kind): bigint[] =>
+  hints.flatMap((hint) => (hint.subject === kind ? hint.id : []))
+
 export const createCommits = (deps: {
   readonly chainId: ChainId
   readonly database: Database
@@ -61,13 +65,12 @@ export const createCommits = (deps: {
   /** What facts and hints touch. Hints tell of deposits and positions that the index holds. */
   const touchedBy = async (handle: Handle, { facts, hints, uncovers }: Written): Promise<Scopes> => {
     if (uncovers || facts.length + hints.length > MOST_SCOPES) return null
-    const ids = (kind: Kind) => hints.flatMap((hint) => (hint.subject === kind ? [hint.id] : []))
     return union([
       scopesOfFacts(facts),
       new Set(hints.some(({ subject }) => subject === 'chain') ? [protocolScope] : []),
-      await scopesOf(handle, chainId, 'event', ids('event')),
-      await scopesOf(handle, chainId, 'deposit', ids('deposit')),
-      await scopesOf(handle, chainId, 'position', ids('position')),
+      await scopesOf(handle, chainId, 'event', idsIn(hints, 'event')),
+      await scopesOf(handle, chainId, 'deposit', idsIn(hints, 'deposit')),
+      await scopesOf(handle, chainId, 'position', idsIn(hints, 'position')),
     ])
   }
   const commit = <T>(lease: Lease, write: (handle: Handle, copy: Copy) => Promise<T>): Promise<T> =>
@@ -85,8 +88,7 @@ export const createCommits = (deps: {
         await insertFacts(copy, chainId, facts)
         await markUnobserved(handle, chainId, changedBy(written))
         for (const kind of ['deposit', 'position'] as const) {
-          const ids = hints.flatMap((hint) => (hint.subject === kind ? hint.id : []))
-          await markEventsOf(handle, chainId, kind, ids)
+          await markEventsOf(handle, chainId, kind, idsIn(hints, kind))
         }
         await markAwaitingSettlement(handle, chainId, block.timestamp)
         await addAnchor(handle, chainId, block, complete)

@@ -7,7 +7,7 @@ import type { Sources } from '../../reads/read.ts'
 import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { errorResponses, listingEnvelope } from '../envelope.ts'
 import { nextLink } from '../link.ts'
-import type { Operation } from '../operation.ts'
+import { freshnessHeaderNames, type Operation } from '../operation.ts'
 
 /** Mounts every list of whole records. Their rows come as text, so the body is put together and not serialised. */
 export const listingRoutes: FastifyPluginAsync<{
@@ -23,19 +23,7 @@ export const listingRoutes: FastifyPluginAsync<{
       description:
         'From the index, in the order of creation. A walk by `meta.nextCursor` gives every row that was there at its first page once, whatever is created meanwhile.',
       failures: ['service_unavailable'],
-      headers: [
-        'X-Data-Source',
-        'X-Block-Number',
-        'X-Block-Hash',
-        'X-Block-Timestamp',
-        'X-Stale',
-        'X-Index-Lag',
-        'Link',
-        'ETag',
-        'Cache-Control',
-        'Vary',
-        'Server-Timing',
-      ],
+      headers: [...freshnessHeaderNames, 'X-Index-Lag', 'Link', 'ETag', 'Cache-Control', 'Vary', 'Server-Timing'],
     }
     app.get<{ Querystring: Parameters<typeof pageFor>[2] }>(
       path,

@@ -16,22 +16,14 @@ import {
 import type { Sources } from '../../reads/read.ts'
 import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses } from '../envelope.ts'
-import type { Operation } from '../operation.ts'
+import { freshnessHeaderNames, type Operation } from '../operation.ts'
 
 const about = {
   tag: 'Wallets',
   description:
     'From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any, or not what `minBlock` or `afterTx` asks for.',
   failures: ['service_unavailable'],
-  headers: [
-    'X-Data-Source',
-    'X-Block-Number',
-    'X-Block-Hash',
-    'X-Block-Timestamp',
-    'X-Stale',
-    'X-Index-Lag',
-    'Server-Timing',
-  ],
+  headers: [...freshnessHeaderNames, 'X-Index-Lag', 'Server-Timing'],
 } as const satisfies Partial<Operation>
 
 const answered = (reply: FastifyReply, { freshness }: Portfolios, data: string): FastifyReply => {

@@ -10,7 +10,7 @@ import { reads } from '../../reads/table.ts'
 import { type Conditional, LASTING, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses, pagedEnvelope } from '../envelope.ts'
 import { nextLink } from '../link.ts'
-import type { Operation } from '../operation.ts'
+import { freshnessHeaderNames, type Operation } from '../operation.ts'
 import { urlKey } from '../pages.ts'
 
 type Route = { Params: Record<string, unknown>; Querystring: Record<string, unknown> }
@@ -23,7 +23,7 @@ const operationOf = (read: Read, chainId: ChainId): Operation => {
     description,
     failures: ['upstream_error', 'service_unavailable'],
     headers: [
-      ...(['X-Data-Source', 'X-Block-Number', 'X-Block-Hash', 'X-Block-Timestamp', 'X-Stale'] as const),
+      ...freshnessHeaderNames,
       ...(['Cache-Control', 'Vary', 'Server-Timing'] as const),
       ...(read.paged ? (['X-Index-Lag', 'Link'] as const) : []),
       ...(read.resource === undefined ? [] : (['ETag'] as const)),
