@@ -39,6 +39,8 @@ export type Chain = Node &
      * `endpoint` as `sendBy`, `opinions` and `logs` tell it; `why` is for operators.
      */
     doubt(endpoint: number, why: string): void
+    /** The same for one that left logs out: it is asked after those that did not, before those that lag. */
+    forgot(endpoint: number, why: string): void
     /** The fewest blocks that an endpoint which serves logs is asked for at once; null when none serves them. */
     logWidth(): bigint | null
     /** What is known of the chain's endpoints; asks nobody. */
@@ -111,6 +113,7 @@ export const createChain = (options: ChainOptions): Chain => {
     broadcast: (signedTx) => broadcast(node, signedTx),
     opinions: (requests) => askAll({ keeper, chainId }, requests),
     doubt: keeper.doubt,
+    forgot: keeper.forgot,
     logWidth: keeper.logWidth,
     status: keeper.status,
     close: keeper.close,

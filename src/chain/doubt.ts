@@ -1,6 +1,6 @@
 import { backoffMs } from '../lib/backoff.ts'
 
-/** What an endpoint said contradicted others or itself; it is asked last until then. */
+/** What an endpoint said contradicted others or itself, or lacked something; it is asked later than others until then. */
 export type Doubt = { readonly times: number; readonly until: number; readonly why: string }
 
 const DOUBT = { from: 5_000, to: 600_000 }

@@ -23,6 +23,8 @@ export type EndpointState = {
   readonly lacks: Lacks
   /** Its last contradiction, until long after. */
   readonly doubt: Doubt | null
+  /** The last time that it left logs out, the same way. */
+  readonly omission: Doubt | null
   /** Times in a row that it was of no use. */
   readonly failures: number
   /** When that was last noticed. */
@@ -49,6 +51,8 @@ export type Seen =
   | { readonly is: 'overtaken'; readonly since: number }
   /** What it said contradicts the others, or what it said before. */
   | { readonly is: 'doubt'; readonly why: string }
+  /** It left logs out. What it says of blocks is as good as ever. */
+  | { readonly is: 'omission'; readonly why: string }
 
 /** Nodes refuse batches past a size of their own; a hundred passes nearly everywhere. */
 const FIRST_BATCH = 100
@@ -80,6 +84,7 @@ export const unseen = (logWidth: bigint): EndpointState => ({
   merging: firstMerging,
   lacks: {},
   doubt: null,
+  omission: null,
   failures: 0,
   failedAt: 0,
   restsUntil: 0,
@@ -188,6 +193,8 @@ export const learn = (state: EndpointState, seen: Seen, now: number): EndpointSt
       return faulty(state, seen, now)
     case 'doubt':
       return { ...state, doubt: doubting(state.doubt, seen.why, now) }
+    case 'omission':
+      return { ...state, omission: doubting(state.omission, seen.why, now) }
   }
 }
 

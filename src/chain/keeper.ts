@@ -29,6 +29,8 @@ export type Keeper = {
   witnesses(needed: readonly Need[]): Promise<Member[]>
   /** Has the endpoint of this index asked last for a while: `why` tells what it contradicted. */
   doubt(endpoint: number, why: string): void
+  /** Has the endpoint of this index, which left logs out, asked after those that did not, for as long as a doubt takes. */
+  forgot(endpoint: number, why: string): void
   /** The fewest blocks that an endpoint which serves logs is asked for at once; null when none serves them. */
   logWidth(): bigint | null
   status(): ChainStatus
@@ -124,11 +126,14 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     fit: findFit,
     async witnesses(needed) {
       const found = await findFit(needed)
-      const isOk = found.some(({ standing }) => standing === 'ok')
-      return found.filter(({ standing }) => !isOk || standing !== 'lagging').map(({ member }) => member)
+      const isSeeing = found.some(({ standing }) => standing === 'ok' || standing === 'forgetful')
+      return found.filter(({ standing }) => !isSeeing || standing !== 'lagging').map(({ member }) => member)
     },
     doubt(endpoint, why) {
       members[endpoint]?.learn({ is: 'doubt', why: redactUrls(why) })
+    },
+    forgot(endpoint, why) {
+      members[endpoint]?.learn({ is: 'omission', why })
     },
     logWidth() {
       const states = members.map(({ state }) => state())

@@ -74,6 +74,9 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
         'node is doubted and asked last',
       )
     }
+    if (state.omission !== null && state.omission !== before.omission) {
+      log.warn({ ...fields, why: state.omission.why, times: state.omission.times }, 'node leaves logs out')
+    }
     for (const need of needs) {
       const { times = 0 } = state.lacks[need] ?? {}
       if (times > (before.lacks[need]?.times ?? 0)) log.warn({ ...fields, lacks: need }, 'node lacks something')

@@ -1,8 +1,11 @@
 import { doubtAt } from './doubt.ts'
 import type { EndpointState } from './endpoint-state.ts'
 
-/** What an endpoint is next to the others; `ok` are asked first, `doubted` last. */
-export const standings = ['ok', 'lagging', 'doubted'] as const
+/**
+ * What an endpoint is next to the others; `ok` are asked first, `doubted` last. One that leaves logs out is found out by what comes
+ * after them; one that lags has not seen yet what there is to find.
+ */
+export const standings = ['ok', 'forgetful', 'lagging', 'doubted'] as const
 
 export type Standing = (typeof standings)[number]
 
@@ -43,5 +46,6 @@ export const standingOf = (state: EndpointState, all: readonly EndpointState[], 
   const isReal = (other: EndpointState): boolean =>
     !timeOf(other).some((time) => isMadeUp(time, trusted.filter((it) => it !== other).flatMap(timeOf), now))
   // Its own past says nothing: it may have gone back with its chain.
-  return trusted.some((other) => other !== state && isBehind(state, other) && isReal(other)) ? 'lagging' : 'ok'
+  if (trusted.some((other) => other !== state && isBehind(state, other) && isReal(other))) return 'lagging'
+  return doubtAt(state.omission, now) === null ? 'ok' : 'forgetful'
 }

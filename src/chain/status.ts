@@ -14,7 +14,7 @@ export type EndpointStatus = {
   readonly batch: number
   /** What it turned out not to do. */
   readonly lacks: readonly Need[]
-  /** What it contradicted; null when it is not doubted now. */
+  /** What it contradicted or left out; null when it is neither doubted nor forgetful now. */
   readonly doubt: string | null
   /** Text of its last fault, without URLs. */
   readonly fault: string | null
@@ -65,7 +65,7 @@ export const statusOf = (states: readonly EndpointState[], now: number): ChainSt
     width: state.width.blocks,
     batch: state.batch.most,
     lacks: needs.filter((need) => isLacking(state.lacks, need, now)),
-    doubt: doubtAt(state.doubt, now)?.why ?? null,
+    doubt: (doubtAt(state.doubt, now) ?? doubtAt(state.omission, now))?.why ?? null,
     fault: state.fault,
   })),
   halted: isHalted(states, now),

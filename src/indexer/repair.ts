@@ -117,7 +117,7 @@ export const createRepair = ({ chain, database, log }: Deps) => {
           return facts
         }
         if (times === 0) times = noteMissing(missing)
-        if (times === 1) chain.doubt(closing.range.endpoint, 'it left a log out')
+        if (times === 1) chain.forgot(closing.range.endpoint, `it left out the log of ${nameOf(missing)}`)
         if (times < LOOK_FOR_LOGS) throw new RowMissing(missing, 'its log was left out')
         const found = await findLogs(missing, closing, facts)
         if (found.length === 0 && times >= READ_RECORDS) found.push(...(await readRecords(missing, closing, facts)))

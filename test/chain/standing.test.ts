@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { learn, type Seen, unseen } from '../../src/chain/endpoint-state.ts'
-import { standingOf } from '../../src/chain/standing.ts'
+import { standingOf, standings as order } from '../../src/chain/standing.ts'
 
 const START = 1_800_000_000_000
 const MINUTE = 60_000
@@ -36,6 +36,15 @@ test('a doubted endpoint makes nobody lag, until it is trusted again', () => {
   const honest = at(2, 100n)
   expect([doubted, honest].map((each) => standingOf(each, [doubted, honest], START))).toEqual(['doubted', 'ok'])
   expect([doubted, honest].map((each) => standingOf(each, [doubted, honest], START + 5_000))).toEqual(['ok', 'lagging'])
+})
+
+test('one that leaves logs out is asked before one that lags, and its head counts', () => {
+  const forgetful = learn(at(1, 900n), { is: 'omission', why: 'the log of event 3' }, START)
+  const behind = at(2, 100n)
+  const states = [forgetful, behind]
+  expect(states.map((each) => standingOf(each, states, START))).toEqual(['forgetful', 'lagging'])
+  expect(order.indexOf('forgetful')).toBeLessThan(order.indexOf('lagging'))
+  expect(states.map((each) => standingOf(each, states, START + 5_000))).toEqual(['ok', 'lagging'])
 })
 
 test('a head of the future that nobody else comes near makes nobody lag, unless all are of the future', () => {
