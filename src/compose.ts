@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
 import { chainsOf, environments, inherited, load, ratesOf } from './config.ts'
-import { appendSet } from './db/calibrations.ts'
+import { appendSet, newestSet } from './db/calibrations.ts'
 import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
@@ -175,6 +175,7 @@ export const runWorker = async (): Promise<void> => {
     )
     const calibrate = createCalibrator({
       market: openMarket({ ...ratesOf(config), now: Date.now, log }),
+      find: (model) => newestSet(database, model),
       append: (model, pairs) => appendSet(database, model, pairs),
       log,
     })
@@ -214,9 +215,9 @@ export const runWorker = async (): Promise<void> => {
       it.abort()
       await following
     })
-    for (const chainId of chains.keys()) await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
     void whenSettled(stop.signal, async () => {
       for (const chainId of chains.keys()) {
+        await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
         await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
         await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
       }

@@ -70,17 +70,30 @@ export const fittingPairs = (set: CalibrationSet, market: Market): CalibratedPai
     return history?.source === source && Math.abs(daysBetween(lastClose, history.last.date)) <= MOST_DAYS_APART
   })
 
-/** The scheduled job: reads rates, calibrates every pair and stores the set. Throws what `append` throws. */
+/** The part of a set that has seen exactly what the market has: to calibrate it again would come to the same. */
+const currentPairs = (set: CalibrationSet, market: Market): CalibratedPair[] =>
+  set.pairs.filter(({ pair, source, lastClose, returns }) => {
+    const parsed = parsePair(pair)
+    const history = parsed && market.history(parsed)
+    return history?.source === source && history.last.date === lastClose && history.closes.length - 1 === returns
+  })
+
+/** The scheduled job: reads rates, calibrates the pairs that have new closes and stores the set. Throws what `append` throws. */
 export const createCalibrator = (options: {
   readonly market: Market
+  readonly find: FindSet
   readonly append: AppendSet
   readonly log: Logger
 }): (() => Promise<void>) => {
-  const { market, append, log } = options
+  const { market, find, append, log } = options
+  const readSet = createSetReader({ find, log })
   return async () => {
     await market.refresh()
-    const pairs = await calibrateMarket(market)
-    if (pairs.length === 0) return
+    const newest = await readSet()
+    const current = newest === null ? [] : currentPairs(newest, market)
+    const renewed = await calibrateMarket(market, current)
+    if (renewed.length === 0) return
+    const pairs = [...current, ...renewed]
     const version = await append(CALIBRATION_MODEL, pairs)
     if (version !== null) log.info({ version, pairs: pairs.length }, 'calibrations stored')
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { learn, type Seen, unseen } from '../../src/chain/endpoint-state.ts'
-import { standingOf, standings as order } from '../../src/chain/standing.ts'
+import { standings as order, standingOf } from '../../src/chain/standing.ts'
 
 const START = 1_800_000_000_000
 const MINUTE = 60_000

@@ -1,6 +1,11 @@
 import { Client } from 'pg'
+import { appendSet, newestSet } from '../../src/db/calibrations.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { createDatabase } from '../../src/db/pool.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
+import { createLogger } from '../../src/lib/log.ts'
+import { createCalibrator } from '../../src/pricing/calibration-sets.ts'
+import { openMarket } from '../../src/pricing/market/open-market.ts'
 import { chainVariables } from '../../src/sandbox/chain.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
@@ -19,7 +24,20 @@ export type Store = { readonly server: string; readonly template: string }
 /** How soon the worker looks again at a chain that has nothing new, in milliseconds: the sandbox's value. */
 const POLL_MS = 200
 
-/** A Postgres of the rig's own with a migrated template. */
+const calibrate = async (url: string): Promise<void> => {
+  const log = createLogger({ level: 'warn', process: 'rig' })
+  const database = createDatabase({ url, maxConnections: 1, statementTimeoutMs: 10_000, log })
+  const rates = { ratesFolder: undefined, ecbUrl: undefined, fredUrl: undefined, synthetic: false }
+  await createCalibrator({
+    market: openMarket({ ...rates, now: Date.now, log }),
+    find: (model) => newestSet(database, model),
+    append: (model, pairs) => appendSet(database, model, pairs),
+    log,
+  })()
+  await database.close()
+}
+
+/** A Postgres of the rig's own with a migrated and calibrated template: workers that start side by side do not calibrate while they are watched. */
 export const openStore = async (): Promise<Store & { readonly close: () => Promise<void> }> => {
   const postgres = await startPostgres()
   const template = 'fx_template'
@@ -30,6 +48,7 @@ export const openStore = async (): Promise<Store & { readonly close: () => Promi
   const url = new URL(postgres.url)
   url.pathname = template
   await migrate({ databaseUrl: url.href })
+  await calibrate(url.href)
   return { server: postgres.url, template, close: postgres.close }
 }
 

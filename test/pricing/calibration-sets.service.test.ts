@@ -4,7 +4,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { appendSet, newestSet } from '../../src/db/calibrations.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { createJobs } from '../../src/jobs/run.ts'
-import { CALIBRATION_MODEL, createCalibrator, type FindSet } from '../../src/pricing/calibration-sets.ts'
+import {
+  CALIBRATION_MODEL,
+  createCalibrator,
+  createSetReader,
+  type FindSet,
+} from '../../src/pricing/calibration-sets.ts'
 import type { CalibratedPair } from '../../src/pricing/calibrations.ts'
 import { QuoteRequest } from '../../src/pricing/contract.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
@@ -40,9 +45,12 @@ const engineOf = (findSet: FindSet | undefined) => openEngine({ ...engineOptions
 const calibrator = () =>
   createCalibrator({
     market: openMarket({ ...engineOptions, now, log: silent }),
+    find,
     append: (model, pairs) => appendSet(database, model, pairs),
     log: silent,
   })
+
+const pairsOfNewest = async () => (await createSetReader({ find, log: silent })())?.pairs
 
 const versions = async (): Promise<number[]> => {
   const { rows } = await database.run((handle) =>
@@ -106,6 +114,20 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
   })
 })
 
+test('a pair is calibrated anew when it has closes that the newest set has not seen, and others keep what that says', async () => {
+  await calibrator()()
+  const [behind, ...others] = (await pairsOfNewest()) ?? []
+  if (behind === undefined) throw new Error('no pair was calibrated')
+  const odd = (pair: CalibratedPair): CalibratedPair => ({
+    ...pair,
+    calibration: { ...pair.calibration, garchFrom: 'tier' },
+  })
+  await appendSet(database, CALIBRATION_MODEL, [odd({ ...behind, returns: behind.returns - 1 }), ...others.map(odd)])
+  await calibrator()()
+  expect(await versions()).toEqual([1, 2, 3])
+  expect(await pairsOfNewest()).toEqual([...others.map(odd), behind])
+})
+
 describe('sets', () => {
   test('are read back as they were written, doubles to the last bit', async () => {
     const pairs = [1 / 3, 5e-324, 1.7976931348623157e308, 0.1 + 0.2].map((alpha) => ({ alpha }))
@@ -151,7 +173,7 @@ describe('an engine', () => {
     const pairs: CalibratedPair[] = []
     const market = openMarket({ ...engineOptions, now, log: silent })
     const append = async (_: number, calibrated: readonly CalibratedPair[]) => pairs.push(...calibrated)
-    await createCalibrator({ market, append, log: silent })()
+    await createCalibrator({ market, find: async () => null, append, log: silent })()
     return pairs
   }
   const garch = { alpha: 0.1, beta: 0.8, sigmaLongRun: 0.5 }

@@ -18,9 +18,7 @@ export const cost: Bar = {
     traffic.reseed(seed)
     const index = await openIndex({ store, chains, seed })
     try {
-      const worker = await index.start('worker')
-      // The last thing that a worker does once.
-      await worker.waitForLine(/calibrations stored/, 60_000)
+      await index.start('worker')
       await index.untilExact(await traffic.mine(2), 30_000)
       const measure = async (everyMs: number, perSecond: number, forMs: number) => {
         const stop = new AbortController()
