@@ -70,16 +70,17 @@ export const fittingPairs = (set: CalibrationSet, market: Market): CalibratedPai
     return history?.source === source && Math.abs(daysBetween(lastClose, history.last.date)) <= MOST_DAYS_APART
   })
 
-/** The scheduled job: reads rates, calibrates every pair and stores the set. Throws what `append` throws. */
+/** The scheduled job: reads rates, calibrates every pair and stores the set. Throws what `append` throws, and the signal's reason when it aborts. */
 export const createCalibrator = (options: {
   readonly market: Market
   readonly append: AppendSet
   readonly log: Logger
-}): (() => Promise<void>) => {
+}): ((signal?: AbortSignal) => Promise<void>) => {
   const { market, append, log } = options
-  return async () => {
-    await market.refresh()
-    const pairs = await calibrateMarket(market)
+  return async (signal) => {
+    await market.refresh(signal)
+    signal?.throwIfAborted()
+    const pairs = await calibrateMarket(market, [], signal)
     if (pairs.length === 0) return
     const version = await append(CALIBRATION_MODEL, pairs)
     if (version !== null) log.info({ version, pairs: pairs.length }, 'calibrations stored')
