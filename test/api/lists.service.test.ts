@@ -1,67 +1,26 @@
-import { pino } from 'pino'
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { createChain } from '../../src/chain/chain.ts'
-import { newestChange } from '../../src/db/changes.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
-import { observationLag } from '../../src/db/unobserved.ts'
-import { createClosers } from '../../src/lib/lifecycle.ts'
-import { chainIds } from '../../src/protocol/chains.ts'
-import { openApp } from '../support/app.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { startIndexing } from '../support/indexing.ts'
-import { eventually } from '../support/process.ts'
-import { startWorld } from '../support/world.ts'
+import type { openApp } from '../support/app.ts'
+import { startIndexed, type World } from '../support/indexing.ts'
 
-const log = pino({ level: 'silent' })
 const USDC = 10n ** 6n
-const closers = createClosers()
 
-type World = Awaited<ReturnType<typeof startWorld>>
 type Cast = 'creator' | 'lp' | 'hedger' | 'stranger'
 
+let indexed: Awaited<ReturnType<typeof startIndexed>>
 let base: World
 let worlds: readonly World[]
-let database: Database
 let api: Awaited<ReturnType<typeof openApp>>
 
 beforeAll(async () => {
-  worlds = await Promise.all(
-    chainIds.map(async (id) => closers.add(`world ${id}`, await startWorld(id), (it) => it.close())),
-  )
-  const [first] = worlds
-  if (first === undefined) throw new RangeError('there are two worlds')
-  base = first
-  const store = closers.add('store', await createTestDatabase(), (it) => it.close())
-  const opened = createDatabase({ url: store.url, log, maxConnections: 8, statementTimeoutMs: 5_000 })
-  database = closers.add('database', opened, (it) => it.close())
-  for (const { deployment, anvil } of worlds) {
-    const chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
-    closers.add('chain', chain, (it) => it.close())
-    closers.add('indexing', startIndexing({ chain, database, url: store.url }), (stop) => stop())
-  }
-  const nodes = worlds.map(({ anvil, deployment }) => ({ url: anvil.url, deployment }))
-  api = closers.add('api', await openApp({ databaseUrl: store.url, nodes }), (it) => it.close())
-  await quiet()
+  indexed = await startIndexed([8453, 56])
+  base = indexed.world
+  worlds = indexed.worlds
+  api = await indexed.open()
+  await indexed.quiet()
 })
-afterAll(() => closers.close())
-
-/** Waits until the process knows all that there is to know: the newest blocks, all of them observed. */
-const quiet = async (): Promise<void> => {
-  for (const { actions, deployment } of worlds) {
-    const { chainId } = deployment
-    const head = await actions.client.getBlock()
-    await eventually(`chain ${chainId} at block ${head.number}, observed`, async () => {
-      const { hash } = api.sources.changes.reached(chainId)?.block ?? {}
-      return hash === head.hash && (await observationLag(database, chainId)).waiting === 0
-    })
-  }
-  await eventually('every change is known', async () => {
-    const newest = await database.run(newestChange)
-    return api.sources.changes.position() === newest && api.sources.changes.isCurrent(chainIds)
-  })
-}
+afterAll(() => indexed?.close())
 
 const addressOf = (who: Cast, world = base): Address => world[who].account.address
 
@@ -79,7 +38,7 @@ const ask = async (path: string, tag?: string) => {
 
 /** The tags of paths, all of which have one. */
 const tagsOf = async (paths: readonly string[]): Promise<readonly (readonly [string, string])[]> => {
-  await quiet()
+  await indexed.quiet()
   return Promise.all(
     paths.map(async (path) => {
       const { status, tag } = await ask(path)
@@ -105,20 +64,12 @@ const pathsOf = (wallet: Address, chain = ''): string[] => [
 const Ids = z.array(z.looseObject({ id: z.number() })).transform((rows) => rows.map(({ id }) => id))
 const Held = z.object({ positions: Ids })
 
-/** The newest transaction of a chain and its block. */
-const newest = async ({ actions }: World): Promise<{ readonly hash: Hex; readonly block: bigint }> => {
-  const { transactions, number } = await actions.client.getBlock()
-  const [hash] = transactions
-  if (hash === undefined) throw new Error('the newest block is empty')
-  return { hash, block: number }
-}
-
 test("a wallet's own purchase is in its list and its portfolio, on both chains", async () => {
   for (let cycle = 0; cycle < 8; cycle += 1) {
     for (const world of worlds) {
       const { chainId } = world.deployment
       const id = Number(await world.actions.buy(world.hedger, 1n, 20n * USDC))
-      const { hash, block } = await newest(world)
+      const { hash, block } = await world.newest()
       const wallet = addressOf('hedger', world)
       const wanted = cycle % 3 === 0 ? `minBlock=${block}` : `afterTx=${hash}`
       const [list, one, many] = await Promise.all([
@@ -182,7 +133,7 @@ test('the pages of an idle wallet stay 304 while blocks go on and others trade, 
   const idle = await tagsOf([...pathsOf(mine), ...pathsOf(mine, chain)])
   await base.actions.buy(base.hedger, 1n, 30n * USDC)
   await base.actions.node.mine({ blocks: 20 })
-  await quiet()
+  await indexed.quiet()
   const head = await base.actions.client.getBlock()
   const queries = vi.spyOn(api.database, 'rows')
   const reads = [...api.sources.chains.values()].map((chain) => vi.spyOn(chain, 'send'))
@@ -203,7 +154,7 @@ test("what changes is told: a wallet's pages, on its chain", async () => {
     await tagsOf(pathsOf(wallet, '&chainId=56')),
   ]
   const id = Number(await base.actions.buy(base.hedger, 1n, 40n * USDC))
-  await quiet()
+  await indexed.quiet()
   expect(await statuses(here)).toEqual(all(here, 200))
   expect(await statuses(there)).toEqual(all(there, 304))
   const [list = ''] = pathsOf(wallet)
@@ -211,7 +162,7 @@ test("what changes is told: a wallet's pages, on its chain", async () => {
 })
 
 test('what time alone changes has no tag', async () => {
-  await quiet()
+  await indexed.quiet()
   for (const query of ['state=open', 'state=expired', 'finality=safe'])
     expect([query, (await ask(`/hedge/events?chainId=8453&${query}`)).tag]).toEqual([query, undefined])
   for (const query of ['state=settled', 'include=stats', 'ids=1,2'])
@@ -236,15 +187,15 @@ test('reorgs: what left is gone, and no tag of before is believed', { timeout: 1
     }
   }
   for (let trial = 0; trial < 6; trial += 1) {
-    await quiet()
+    await indexed.quiet()
     await collect()
     const id = Number(await actions.buy(hedger, 1n, BigInt(50 + trial) * USDC))
-    if (trial % 2 === 0) await quiet()
+    if (trial % 2 === 0) await indexed.quiet()
     await collect()
     await actions.node.request({ method: 'anvil_reorg', params: [1 + (trial % 3), []] } as never)
     if (trial % 3 === 0) await collect()
     await actions.node.mine({ blocks: 1 })
-    await quiet()
+    await indexed.quiet()
     const truth = new Map([
       [list, await ask(list)],
       [held, await ask(held)],
@@ -268,10 +219,10 @@ test("an event's settlement is told to the wallets that have a part in it", asyn
   const idle = await tagsOf(pathsOf(addressOf('stranger'), chain))
   await actions.node.increaseTime({ seconds: 31 * 86_400 })
   await actions.node.mine({ blocks: 1 })
-  await quiet()
+  await indexed.quiet()
   expect(await statuses(lp)).toEqual(all(lp, 304))
   await actions.settle(owner, 1n, 9_000_000n)
-  await quiet()
+  await indexed.quiet()
   expect(await statuses(lp)).toEqual(all(lp, 200))
   expect(await statuses(idle)).toEqual(all(idle, 304))
   const { data } = await api.get(`/wallets/${addressOf('lp')}/portfolio?chainId=8453`)
@@ -296,12 +247,12 @@ test('after a claim the lists say so, and the feed has a settlement after its ow
   await actions.node.increaseTime({ seconds: 120 })
   await actions.node.mine({ blocks: 1 })
   await actions.settle(owner, eventId, 13_000_000n)
-  const { hash } = await newest(base)
+  const { hash } = await base.newest()
   const feed = await api.app.inject(`/v1/hedge/settlements?chainId=8453&eventIds=${eventId}&afterTx=${hash}`)
   expect([feed.statusCode, feed.json().data]).toMatchObject([200, [{ type: 'settled', triggered: true }]])
   for (const id of bought) {
     await actions.claimPayout(hedger, id)
-    const claim = await newest(base)
+    const claim = await base.newest()
     const { data } = await api.get(`/hedge/positions?chainId=8453&wallet=${wallet}&claimed=true&afterTx=${claim.hash}`)
     expect(Ids.parse(data)).toContain(Number(id))
   }
