@@ -12,6 +12,7 @@ import { deadNode, postgresGone } from './bars/outages.ts'
 import { badNode } from './bars/readers.ts'
 import { deep, liar, reorgs } from './bars/reorgs.ts'
 import { takeover } from './bars/takeover.ts'
+import { walk } from './bars/walk.ts'
 import { openChains, openStore } from './rig.ts'
 import { isVariant, variants } from './variant.ts'
 
@@ -31,6 +32,7 @@ const bars: Readonly<Record<string, Bar>> = {
   '9': badNode,
   '10': corpus,
   '11': deadNode,
+  'reads-walk': walk,
 }
 
 /** Bars that hold whatever the protocol emits and however it was deployed. */

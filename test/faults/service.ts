@@ -13,14 +13,15 @@ export type Answer = {
   readonly took: number
 }
 
-/** The API beside an index, as a process. `get` never throws. */
-export const startApi = async (index: Index, more: Readonly<Record<string, string>> = {}) => {
+/** The API beside an index, as a process that answers `readyPath` with 200. `get` never throws. */
+export const startApi = async (index: Index, more: Readonly<Record<string, string>> = {}, readyPath = '/readyz') => {
   const port = await freePort()
   const process = await index.start('api', 'api', { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', ...more })
-  const get = async (path: string): Promise<Answer> => {
+  const get = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> => {
     const started = performance.now()
     try {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(CLIENT_WAITS_MS) })
+      const signal = AbortSignal.timeout(CLIENT_WAITS_MS)
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { signal, headers })
       const body = await response.text()
       return { status: response.status, headers: response.headers, body, took: performance.now() - started }
     } catch {
@@ -34,7 +35,7 @@ export const startApi = async (index: Index, more: Readonly<Record<string, strin
       if (wanted(await get(path))) return performance.now() - started
     return null
   }
-  const ready = await until('/readyz', ({ status }) => status === 200, 60_000)
+  const ready = await until(readyPath, ({ status }) => status === 200, 60_000)
   if (ready === null) throw new Error(`the API did not become ready: ${process.tail()}`)
-  return { process, get, until }
+  return { process, port, get, until }
 }
