@@ -169,7 +169,7 @@ export const placeOf = (row: string): Place => {
  *
  * @example await listings.page({ kind: 'position', walks: [walk], filters: { owners: [wallet] }, sort: 'created', order: 'desc', … })
  */
-export const createListings = (database: Database): Listings => {
+export const createListings = (database: Pick<Database, 'rows'>): Listings => {
   const answer = async (statement: Statement): Promise<ListingRows> => {
     const [[tips = null, rows = null, total = null] = []] = await database.rows(statement)
     return {
