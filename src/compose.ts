@@ -83,14 +83,14 @@ const sourcesOf = (deps: {
 }): Sources => {
   const { chains, database, reader, changes, maxLagSeconds } = deps
   return {
-  chains,
-  queries: createQueries(database),
-  lists: createLists({ database: reader, chains }),
-  changes,
-  settlements: createSettlementQueries(database),
-  vitals: (chainId) => readVitals(database, chainId),
-  maxLagSeconds,
-}
+    chains,
+    queries: createQueries(database),
+    lists: createLists({ database: reader, chains }),
+    changes,
+    settlements: createSettlementQueries(database),
+    vitals: (chainId) => readVitals(database, chainId),
+    maxLagSeconds,
+  }
 }
 
 /** The HTTP API until a signal. */

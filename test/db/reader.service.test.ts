@@ -35,8 +35,7 @@ beforeEach(async () => {
 })
 afterEach(() => closers.close())
 
-const change = (): Promise<number> =>
-  origin.transaction((handle) => announce(handle, 8453, new Set(['event:1'])))
+const change = (): Promise<number> => origin.transaction((handle) => announce(handle, 8453, new Set(['event:1'])))
 
 /** What replication does. */
 const replicate = async (): Promise<void> => {
@@ -115,7 +114,12 @@ test('a fault of the statement is no fault of the copy', async () => {
 
 test('where both are out of reach that is said', async () => {
   await gate.shut()
-  const nowhere = createDatabase({ url: 'postgres://127.0.0.1:9/none', log, maxConnections: 1, statementTimeoutMs: 100 })
+  const nowhere = createDatabase({
+    url: 'postgres://127.0.0.1:9/none',
+    log,
+    maxConnections: 1,
+    statementTimeoutMs: 100,
+  })
   closers.add('nowhere', nowhere, (it) => it.close())
   await expect(createReader({ copy, origin: nowhere, log }).run(newestChange)).rejects.toMatchObject({
     code: 'service_unavailable',
