@@ -120,6 +120,7 @@ export const eventObservations = pgTable(
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
     index('event_observations_by_block').on(table.chainId, table.blockNumber),
+    index('event_observations_by_token').on(table.chainId, table.paymentToken, table.id),
   ],
 )
 
@@ -137,6 +138,7 @@ export const depositObservations = pgTable(
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
     index('deposit_observations_by_block').on(table.chainId, table.blockNumber),
+    index('deposit_observations_withdrawn').on(table.chainId, table.id).where(sql`${table.withdrawn}`),
   ],
 )
 
@@ -153,6 +155,7 @@ export const positionObservations = pgTable(
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
     index('position_observations_by_block').on(table.chainId, table.blockNumber),
+    index('position_observations_claimed').on(table.chainId, table.id).where(sql`${table.claimed}`),
     index('position_observations_claimable')
       .on(table.chainId, table.id)
       .where(sql`NOT ${table.claimed} AND ${table.payoutAmount} > 0 AND ${table.status} <> 0`),
