@@ -10,6 +10,9 @@ import { createTraffic, type Traffic } from '../traffic.ts'
 
 const CYCLES = 1_000
 
+/** A pool takes only so many deposits. */
+const PER_EVENT = 100
+
 /** So often the worker stands still while a transaction is waited for. */
 const FREEZE_EVERY = 25
 const WAIT_MS = 3_000
@@ -20,6 +23,7 @@ const AGAIN = 10
 
 const AMOUNT = 10_000_000n
 
+const Receipt = z.object({ status: z.string() })
 const Rows = z.object({ data: z.array(z.object({ createdTx: z.string().nullable() })) })
 
 /**
@@ -40,16 +44,19 @@ export const ownTransaction: Bar = {
       const apis = [await startApi(index), await startApi(index)]
 
       const cycles = async (chain: SandboxChain, traffic: Traffic, times: number): Promise<void> => {
-        const event = await traffic.createEvent()
         const [from] = traffic.wallets
-        const data = encodeFunctionData({ abi: protocolAbi, functionName: 'deposit', args: [event, AMOUNT] })
+        let event = 0n
         for (let cycle = 1; cycle <= times; cycle += 1) {
+          if (cycle % PER_EVENT === 1) event = await traffic.createEvent()
+          const data = encodeFunctionData({ abi: protocolAbi, functionName: 'deposit', args: [event, AMOUNT] })
           const frozen = chain === chains.chain && cycle % FREEZE_EVERY === 0
           if (frozen) worker.freeze()
           const tx = await traffic.node.send('eth_sendTransaction', [
             { from, to: chain.diamond, data, gas: hex(2_000_000) },
           ])
           await traffic.mine()
+          const receipt = await traffic.node.send('eth_getTransactionReceipt', [tx])
+          if (Receipt.parse(receipt).status !== '0x1') throw new Error(`chain ${chain.chainId} reverted ${tx}`)
           const wait = frozen ? FROZEN_WAIT_MS : WAIT_MS
           const query = `/v1/hedge/deposits?chainId=${chain.chainId}&wallet=${from}&limit=5&afterTx=${tx}&waitMs=${wait}`
           const ask = async () => {
