@@ -6,6 +6,7 @@ import { appendSet, newestSet } from './db/calibrations.ts'
 import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
+import { createReader, type Reader } from './db/reader.ts'
 import { createSettlementQueries } from './db/settlements.ts'
 import { markChangeable } from './db/unobserved.ts'
 import { readVitals } from './db/vitals.ts'
@@ -73,20 +74,25 @@ const WORK_WITHIN_MS = 10_000
 const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
   closers.add('database', createDatabase(options), (it) => it.close())
 
-const sourcesOf = (
-  chains: Sources['chains'],
-  database: Database,
-  changes: Changes,
-  maxLagSeconds: number,
-): Sources => ({
-  chains,
-  queries: createQueries(database),
-  lists: createLists({ database, chains }),
-  changes,
-  settlements: createSettlementQueries(database),
-  vitals: (chainId) => readVitals(database, chainId),
-  maxLagSeconds,
-})
+const sourcesOf = (deps: {
+  readonly chains: Sources['chains']
+  readonly database: Database
+  /** What `changes` come from too: what is read has to be as new as what is known. */
+  readonly reader: Reader
+  readonly changes: Changes
+  readonly maxLagSeconds: number
+}): Sources => {
+  const { chains, database, reader, changes, maxLagSeconds } = deps
+  return {
+    chains,
+    queries: createQueries(database),
+    lists: createLists({ database: reader, chains }),
+    changes,
+    settlements: createSettlementQueries(database),
+    vitals: (chainId) => readVitals(database, chainId),
+    maxLagSeconds,
+  }
+}
 
 /** The HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
@@ -95,9 +101,14 @@ export const runApi = async (): Promise<void> => {
   const drain = createDrain({ ms: config.DRAIN_MS, log })
   await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
-    const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
-    const database = openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers)
-    const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
+    const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl, API_POOL_SIZE: maxConnections } = config
+    const pool = { maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }
+    const database = openDatabase({ ...pool, url }, closers)
+    const reader =
+      copyUrl === undefined
+        ? database
+        : createReader({ copy: openDatabase({ ...pool, url: copyUrl }, closers), origin: database, log })
+    const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
     const identity = createIdentity({
       userinfoUrl: config.IDENTITY_USERINFO_URL,
       claims: config.IDENTITY_CLAIMS,
@@ -108,7 +119,7 @@ export const runApi = async (): Promise<void> => {
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: sourcesOf(chains, database, changes, config.MAX_LAG_SECONDS),
+      sources: sourcesOf({ chains, database, reader, changes, maxLagSeconds: config.MAX_LAG_SECONDS }),
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
@@ -139,7 +150,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
     const app = await buildApp({
-      sources: sourcesOf(new Map(), database, changes, 0),
+      sources: sourcesOf({ chains: new Map(), database, reader: database, changes, maxLagSeconds: 0 }),
       identity,
       pricing,
       defaultChainId: 8453,

@@ -58,6 +58,7 @@ const serving = {
 }
 
 const api = {
+  DATABASE_READ_URL: database.DATABASE_URL.optional(),
   HOST: z.string().min(1).default('0.0.0.0'),
   PORT: Port.default(3000),
   DEFAULT_CHAIN_ID: BodyChainId.default(8453),

@@ -70,6 +70,7 @@ export const createConditional = (deps: { readonly changes: Changes; readonly pi
     pages,
     holds,
     freshnessOf,
+    reached: changes.reached,
     isCurrent: ({ chainIds }: Resource): boolean => changes.isCurrent(chainIds),
 
     /**

@@ -5,6 +5,7 @@ import type { Database, Handle } from './pool.ts'
 import { type Kind, kinds, newestAnchor } from './progress.ts'
 import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
+import * as work from './schema-work.ts'
 import type { DatedFact } from './write.ts'
 
 /** Where the audit of a chain goes on. */
@@ -31,7 +32,7 @@ export type Findings = {
 
 /** How far the audit has come, for people; ages in seconds, by the clock of the database. */
 export type AuditState = Pick<
-  typeof t.audits.$inferSelect,
+  typeof work.audits.$inferSelect,
   'blockNumber' | 'auditedAt' | 'compared' | 'rounds' | 'roundAt' | 'differences' | 'repaired'
 > & { readonly last: { readonly difference: string; readonly at: Date; readonly ageSeconds: number } | null }
 
@@ -39,7 +40,7 @@ const begin: Mark = { kind: 'event', nextId: 0n }
 
 const isKind = (text: string): text is Kind => kinds.some((kind) => kind === text)
 
-const markOf = (row: Pick<typeof t.audits.$inferSelect, 'kind' | 'nextId'> | undefined): Mark =>
+const markOf = (row: Pick<typeof work.audits.$inferSelect, 'kind' | 'nextId'> | undefined): Mark =>
   row !== undefined && isKind(row.kind) ? { kind: row.kind, nextId: row.nextId } : begin
 
 /**
@@ -51,13 +52,13 @@ export const readSlice = (database: Database, chainId: ChainId, size: bigint): P
     const [cursor] = await handle.select().from(t.cursors).where(eq(t.cursors.chainId, chainId))
     const anchor = await newestAnchor(handle, chainId)
     if (cursor === undefined || anchor === null) return null
-    const [row] = await handle.select().from(t.audits).where(eq(t.audits.chainId, chainId))
+    const [row] = await handle.select().from(work.audits).where(eq(work.audits.chainId, chainId))
     const mark = markOf(row)
     const last = await lastIdAt(handle, chainId, mark.kind, cursor.blockNumber)
     const [look] = await handle
-      .select({ proven: t.looks.provenNumber })
-      .from(t.looks)
-      .where(eq(t.looks.chainId, chainId))
+      .select({ proven: work.looks.provenNumber })
+      .from(work.looks)
+      .where(eq(work.looks.chainId, chainId))
     const isProven = anchor.number === cursor.blockNumber && (look?.proven ?? -1n) >= cursor.blockNumber
     const end = isProven ? (last ?? 0n) + 1n : (last ?? -1n)
     const most = mark.nextId + size - 1n
@@ -74,27 +75,27 @@ export const saveSlice = async (handle: Handle, chainId: ChainId, slice: Slice, 
   const zero = { ...begin, compared: 0n, rounds: 0n, differences: 0n, repaired: 0n }
   const at = { blockNumber: slice.anchor.number, blockHash: slice.anchor.hash, auditedAt: sql`now()` }
   await handle
-    .insert(t.audits)
+    .insert(work.audits)
     .values({ chainId, ...zero, ...at })
     .onConflictDoNothing()
-  const [held] = await handle.select().from(t.audits).where(eq(t.audits.chainId, chainId)).for('update')
+  const [held] = await handle.select().from(work.audits).where(eq(work.audits.chainId, chainId)).for('update')
   const mark = markOf(held)
   if (mark.kind !== slice.kind || mark.nextId !== slice.nextId) return false
   const nextKind = slice.isLast ? kinds[kinds.indexOf(slice.kind) + 1] : slice.kind
   const isRound = nextKind === undefined
   await handle
-    .update(t.audits)
+    .update(work.audits)
     .set({
       ...at,
       kind: nextKind ?? begin.kind,
       nextId: slice.isLast ? 0n : slice.ids.upTo + 1n,
-      compared: sql`${t.audits.compared} + ${found.compared}`,
-      differences: sql`${t.audits.differences} + ${found.differences}`,
-      repaired: sql`${t.audits.repaired} + ${found.repaired}`,
-      ...(isRound && { rounds: sql`${t.audits.rounds} + 1`, roundAt: sql`now()` }),
+      compared: sql`${work.audits.compared} + ${found.compared}`,
+      differences: sql`${work.audits.differences} + ${found.differences}`,
+      repaired: sql`${work.audits.repaired} + ${found.repaired}`,
+      ...(isRound && { rounds: sql`${work.audits.rounds} + 1`, roundAt: sql`now()` }),
       ...(found.lastDifference !== null && { lastDifference: found.lastDifference, lastDifferenceAt: sql`now()` }),
     })
-    .where(eq(t.audits.chainId, chainId))
+    .where(eq(work.audits.chainId, chainId))
   return true
 }
 
@@ -119,11 +120,11 @@ export const blockAfter = async (
 
 /** How far the audit of a chain has come; null before its first run. */
 export const readAudit = async (handle: Handle, chainId: ChainId): Promise<AuditState | null> => {
-  const age = sql`extract(epoch from clock_timestamp() - ${t.audits.lastDifferenceAt})`
+  const age = sql`extract(epoch from clock_timestamp() - ${work.audits.lastDifferenceAt})`
   const [found] = await handle
-    .select({ row: t.audits, age: age.mapWith(Number) })
-    .from(t.audits)
-    .where(eq(t.audits.chainId, chainId))
+    .select({ row: work.audits, age: age.mapWith(Number) })
+    .from(work.audits)
+    .where(eq(work.audits.chainId, chainId))
   if (found === undefined) return null
   const { lastDifference: difference, lastDifferenceAt: lastAt, ...row } = found.row
   const isClean = difference === null || lastAt === null

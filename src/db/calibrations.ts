@@ -1,6 +1,6 @@
 import { and, desc, eq, lte, sql } from 'drizzle-orm'
 import type { Database } from './pool.ts'
-import { calibrations } from './schema.ts'
+import { calibrations } from './schema-work.ts'
 
 /** Sets that are kept: a month of daily closes to look back on. */
 const KEPT = 30

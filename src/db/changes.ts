@@ -3,6 +3,7 @@ import type { ChainId } from '../protocol/chains.ts'
 import type { Handle } from './pool.ts'
 import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
+import * as work from './schema-work.ts'
 import type { Scopes } from './scopes.ts'
 
 /*
@@ -75,7 +76,7 @@ export type Reached = {
 
 /** That of every chain which has an index. */
 export const reached = async (handle: Handle): Promise<Reached[]> => {
-  const { headTimestamp, source, lookedAt } = t.looks
+  const { headTimestamp, source, lookedAt } = work.looks
   const rows = await handle
     .select({
       cursor: t.cursors,
@@ -86,7 +87,7 @@ export const reached = async (handle: Handle): Promise<Reached[]> => {
       },
     })
     .from(t.cursors)
-    .leftJoin(t.looks, eq(t.looks.chainId, t.cursors.chainId))
+    .leftJoin(work.looks, eq(work.looks.chainId, t.cursors.chainId))
   return rows.map(({ cursor, look }) => ({
     chainId: cursor.chainId,
     block: { number: cursor.blockNumber, hash: cursor.blockHash, timestamp: cursor.blockTimestamp },

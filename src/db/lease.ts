@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Database, Handle } from './pool.ts'
-import { leases } from './schema.ts'
+import { leases } from './schema-work.ts'
 
 /** The right to write one chain's index, as long as its epoch is the current one. */
 export type Lease = { readonly chainId: ChainId; readonly holder: string; readonly epoch: bigint }

@@ -65,8 +65,8 @@ type Condition<V> = (value: V, bind: Bind, kind: Kind) => string
 const conditions: { readonly [N in keyof Values]: Condition<Values[N]> } = {
   eventId: (id, bind) => `f.event_id = ${bind(String(id), 'bigint')}`,
   claimable: (wanted, _, kind) => (wanted ? isClaimable[kind] : `${isClaimable[kind]} IS NOT TRUE`),
-  claimed: (wanted, bind) => `coalesce(s.claimed, false) = ${bind(wanted, 'boolean')}`,
-  withdrawn: (wanted, bind) => `coalesce(s.withdrawn, false) = ${bind(wanted, 'boolean')}`,
+  claimed: (wanted) => (wanted ? 's.claimed' : 's.claimed IS NOT TRUE'),
+  withdrawn: (wanted) => (wanted ? 's.withdrawn' : 's.withdrawn IS NOT TRUE'),
   underlying: (pair, bind) => `f.underlying = ${bind(`\\x${Buffer.from(pair, 'utf8').toString('hex')}`, 'bytea')}`,
   paymentToken: (token, bind) => `e.payment_token = ${bind(bytes(token), 'bytea')}`,
   strikeAbove: (wanted, bind) => `e.strike_above = ${bind(wanted, 'boolean')}`,
@@ -89,10 +89,23 @@ const names = Object.keys(conditions) as (keyof Values)[]
 export const conditionsOf = (kind: Kind, filters: Filters, bind: Bind): string[] =>
   names.flatMap((name) => conditionOf(name, filters[name], bind, kind))
 
+/** Filters that few rows may pass: those are found by an index over their observations, and not by looking at each row in turn. */
+const few: Readonly<Record<Kind, (filters: Filters) => boolean>> = {
+  event: ({ paymentToken }) => paymentToken !== undefined,
+  deposit: ({ withdrawn }) => withdrawn === true,
+  position: ({ claimable, claimed }) => claimable === true || claimed === true,
+}
+
+/** Whether rows are found by their observations. */
+export const isByObservation = (kind: Kind, filters: Filters): boolean => few[kind](filters)
+
+/** Filters whose values are part of the text. */
+const worded = ['claimable', 'claimed', 'withdrawn', 'state']
+
 /** What tells the statement of one set of filters from that of another: their names, and values that change the text. */
 export const shapeOf = (filters: Filters): string =>
   Object.entries(filters)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => (name === 'claimable' || name === 'state' ? `${name}=${value}` : name))
+    .map(([name, value]) => (worded.includes(name) ? `${name}=${value}` : name))
     .sort()
     .join()

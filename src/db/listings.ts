@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
-import { type Bind, bytes, conditionsOf, type Filters, shapeOf } from './listing-filters.ts'
+import { type Bind, bytes, conditionsOf, type Filters, isByObservation, shapeOf } from './listing-filters.ts'
 import type { Database, Statement } from './pool.ts'
 import type { Kind } from './progress.ts'
 import { asOneText, type Inclusion, joinedTo, RECORD, rowText, tables, UNIT } from './row-text.ts'
@@ -90,11 +90,16 @@ const mergeKeys = {
   desc: 'min(f.block_timestamp) OVER (PARTITION BY f.chain_id ORDER BY f.id DESC)',
 } as const
 
-/** Few positions can be claimed: they are found by the index over them, and not by looking at each. */
-const joinedFor = ({ kind, filters }: ListingQuery): string => {
+/** A row's own observation. */
+const observed = { event: 'e', deposit: 's', position: 's' } as const
+
+/** What has to be joined for conditions, and of which table's ids a page is: of the observations where those find the rows. */
+const joinedFor = ({ kind, filters }: ListingQuery): { readonly joins: string; readonly key: string } => {
   const joins = joinedTo(kind)
-  if (kind !== 'position' || filters.claimable !== true) return joins
-  return joins.replace(/LEFT JOIN LATERAL .*? AS s ON true/, 'JOIN position_observations s USING (chain_id, id)')
+  if (!isByObservation(kind, filters)) return { joins, key: 'f' }
+  const key = observed[kind]
+  const inner = `JOIN ${tables[kind].observations} ${key} USING (chain_id, id)`
+  return { joins: joins.replace(new RegExp(`LEFT JOIN LATERAL .*? AS ${key} ON true`), inner), key }
 }
 
 /** The parameters after the walks are the limit and, if that is asked, whose rows; then those of the conditions. */
@@ -103,12 +108,17 @@ const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
   const { facts, owner } = tables[kind]
   const [limit, owners] = [1, 2].map((at) => `$${walks.length * columns.length + at}`)
   const wheres = ['f.chain_id = walk.chain_id', 'f.block_number <= walk.up_to', ...conditions].join(' AND ')
-  const joins = conditions.some((condition) => /\b[se]\./.test(condition)) ? joinedFor(query) : ''
+  const { joins, key } = conditions.some((condition) => /\b[se]\./.test(condition))
+    ? joinedFor(query)
+    : { joins: '', key: 'f' }
   const isMerged = walks.length > 1 && sort === 'created'
   const byExpiry = sort === 'expiry'
   const ordered = byExpiry ? `f.expiry_date ${order}, f.id ${order}` : `f.id ${order}`
   const merged = byExpiry ? `f.expiry_date ${order}, f.chain_id, f.id ${order}` : `f.chain_id, f.id ${order}`
-  const beyond = `${byExpiry ? '(f.expiry_date, f.id)' : 'f.id'} ${order === 'asc' ? '>' : '<'} ${byExpiry ? '(walk.after_key, walk.after)' : 'walk.after'}`
+  const than = order === 'asc' ? '>' : '<'
+  const after = byExpiry ? `(f.expiry_date, f.id) ${than} (walk.after_key, walk.after)` : `f.id ${than} walk.after`
+  // That the ids are equal tells the server their order, and not where to begin.
+  const beyond = key === 'f' || byExpiry ? after : `${after} AND ${key}.id ${than} walk.after`
 
   // Owner by owner and chain by chain, each in the order of its index; then as many of the merged as are asked for.
   const own = filters.owners ? `AND f.${owner} = owned.by` : ''
@@ -169,7 +179,7 @@ export const placeOf = (row: string): Place => {
  *
  * @example await listings.page({ kind: 'position', walks: [walk], filters: { owners: [wallet] }, sort: 'created', order: 'desc', … })
  */
-export const createListings = (database: Database): Listings => {
+export const createListings = (database: Pick<Database, 'rows'>): Listings => {
   const answer = async (statement: Statement): Promise<ListingRows> => {
     const [[tips = null, rows = null, total = null] = []] = await database.rows(statement)
     return {

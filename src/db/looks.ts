@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Handle } from './pool.ts'
 import type { StoredBlock } from './query.ts'
-import * as t from './schema.ts'
+import * as work from './schema-work.ts'
 
 /** JSON has no integers of 64 bits, so heights are kept as text. */
 const Height = z.codec(z.string().regex(/^\d+$/), z.bigint(), { decode: BigInt, encode: String })
@@ -59,25 +59,28 @@ export const saveLook = async (handle: Handle, chainId: ChainId, look: Look): Pr
     endpoints: z.encode(Nodes, nodes),
   }
   await handle
-    .insert(t.looks)
+    .insert(work.looks)
     .values({ chainId, ...row })
-    .onConflictDoUpdate({ target: t.looks.chainId, set: row })
+    .onConflictDoUpdate({ target: work.looks.chainId, set: row })
 }
 
 /** Takes back what was proved of blocks above `number`: they left the chain. */
 export const forgetProof = async (handle: Handle, chainId: ChainId, number: bigint): Promise<void> => {
   await handle
-    .update(t.looks)
+    .update(work.looks)
     .set({ provenNumber: null, provenHash: null, provenTimestamp: null })
-    .where(and(eq(t.looks.chainId, chainId), gt(t.looks.provenNumber, number)))
+    .where(and(eq(work.looks.chainId, chainId), gt(work.looks.provenNumber, number)))
 }
 
 /** The leader's last look at a chain; null before the first. */
 export const readLook = async (handle: Handle, chainId: ChainId): Promise<DatedLook | null> => {
   const [found] = await handle
-    .select({ row: t.looks, age: sql`extract(epoch from clock_timestamp() - ${t.looks.lookedAt})`.mapWith(Number) })
-    .from(t.looks)
-    .where(eq(t.looks.chainId, chainId))
+    .select({
+      row: work.looks,
+      age: sql`extract(epoch from clock_timestamp() - ${work.looks.lookedAt})`.mapWith(Number),
+    })
+    .from(work.looks)
+    .where(eq(work.looks.chainId, chainId))
   if (found === undefined) return null
   const { row, age } = found
   const { provenNumber: number, provenHash: hash, provenTimestamp: timestamp } = row

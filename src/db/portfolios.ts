@@ -104,7 +104,7 @@ const parse = (line: string): Holding => {
 const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines.split(RECORD).map(parse) : [])
 
 /** Opens the portfolios of a database; nothing is asked yet. However many wallets are asked for, it is one statement. */
-export const createPortfolios = (database: Database): Portfolios => ({
+export const createPortfolios = (database: Pick<Database, 'rows'>): Portfolios => ({
   async of({ wallets, chainIds, activeOnly, limit }) {
     const walks = chainIds.map((chainId) => ({ ...anyWalk, chainId }))
     const [first, second] = wallets

@@ -103,8 +103,9 @@ export const createLedger = (most = MOST_KEYS) => {
  * @example const changes = createChanges({ url, database, log })
  */
 export const createChanges = (deps: {
+  /** Of the database that is written to: no other one notifies. */
   readonly url: string
-  readonly database: Database
+  readonly database: Pick<Database, 'run'>
   readonly log: Logger
 }): Changes => {
   const { url, database, log } = deps

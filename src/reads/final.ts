@@ -1,5 +1,6 @@
 import { getBlock } from '../chain/requests.ts'
 import { isUnavailable } from '../lib/errors.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { chainOf, type Sources } from './read.ts'
 
@@ -12,13 +13,18 @@ export const createFinality = (
   now: () => number = performance.now.bind(performance),
 ) => {
   const known = new Map<ChainId, { readonly timestamp: bigint; readonly at: number }>()
+  const once = createSingleFlight<bigint>()
 
   const finalTime = async (chainId: ChainId): Promise<bigint> => {
     const before = known.get(chainId)
     if (before !== undefined && now() - before.at <= KEPT_MS) return before.timestamp
+    return once(String(chainId), () => askFinalTime(chainId))
+  }
+
+  const askFinalTime = async (chainId: ChainId): Promise<bigint> => {
     try {
       const [block] = await chainOf(sources, chainId).send([getBlock('finalized')])
-      const timestamp = block.ok && block.value !== null ? block.value.timestamp : (before?.timestamp ?? 0n)
+      const timestamp = block.ok && block.value !== null ? block.value.timestamp : (known.get(chainId)?.timestamp ?? 0n)
       known.set(chainId, { timestamp, at: now() })
       return timestamp
     } catch (fault) {

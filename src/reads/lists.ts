@@ -16,7 +16,7 @@ export type Lists = {
 
 /** Opens the lists of a database and of the chains it indexes; nothing is asked yet. */
 export const createLists = (deps: {
-  readonly database: Database
+  readonly database: Pick<Database, 'rows'>
   readonly chains: ReadonlyMap<ChainId, Chain>
 }): Lists => ({
   listings: createListings(deps.database),

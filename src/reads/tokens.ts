@@ -4,6 +4,7 @@ import { erc20Abi } from '../abi/erc20.generated.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { Request } from '../chain/requests.ts'
 import { unavailable } from '../lib/errors.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import { type ChainId, chainFacts, type Deployment } from '../protocol/chains.ts'
 
 /** What amounts in a token mean; the last two are null for a contract that does not say. */
@@ -62,6 +63,8 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
     ),
   )
   const asked = new LRUCache<string, Kept>({ max: KEPT })
+  // The rows of a page are mostly of one token.
+  const once = createSingleFlight<Token>()
   const find = (key: string): Kept | undefined => fixed.get(key) ?? asked.get(key)
   const known: Tokens['known'] = (chainId, address) => find(keyOf(chainId, address))?.token
   return {
@@ -72,14 +75,16 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
       if (found !== undefined) return found
       const chain = chains.get(chainId)
       if (chain === undefined) throw unavailable(`chain ${chainId} is not configured`)
-      const [symbol, decimals] = await chain.send([symbolOf(address), decimalsOf(address)])
-      const token: Token = {
-        token: getAddress(address),
-        symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
-        decimals: decimals.ok ? decimals.value : null,
-      }
-      asked.set(keyOf(chainId, address), kept(token))
-      return token
+      return once(keyOf(chainId, address), async () => {
+        const [symbol, decimals] = await chain.send([symbolOf(address), decimalsOf(address)])
+        const token: Token = {
+          token: getAddress(address),
+          symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
+          decimals: decimals.ok ? decimals.value : null,
+        }
+        asked.set(keyOf(chainId, address), kept(token))
+        return token
+      })
     },
   }
 }

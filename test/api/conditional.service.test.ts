@@ -1,55 +1,32 @@
 import { Client } from 'pg'
-import { pino } from 'pino'
 import { encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { newestChange, reached } from '../../src/db/changes.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
-import { observationLag } from '../../src/db/unobserved.ts'
+import { reached } from '../../src/db/changes.ts'
 import { uniforms } from '../../src/lib/random.ts'
-import { openApp } from '../support/app.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { startIndexing } from '../support/indexing.ts'
+import type { openApp } from '../support/app.ts'
+import { startIndexed, type World } from '../support/indexing.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { eventually } from '../support/process.ts'
-import { startWorld } from '../support/world.ts'
 
-const log = pino({ level: 'silent' })
 const USDC = 10n ** 6n
 
-let world: Awaited<ReturnType<typeof startWorld>>
+let world: World
+let indexed: Awaited<ReturnType<typeof startIndexed>>
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
-let store: TestDatabase
-let database: Database
-let chain: Chain
-let stopIndexing: () => Promise<void>
 /** Two API processes over one database. */
 let apis: readonly [Awaited<ReturnType<typeof openApp>>, Awaited<ReturnType<typeof openApp>>]
 
 beforeAll(async () => {
-  world = await startWorld()
+  indexed = await startIndexed([8453])
+  world = indexed.world
   proxy = await startNodeProxy(world.anvil.url)
-  store = await createTestDatabase()
-  database = createDatabase({ url: store.url, log, maxConnections: 6, statementTimeoutMs: 5_000 })
-  chain = createChain({
-    deployment: world.deployment,
-    rpcUrls: [world.anvil.url],
-    timeoutMs: 5_000,
-    headMaxAgeMs: 1,
-    log,
-  })
-  stopIndexing = startIndexing({ chain, database, url: store.url })
   const nodes = [{ url: proxy.url, deployment: world.deployment }]
-  apis = [await openApp({ databaseUrl: store.url, nodes }), await openApp({ databaseUrl: store.url, nodes })]
+  apis = [await indexed.open({ nodes }), await indexed.open({ nodes })]
 })
 afterAll(async () => {
-  await Promise.all((apis ?? []).map((api) => api.close()))
-  await stopIndexing?.()
-  await Promise.all([database?.close(), chain?.close()])
-  await store?.close()
+  await indexed?.close()
   await proxy?.close()
-  await world?.close()
 })
 
 const ask = async (path: string, { tag, of = 0 }: { tag?: string | undefined; of?: 0 | 1 } = {}) => {
@@ -69,24 +46,6 @@ const settle = async (path: string, of: 0 | 1 = 0): Promise<string> => {
   return held
 }
 
-/** Waits until both processes know that the index has reached the chain's newest block. */
-const reachHead = async (): Promise<void> => {
-  const head = await world.actions.client.getBlock()
-  await eventually(`the index at block ${head.number}`, () =>
-    apis.every(({ sources }) => sources.changes.reached(8453)?.block.hash === head.hash),
-  )
-}
-
-/** The same, all of it observed, and every change known. */
-const quiet = async (): Promise<void> => {
-  await reachHead()
-  await eventually('everything is observed', async () => (await observationLag(database, 8453)).waiting === 0)
-  await eventually('every change is known', async () => {
-    const last = await database.run(newestChange)
-    return apis.every(({ sources }) => sources.changes.position() === last)
-  })
-}
-
 const walletPage = () => `/hedge/positions/8453/wallet/${world.hedger.account.address}`
 const idlePage = () => `/hedge/positions/8453/wallet/${world.stranger.account.address}`
 const stats = '/hedge/events/8453/1/stats'
@@ -95,10 +54,10 @@ const settled = '/hedge/events/8453/2/stats'
 test('an idle wallet and event stay 304 while blocks go on, and neither database nor node is asked', async () => {
   const paths = [idlePage(), walletPage(), stats, settled, '/hedge/fees', '/hedge/events/8453/1/positions']
   const tags = new Map<string, string>()
-  await quiet()
+  await indexed.quiet()
   for (const path of paths) tags.set(path, await settle(path))
   await world.actions.node.mine({ blocks: 30 })
-  await reachHead()
+  await indexed.reachHead()
   const queries = vi.spyOn(apis[0].database, 'run')
   const head = await world.actions.client.getBlock()
   await eventually('the process is current', () => apis[0].sources.changes.isCurrent([8453]))
@@ -126,11 +85,11 @@ test('an idle wallet and event stay 304 while blocks go on, and neither database
 })
 
 test('what changes is told: the wallet, its event, and nobody else', async () => {
-  await quiet()
+  await indexed.quiet()
   const [wallet, idle, event] = [await settle(walletPage()), await settle(idlePage()), await settle(stats)]
   const before = await ask(walletPage())
   await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  await reachHead()
+  await indexed.reachHead()
   const after = await ask(walletPage(), { tag: wallet })
   expect(after.status).toBe(200)
   expect(after.tag).not.toBe(wallet)
@@ -140,7 +99,7 @@ test('what changes is told: the wallet, its event, and nobody else', async () =>
 })
 
 test('a tag of one process is good for the other, and one of another release for none', async () => {
-  await quiet()
+  await indexed.quiet()
   const tag = await settle(walletPage(), 0)
   await settle(walletPage(), 1)
   expect((await ask(walletPage(), { tag, of: 1 })).status).toBe(304)
@@ -151,10 +110,10 @@ test('a tag of one process is good for the other, and one of another release for
 })
 
 test('while its notifications are gone a process answers from what it reads, and goes on where it was', async () => {
-  await quiet()
+  await indexed.quiet()
   const tag = await settle(walletPage())
   const other = await settle(idlePage())
-  const client = new Client(store.url)
+  const client = new Client(indexed.url)
   await client.connect()
   try {
     const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fx-protection changes' AND datname = current_database()`
@@ -169,7 +128,7 @@ test('while its notifications are gone a process answers from what it reads, and
     await client.end()
   }
   await eventually('the connection is back', () => apis[0].sources.changes.isCurrent([8453]))
-  await reachHead()
+  await indexed.reachHead()
   expect((await ask(walletPage(), { tag })).status).toBe(200)
   expect((await ask(idlePage(), { tag: other })).status).toBe(304)
 })
@@ -211,7 +170,7 @@ test('reorgs: never a 304 for what is not so any more', { timeout: 180_000 }, as
     if (below(2) === 0) await actions.buy(hedger, 1n, BigInt(20 + below(30)) * USDC)
     if (below(3) === 0) await actions.deposit(lp, 1n, BigInt(20 + below(30)) * USDC)
     if (below(2) === 0) await collect()
-    if (below(2) === 0) await reachHead()
+    if (below(2) === 0) await indexed.reachHead()
     await collect()
     const far = (await actions.client.getBlock()).timestamp + 86_400n
     const others = [
@@ -221,7 +180,7 @@ test('reorgs: never a 304 for what is not so any more', { timeout: 180_000 }, as
     await actions.node.request({ method: 'anvil_reorg', params: [2 + below(4), others] } as never)
     if (below(2) === 0) await collect()
     await actions.node.mine({ blocks: 1 })
-    await reachHead()
+    await indexed.reachHead()
     for (const path of paths) {
       const truth = (await ask(path)).body
       for (const it of seen.values()) {

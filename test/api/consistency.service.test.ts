@@ -1,44 +1,23 @@
-import { pino } from 'pino'
-import type { Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
-import { openApp } from '../support/app.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { startIndexing } from '../support/indexing.ts'
-import { startWorld } from '../support/world.ts'
+import type { openApp } from '../support/app.ts'
+import { startIndexed, type World } from '../support/indexing.ts'
 
-const log = pino({ level: 'silent' })
 const USDC = 10n ** 6n
 
 /** A thousand on demand. */
 const CYCLES = Number(process.env.CYCLES ?? 30)
 
-let world: Awaited<ReturnType<typeof startWorld>>
-let store: TestDatabase
-let database: Database
-let chain: Chain
-let stopIndexing: () => Promise<void>
+let world: World
+let indexed: Awaited<ReturnType<typeof startIndexed>>
 /** Two API processes over one database. */
 let apis: readonly Awaited<ReturnType<typeof openApp>>[]
 
 beforeAll(async () => {
-  world = await startWorld()
-  store = await createTestDatabase()
-  database = createDatabase({ url: store.url, log, maxConnections: 6, statementTimeoutMs: 5_000 })
-  const { deployment, anvil } = world
-  chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
-  stopIndexing = startIndexing({ chain, database, url: store.url })
-  const options = { databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }] }
-  apis = [await openApp(options), await openApp(options)]
+  indexed = await startIndexed([8453])
+  world = indexed.world
+  apis = [await indexed.open(), await indexed.open()]
 })
-afterAll(async () => {
-  await Promise.all((apis ?? []).map((api) => api.close()))
-  await stopIndexing?.()
-  await Promise.all([database?.close(), chain?.close()])
-  await store?.close()
-  await world?.close()
-})
+afterAll(() => indexed?.close())
 
 const deposits = () => `/hedge/deposits/8453/wallet/${world.lp.account.address}`
 
@@ -48,18 +27,10 @@ const read = async (query: string, of = 0) => {
   return api.get(`${deposits()}?${query}`)
 }
 
-/** The newest transaction of the chain and its block. */
-const newest = async (): Promise<{ readonly hash: Hex; readonly block: bigint }> => {
-  const { transactions, number } = await world.actions.client.getBlock()
-  const [hash] = transactions
-  if (hash === undefined) throw new Error('the newest block is empty')
-  return { hash, block: number }
-}
-
 test(`${CYCLES} times a transaction and then the list: it is there`, { timeout: CYCLES * 5_000 }, async () => {
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
     const id = await world.actions.deposit(world.lp, 1n, 20n * USDC)
-    const { hash, block } = await newest()
+    const { hash, block } = await world.newest()
     const query = cycle % 3 === 0 ? `minBlock=${block}` : `afterTx=${hash}`
     // The page before it is asked for too, so that it may be kept.
     const [before, { status, data, headers, error }] = await Promise.all([read('', cycle % 2), read(query, cycle % 2)])

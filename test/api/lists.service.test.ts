@@ -1,67 +1,27 @@
-import { pino } from 'pino'
-import type { Address, Hex } from 'viem'
+import { type Address, zeroAddress } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { createChain } from '../../src/chain/chain.ts'
-import { newestChange } from '../../src/db/changes.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
-import { observationLag } from '../../src/db/unobserved.ts'
-import { createClosers } from '../../src/lib/lifecycle.ts'
-import { chainIds } from '../../src/protocol/chains.ts'
-import { openApp } from '../support/app.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { startIndexing } from '../support/indexing.ts'
-import { eventually } from '../support/process.ts'
-import { startWorld } from '../support/world.ts'
+import type { openApp } from '../support/app.ts'
+import { startIndexed, type World } from '../support/indexing.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
 
-const log = pino({ level: 'silent' })
 const USDC = 10n ** 6n
-const closers = createClosers()
 
-type World = Awaited<ReturnType<typeof startWorld>>
 type Cast = 'creator' | 'lp' | 'hedger' | 'stranger'
 
+let indexed: Awaited<ReturnType<typeof startIndexed>>
 let base: World
 let worlds: readonly World[]
-let database: Database
 let api: Awaited<ReturnType<typeof openApp>>
 
 beforeAll(async () => {
-  worlds = await Promise.all(
-    chainIds.map(async (id) => closers.add(`world ${id}`, await startWorld(id), (it) => it.close())),
-  )
-  const [first] = worlds
-  if (first === undefined) throw new RangeError('there are two worlds')
-  base = first
-  const store = closers.add('store', await createTestDatabase(), (it) => it.close())
-  const opened = createDatabase({ url: store.url, log, maxConnections: 8, statementTimeoutMs: 5_000 })
-  database = closers.add('database', opened, (it) => it.close())
-  for (const { deployment, anvil } of worlds) {
-    const chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
-    closers.add('chain', chain, (it) => it.close())
-    closers.add('indexing', startIndexing({ chain, database, url: store.url }), (stop) => stop())
-  }
-  const nodes = worlds.map(({ anvil, deployment }) => ({ url: anvil.url, deployment }))
-  api = closers.add('api', await openApp({ databaseUrl: store.url, nodes }), (it) => it.close())
-  await quiet()
+  indexed = await startIndexed([8453, 56])
+  base = indexed.world
+  worlds = indexed.worlds
+  api = await indexed.open()
+  await indexed.quiet()
 })
-afterAll(() => closers.close())
-
-/** Waits until the process knows all that there is to know: the newest blocks, all of them observed. */
-const quiet = async (): Promise<void> => {
-  for (const { actions, deployment } of worlds) {
-    const { chainId } = deployment
-    const head = await actions.client.getBlock()
-    await eventually(`chain ${chainId} at block ${head.number}, observed`, async () => {
-      const { hash } = api.sources.changes.reached(chainId)?.block ?? {}
-      return hash === head.hash && (await observationLag(database, chainId)).waiting === 0
-    })
-  }
-  await eventually('every change is known', async () => {
-    const newest = await database.run(newestChange)
-    return api.sources.changes.position() === newest && api.sources.changes.isCurrent(chainIds)
-  })
-}
+afterAll(() => indexed?.close())
 
 const addressOf = (who: Cast, world = base): Address => world[who].account.address
 
@@ -79,7 +39,7 @@ const ask = async (path: string, tag?: string) => {
 
 /** The tags of paths, all of which have one. */
 const tagsOf = async (paths: readonly string[]): Promise<readonly (readonly [string, string])[]> => {
-  await quiet()
+  await indexed.quiet()
   return Promise.all(
     paths.map(async (path) => {
       const { status, tag } = await ask(path)
@@ -105,20 +65,12 @@ const pathsOf = (wallet: Address, chain = ''): string[] => [
 const Ids = z.array(z.looseObject({ id: z.number() })).transform((rows) => rows.map(({ id }) => id))
 const Held = z.object({ positions: Ids })
 
-/** The newest transaction of a chain and its block. */
-const newest = async ({ actions }: World): Promise<{ readonly hash: Hex; readonly block: bigint }> => {
-  const { transactions, number } = await actions.client.getBlock()
-  const [hash] = transactions
-  if (hash === undefined) throw new Error('the newest block is empty')
-  return { hash, block: number }
-}
-
 test("a wallet's own purchase is in its list and its portfolio, on both chains", async () => {
   for (let cycle = 0; cycle < 8; cycle += 1) {
     for (const world of worlds) {
       const { chainId } = world.deployment
       const id = Number(await world.actions.buy(world.hedger, 1n, 20n * USDC))
-      const { hash, block } = await newest(world)
+      const { hash, block } = await world.newest()
       const wallet = addressOf('hedger', world)
       const wanted = cycle % 3 === 0 ? `minBlock=${block}` : `afterTx=${hash}`
       const [list, one, many] = await Promise.all([
@@ -182,7 +134,7 @@ test('the pages of an idle wallet stay 304 while blocks go on and others trade, 
   const idle = await tagsOf([...pathsOf(mine), ...pathsOf(mine, chain)])
   await base.actions.buy(base.hedger, 1n, 30n * USDC)
   await base.actions.node.mine({ blocks: 20 })
-  await quiet()
+  await indexed.quiet()
   const head = await base.actions.client.getBlock()
   const queries = vi.spyOn(api.database, 'rows')
   const reads = [...api.sources.chains.values()].map((chain) => vi.spyOn(chain, 'send'))
@@ -203,7 +155,7 @@ test("what changes is told: a wallet's pages, on its chain", async () => {
     await tagsOf(pathsOf(wallet, '&chainId=56')),
   ]
   const id = Number(await base.actions.buy(base.hedger, 1n, 40n * USDC))
-  await quiet()
+  await indexed.quiet()
   expect(await statuses(here)).toEqual(all(here, 200))
   expect(await statuses(there)).toEqual(all(there, 304))
   const [list = ''] = pathsOf(wallet)
@@ -211,7 +163,7 @@ test("what changes is told: a wallet's pages, on its chain", async () => {
 })
 
 test('what time alone changes has no tag', async () => {
-  await quiet()
+  await indexed.quiet()
   for (const query of ['state=open', 'state=expired', 'finality=safe'])
     expect([query, (await ask(`/hedge/events?chainId=8453&${query}`)).tag]).toEqual([query, undefined])
   for (const query of ['state=settled', 'include=stats', 'ids=1,2'])
@@ -236,15 +188,15 @@ test('reorgs: what left is gone, and no tag of before is believed', { timeout: 1
     }
   }
   for (let trial = 0; trial < 6; trial += 1) {
-    await quiet()
+    await indexed.quiet()
     await collect()
     const id = Number(await actions.buy(hedger, 1n, BigInt(50 + trial) * USDC))
-    if (trial % 2 === 0) await quiet()
+    if (trial % 2 === 0) await indexed.quiet()
     await collect()
     await actions.node.request({ method: 'anvil_reorg', params: [1 + (trial % 3), []] } as never)
     if (trial % 3 === 0) await collect()
     await actions.node.mine({ blocks: 1 })
-    await quiet()
+    await indexed.quiet()
     const truth = new Map([
       [list, await ask(list)],
       [held, await ask(held)],
@@ -268,10 +220,10 @@ test("an event's settlement is told to the wallets that have a part in it", asyn
   const idle = await tagsOf(pathsOf(addressOf('stranger'), chain))
   await actions.node.increaseTime({ seconds: 31 * 86_400 })
   await actions.node.mine({ blocks: 1 })
-  await quiet()
+  await indexed.quiet()
   expect(await statuses(lp)).toEqual(all(lp, 304))
   await actions.settle(owner, 1n, 9_000_000n)
-  await quiet()
+  await indexed.quiet()
   expect(await statuses(lp)).toEqual(all(lp, 200))
   expect(await statuses(idle)).toEqual(all(idle, 304))
   const { data } = await api.get(`/wallets/${addressOf('lp')}/portfolio?chainId=8453`)
@@ -296,13 +248,87 @@ test('after a claim the lists say so, and the feed has a settlement after its ow
   await actions.node.increaseTime({ seconds: 120 })
   await actions.node.mine({ blocks: 1 })
   await actions.settle(owner, eventId, 13_000_000n)
-  const { hash } = await newest(base)
+  const { hash } = await base.newest()
   const feed = await api.app.inject(`/v1/hedge/settlements?chainId=8453&eventIds=${eventId}&afterTx=${hash}`)
   expect([feed.statusCode, feed.json().data]).toMatchObject([200, [{ type: 'settled', triggered: true }]])
   for (const id of bought) {
     await actions.claimPayout(hedger, id)
-    const claim = await newest(base)
+    const claim = await base.newest()
     const { data } = await api.get(`/hedge/positions?chainId=8453&wallet=${wallet}&claimed=true&afterTx=${claim.hash}`)
     expect(Ids.parse(data)).toContain(Number(id))
+  }
+})
+
+test('a list as of what is safe or final has what was made by then, and says as of which block', async () => {
+  const { actions, creator, upward } = base
+  const create = async (name: string): Promise<number> =>
+    Number((await actions.createEvent(creator, { ...upward, name, expiry: (await actions.now()) + 60 })).eventId)
+  // The node calls safe what is 32 blocks old, and final what is 64.
+  const final = await create('Final')
+  await actions.node.mine({ blocks: 40 })
+  const safe = await create('Safe')
+  await actions.node.mine({ blocks: 40 })
+  const latest = await create('Latest')
+  await indexed.quiet()
+  const Meta = z.looseObject({ asOf: z.tuple([z.looseObject({ blockNumber: z.number(), blockHash: z.string() })]) })
+  for (const [finality, there, absent] of [
+    ['latest', [final, safe, latest], []],
+    ['safe', [final, safe], [latest]],
+    ['finalized', [final], [safe, latest]],
+  ] as const) {
+    const { data, meta } = await api.get(
+      `/hedge/events?chainId=8453&creator=${addressOf('creator')}&finality=${finality}`,
+    )
+    const ids = Ids.parse(data)
+    expect([finality, ids]).toEqual([finality, expect.arrayContaining([...there])])
+    for (const id of absent) expect([finality, ids]).toEqual([finality, expect.not.arrayContaining([id])])
+    const { number, hash } = await actions.client.getBlock({ blockTag: finality })
+    expect([finality, Meta.parse(meta).asOf[0]]).toMatchObject([
+      finality,
+      { blockNumber: Number(number), blockHash: hash },
+    ])
+  }
+})
+
+test('what was settled for good may be kept for an hour, and what was settled just now not at all', async () => {
+  const { actions, owner, creator, upward } = base
+  const { eventId } = await actions.createEvent(creator, {
+    ...upward,
+    name: 'Short',
+    expiry: (await actions.now()) + 60,
+  })
+  await actions.node.increaseTime({ seconds: 120 })
+  await actions.node.mine({ blocks: 1 })
+  await actions.settle(owner, eventId, 13_000_000n)
+  await indexed.quiet()
+  for (const [id, cacheControl] of [
+    [2n, 'public, max-age=3600'],
+    [eventId, 'public, no-cache'],
+  ] as const) {
+    const { data, headers } = await api.get(`/hedge/events/8453/${id}/stats`)
+    expect(z.looseObject({ settledAt: z.number() }).parse(data).settledAt).toBeGreaterThan(0)
+    expect([id, headers['cache-control']]).toEqual([id, cacheControl])
+  }
+})
+
+test('a token that the service does not know is read from its contract, once, and known from then on', async () => {
+  const proxy = await startNodeProxy(base.anvil.url)
+  try {
+    // The same protocol, for a service that was told of another payment token.
+    const deployment = { ...base.deployment, usdc: zeroAddress }
+    const strange = await indexed.open({ nodes: [{ url: proxy.url, deployment }] })
+    await indexed.quiet()
+    proxy.calls()
+    const list = '/hedge/positions?chainId=8453&limit=200'
+    const Rows = z.array(z.looseObject({ token: z.string(), symbol: z.string().nullable(), decimals: z.number() }))
+    const [first] = await Promise.all([strange.get(list), strange.get(list), strange.get(`${list}&order=asc`)])
+    const rows = Rows.parse(first.data)
+    expect(rows.length).toBeGreaterThan(5)
+    for (const row of rows) expect(row).toMatchObject({ token: base.deployment.usdc, symbol: 'USDC', decimals: 6 })
+    expect(proxy.calls().filter((method) => method === 'eth_call')).toHaveLength(2)
+    await strange.get(`${list}&claimed=false`)
+    expect(proxy.calls().filter((method) => method === 'eth_call')).toEqual([])
+  } finally {
+    await proxy.close()
   }
 })

@@ -1,45 +1,26 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { Settlement, SettlementsMeta } from '../../src/reads/settlements.ts'
-import { openApp } from '../support/app.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { startIndexing } from '../support/indexing.ts'
+import type { openApp } from '../support/app.ts'
+import { startIndexed, type World } from '../support/indexing.ts'
 import { eventually } from '../support/process.ts'
-import { startWorld } from '../support/world.ts'
 
-const log = pino({ level: 'silent' })
 const DAY = 86_400
 
-let world: Awaited<ReturnType<typeof startWorld>>
-let store: TestDatabase
-let database: Database
-let chain: Chain
-let stopIndexing: () => Promise<void>
+let world: World
+let indexed: Awaited<ReturnType<typeof startIndexed>>
 let api: Awaited<ReturnType<typeof openApp>>
 
 beforeAll(async () => {
-  world = await startWorld()
-  store = await createTestDatabase()
-  database = createDatabase({ url: store.url, log, maxConnections: 6, statementTimeoutMs: 5_000 })
-  const { deployment, anvil } = world
-  chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
-  stopIndexing = startIndexing({ chain, database, url: store.url })
-  api = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }], maxStreams: 3 })
+  indexed = await startIndexed([8453])
+  world = indexed.world
+  api = await indexed.open({ maxStreams: 3 })
   await eventually('the first settlement', async () => (await feed('chainId=8453')).data.length === 1)
 })
-afterAll(async () => {
-  await api?.close()
-  await stopIndexing?.()
-  await Promise.all([database?.close(), chain?.close()])
-  await store?.close()
-  await world?.close()
-})
+afterAll(() => indexed?.close())
 
 const Page = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
 
@@ -52,14 +33,6 @@ const feed = async (query: string) => {
   const answer = await ask(query)
   const page = answer.statusCode === 200 ? Page.parse(answer.json()) : { data: [], meta: undefined }
   return { ...page, status: answer.statusCode, tag: String(answer.headers.etag) }
-}
-
-const reachHead = async (): Promise<void> => {
-  const head = await world.actions.client.getBlock()
-  await eventually(
-    `the index at block ${head.number}`,
-    () => api.sources.changes.reached(8453)?.block.hash === head.hash,
-  )
 }
 
 /** An event that may be settled now. */
@@ -91,7 +64,7 @@ test('a settlement is told once, with what it was and where the next poll goes o
   expect(truth.data).toMatchObject({ settledAt: first?.settledAt, triggered: true })
   // Read again and again, the event is still the same.
   await world.actions.node.mine({ blocks: 5 })
-  await reachHead()
+  await indexed.reachHead()
   expect((await feed('chainId=8453')).data).toHaveLength(1)
   for (const none of ['chainId=8453&triggered=false', 'chainId=8453&eventIds=1,3', 'chainId=8453&since=now']) {
     expect([none, (await feed(none)).data]).toEqual([none, []])
@@ -112,10 +85,10 @@ test('an empty poll is 304 until something is settled, and then it is not', asyn
   const poll = `chainId=8453&since=${meta?.nextCursor}`
   const { tag } = await feed(poll)
   await world.actions.node.mine({ blocks: 5 })
-  await reachHead()
+  await indexed.reachHead()
   expect((await ask(poll, tag)).statusCode).toBe(304)
   const eventId = await expired()
-  await reachHead()
+  await indexed.reachHead()
   expect((await ask(poll, tag)).statusCode).toBe(304)
   await world.actions.settle(world.owner, eventId, 11_000_000n)
   await eventually('the settlement', async () => (await ask(poll, tag)).statusCode === 200)
@@ -129,17 +102,17 @@ test('a settlement that leaves the chain is told once as reverted, and again as 
   const { meta } = await feed('chainId=8453&since=now')
   const poll = `chainId=8453&since=${meta?.nextCursor}&eventIds=${eventId}`
   const told = async () => (await feed(poll)).data.map(({ type, triggered }) => `${type} ${triggered}`)
-  await reachHead()
+  await indexed.reachHead()
   await actions.settle(world.owner, eventId, 12_500_000n)
   await eventually('the settlement', async () => (await told()).length === 1)
   await actions.node.request({ method: 'anvil_reorg', params: [1, []] } as never)
   await actions.node.mine({ blocks: 2 })
-  await reachHead()
+  await indexed.reachHead()
   await eventually('the reversion', async () => (await told()).length === 2)
   await actions.settle(world.owner, eventId, 11_000_000n)
   await eventually('the second settlement', async () => (await told()).length === 3)
   await actions.node.mine({ blocks: 3 })
-  await reachHead()
+  await indexed.reachHead()
   expect(await told()).toEqual(['settled true', 'reverted true', 'settled false'])
   const { data } = await feed(poll)
   expect(data[1]).toEqual({ ...data[0], seq: data[1]?.seq, type: 'reverted' })

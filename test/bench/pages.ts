@@ -5,21 +5,12 @@ import { pino } from 'pino'
 import { zeroAddress } from 'viem'
 import { z } from 'zod'
 import { listingEnvelope } from '../../src/api/envelope.ts'
-import { migrate } from '../../src/db/migrate.ts'
-import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
+import type { Deployment } from '../../src/protocol/chains.ts'
 import { listings } from '../../src/reads/listings.ts'
-import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { openApp } from '../support/app.ts'
-import {
-  blockOf,
-  type Plan,
-  seedDeposit,
-  seedEvent,
-  seedPosition,
-  walletOf,
-  writeSeeded,
-} from '../support/seed-index.ts'
+import { walletOf } from '../support/seed-index.ts'
 import { compare, type Figure } from './compare.ts'
+import { chainId, from, ROWS, startMillion, token } from './million.ts'
 
 /*
  * Pages of lists and portfolios on a million positions, against a bare Fastify route over one named statement that gives the same body. One
@@ -29,20 +20,12 @@ import { compare, type Figure } from './compare.ts'
  *   ROWS=100000 SECONDS=2 npm run bench:pages
  */
 
-const ROWS = Number(process.env.ROWS ?? 1_000_000)
 const SECONDS = Number(process.env.SECONDS ?? 5)
 const ROUNDS = 3
-const CHUNK = 10_000
 const LIMIT = 50
 const PAGE = Math.min(10_000, Math.floor(ROWS / LIMIT / 2))
 
-const chainId: ChainId = 8453
-const token = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
-// About 62 positions a wallet and 400 an event.
-const plan: Plan = { token, rowsABlock: 100, wallets: Math.ceil(ROWS / 62), events: Math.ceil(ROWS / 400) }
-
-const postgres = await startPostgres()
-await migrate({ databaseUrl: postgres.url, log: pino({ level: 'silent' }) })
+const postgres = await startMillion()
 const deployment: Deployment = {
   ...{ chainId, diamond: zeroAddress, usdc: token, usdt: null, publicRpcUrl: 'http://node.example', startBlock: 0n },
   profile: 'reference',
@@ -55,26 +38,6 @@ const ours = await openApp({
     log: pino({ level: 'info' }, pino.destination('/dev/null')),
   },
 })
-
-const from = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at)
-
-/** The rows, through the writes of the index. */
-const load = async (): Promise<void> => {
-  const events = from(1, plan.events).map((id) => seedEvent(id, plan))
-  const deposits = from(1, plan.events * 2).map((id) => seedDeposit(id, plan))
-  const tip = blockOf(BigInt(Math.ceil(ROWS / plan.rowsABlock)))
-  await writeSeeded(ours.database, chainId, tip, { events, deposits })
-  for (let first = 1; first <= ROWS; first += CHUNK) {
-    const ids = from(first, Math.min(CHUNK, ROWS - first + 1))
-    await writeSeeded(ours.database, chainId, tip, { positions: ids.map((id) => seedPosition(id, plan)) })
-    process.stderr.write(`\rwriting ${ROWS} positions: ${first + ids.length - 1}`)
-  }
-  process.stderr.write('\n')
-  // What autovacuum would have done by the time there are so many.
-  const client = new Pool({ connectionString: postgres.url, max: 1 })
-  await client.query('VACUUM ANALYZE')
-  await client.end()
-}
 
 /** The limit: what a handler over one statement does that trusts its caller and knows no chain but this. */
 const bare = async () => {
@@ -132,11 +95,6 @@ const Page = z.object({ data: z.array(z.unknown()), meta: z.object({ nextCursor:
 try {
   console.log(
     `node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, medians of ${ROUNDS} rounds of ${SECONDS} s`,
-  )
-  const start = performance.now()
-  await load()
-  console.log(
-    `${ROWS} positions of ${plan.wallets} wallets written in ${((performance.now() - start) / 1000).toFixed(0)} s`,
   )
   const url = await ours.app.listen({ port: 0, host: '127.0.0.1' })
 

@@ -1,28 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createNode } from '../../src/chain/failover.ts'
 import { createKeeper } from '../../src/chain/keeper.ts'
 import { getBlock, getChainId, viewCall } from '../../src/chain/requests.ts'
 import { ServiceError } from '../../src/lib/errors.ts'
 import { call } from '../../src/protocol/outputs.ts'
 import { eventually } from '../support/process.ts'
-import { type Reply, type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
-
-const open: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
-
-const startNode = async (options?: Parameters<typeof startScriptedNode>[0]) => {
-  const node = await startScriptedNode(options)
-  open.push(node.close)
-  return node
-}
+import { type Reply, type ScriptedCall, startNode } from '../support/scripted-node.ts'
 
 const nodeOf = (...urls: string[]) => {
   const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 600, log: pino({ level: 'silent' }) })
-  open.push(keeper.close)
+  onTestFinished(keeper.close)
   return { ...keeper, ...createNode({ keeper, chainId: 8453 }) }
 }
 
@@ -338,7 +327,7 @@ test('an answer that contradicts counts where nobody gives another; where somebo
 test('who waits for the only node is let go once it is taken to be down', async () => {
   const node = await startNode()
   const keeper = createKeeper({ chainId: 8453, urls: [node.url], timeoutMs: 60_000, log: pino({ level: 'silent' }) })
-  open.push(keeper.close)
+  onTestFinished(keeper.close)
   const { send } = createNode({ keeper, chainId: 8453 })
   await send([getChainId()])
   node.say(() => 'hang')

@@ -1,23 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { pad, toHex } from 'viem'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createNode } from '../../src/chain/failover.ts'
 import { createHead } from '../../src/chain/head.ts'
 import { createKeeper } from '../../src/chain/keeper.ts'
 import { eventually } from '../support/process.ts'
-import { type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
-
-const open: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
-
-const startNode = async () => {
-  const node = await startScriptedNode()
-  open.push(node.close)
-  return node
-}
+import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
 
 type ScriptedNode = Awaited<ReturnType<typeof startNode>>
 
@@ -25,7 +14,7 @@ type ScriptedNode = Awaited<ReturnType<typeof startNode>>
 const headOf = async (...nodes: readonly ScriptedNode[]) => {
   const urls = nodes.map(({ url }) => url)
   const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 2_000, log: pino({ level: 'silent' }) })
-  open.push(keeper.close)
+  onTestFinished(keeper.close)
   const clock = { now: 1_000_000 }
   const node = createNode({ keeper, chainId: 8453 })
   const head = createHead({

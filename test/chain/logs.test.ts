@@ -1,19 +1,13 @@
 import { pino } from 'pino'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createKeeper } from '../../src/chain/keeper.ts'
 import { fetchLogs } from '../../src/chain/logs.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { eventually } from '../support/process.ts'
-import { startScriptedNode, widthOf } from '../support/scripted-node.ts'
+import { startNode, widthOf } from '../support/scripted-node.ts'
 
-const open: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
-
-const startNode = async () => {
-  const node = await startScriptedNode()
-  open.push(node.close)
+const countingNode = async () => {
+  const node = await startNode()
   /** The widths it was asked the logs of, since the last look. */
   const widths = (): number[] =>
     node.requests().flatMap((calls) => calls.map(widthOf).filter((width) => width !== null))
@@ -33,7 +27,7 @@ const deployment: Deployment = {
 
 const chainOf = (...urls: string[]) => {
   const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 400, logWidth: 2_000n, log: pino({ level: 'silent' }) })
-  open.push(keeper.close)
+  onTestFinished(keeper.close)
   return { ...keeper, logs: (from = 0n) => fetchLogs({ keeper, deployment }, { from, upTo: 900_000n }) }
 }
 
@@ -41,7 +35,7 @@ const limit = (most: number, code: number, message: string) => (call: Parameters
   (widthOf(call) ?? 0) > most ? { code, message } : null
 
 test('a range goes as far as the node takes, and the next one starts there', async () => {
-  const node = await startNode()
+  const node = await countingNode()
   const chain = chainOf(node.url)
   const first = await chain.logs()
   expect(first.last.number).toBe(1_999n)
@@ -50,7 +44,7 @@ test('a range goes as far as the node takes, and the next one starts there', asy
 })
 
 test('a number that lies is found out within four requests', async () => {
-  const node = await startNode()
+  const node = await countingNode()
   node.refuse(limit(200, 35, 'ranges over 10000 blocks are not supported on freetier'))
   const { last } = await chainOf(node.url).logs()
   expect(node.widths()).toEqual([2_000, 500, 31])
@@ -58,7 +52,7 @@ test('a number that lies is found out within four requests', async () => {
 })
 
 test('a stated limit below what was asked is used', async () => {
-  const node = await startNode()
+  const node = await countingNode()
   node.refuse(limit(1_000, -32_602, 'eth_getLogs is limited to a 1000 blocks range'))
   const chain = chainOf(node.url)
   for (let from = 0n; from < 3_000n; from += 1_000n) await chain.logs(from)
@@ -67,7 +61,7 @@ test('a stated limit below what was asked is used', async () => {
 })
 
 test('a node without getLogs is asked once, and another one that has it from then on', async () => {
-  const [without, having] = [await startNode(), await startNode()]
+  const [without, having] = [await countingNode(), await countingNode()]
   without.refuse(limit(0, -32_005, 'limit exceeded'))
   const chain = chainOf(without.url, having.url)
   await chain.logs()
@@ -85,7 +79,7 @@ test.each([
   [-32_601, 'the method eth_getLogs does not exist/is not available', 1],
   [-32_000, 'not today', 4],
 ])('the only node has no getLogs (%i %s): said within four requests', async (code, message, most) => {
-  const node = await startNode()
+  const node = await countingNode()
   node.refuse(limit(0, code, message))
   const chain = chainOf(node.url)
   await expect(chain.logs()).rejects.toThrow()
@@ -96,7 +90,7 @@ test.each([
 })
 
 test.each(['429', 'item'])('a rate limit (%s) changes no width', async (how) => {
-  const node = await startNode()
+  const node = await countingNode()
   const chain = chainOf(node.url)
   await chain.logs()
   const { width } = chain.status().endpoints[0] ?? {}
@@ -118,14 +112,14 @@ test.each(['429', 'item'])('a rate limit (%s) changes no width', async (how) => 
 })
 
 test('a result too big is asked for in smaller pieces', async () => {
-  const node = await startNode()
+  const node = await countingNode()
   node.refuse(limit(300, -32_602, 'query exceeds max results 20000, retry with the range 0-299'))
   await chainOf(node.url).logs()
   expect(node.widths()).toEqual([2_000, 300])
 })
 
 test('an answer too long to hold is not read to its end, and asked for in smaller pieces', async () => {
-  const node = await startNode()
+  const node = await countingNode()
   const endless = ' '.repeat(17 * 2 ** 20)
   node.say((calls) => (calls.some((call) => (widthOf(call) ?? 0) > 1_000) ? { body: endless } : null))
   const chain = chainOf(node.url)
@@ -135,7 +129,7 @@ test('an answer too long to hold is not read to its end, and asked for in smalle
 })
 
 test('a filter of too many topics is replaced by one of the address alone', async () => {
-  const node = await startNode()
+  const node = await countingNode()
   const topics = (call: Parameters<typeof widthOf>[0]) => JSON.stringify(call.params).includes('"topics":[[')
   node.refuse((call) =>
     topics(call) ? { code: -32_602, message: 'This query contains 17 filters. The current limit is 10' } : null,
@@ -147,7 +141,7 @@ test('a filter of too many topics is replaced by one of the address alone', asyn
 })
 
 test('a node that has not got the last block yet answers with nothing: another one is asked', async () => {
-  const [behind, ahead] = [await startNode(), await startNode()]
+  const [behind, ahead] = [await countingNode(), await countingNode()]
   behind.height = 500
   const chain = chainOf(behind.url, ahead.url)
   await eventually('both are known', async () => {

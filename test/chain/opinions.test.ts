@@ -1,21 +1,10 @@
 import { pino } from 'pino'
 import { zeroAddress } from 'viem'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { getBlock, getChainId, getLogs } from '../../src/chain/requests.ts'
 import { eventually } from '../support/process.ts'
-import { type Reply, startScriptedNode } from '../support/scripted-node.ts'
-
-const open: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of open.splice(0).reverse()) await close()
-})
-
-const startNode = async () => {
-  const node = await startScriptedNode()
-  open.push(node.close)
-  return node
-}
+import { type Reply, startNode } from '../support/scripted-node.ts'
 
 type Line = { readonly why?: string }
 
@@ -37,7 +26,7 @@ const chainOf = async (...urls: string[]) => {
     headMaxAgeMs: 0,
     log: pino({ level: 'warn' }, { write: (line) => void lines.push(JSON.parse(line)) }),
   })
-  open.push(chain.close)
+  onTestFinished(chain.close)
   await eventually('all are known', async () => {
     await chain.send([getChainId()])
     return chain.status().endpoints.every(({ state }) => state === 'ok')

@@ -106,3 +106,18 @@ test('connections that end as a transaction begins, or in a copy, are not lost t
     await one.close()
   }
 })
+
+test('a statement that takes too long is given up by the server too, and its connection is good for the next', async () => {
+  const short = createDatabase({ url: test_.url, log, maxConnections: 1, statementTimeoutMs: 200 })
+  try {
+    const slow = 'SELECT pg_sleep(30) AS slow'
+    await expect(short.rows({ text: slow, values: [] })).rejects.toMatchObject({ code: 'service_unavailable' })
+    await expect(short.snapshot((handle) => handle.execute(sql.raw(slow)))).rejects.toMatchObject({
+      code: 'service_unavailable',
+    })
+    const left = `SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query = '${slow}'`
+    expect(await short.rows({ text: left, values: [] })).toEqual([['0']])
+  } finally {
+    await short.close()
+  }
+})

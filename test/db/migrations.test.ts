@@ -8,7 +8,7 @@ test('the migrations lead to the schema of the code: nothing is left to generate
   const folder = mkdtempSync(join(tmpdir(), 'fx-migrations-'))
   try {
     cpSync('migrations', folder, { recursive: true })
-    const options = ['--dialect', 'postgresql', '--schema', './src/db/schema.ts', '--out', relative('.', folder)]
+    const options = ['--dialect', 'postgresql', '--schema', './src/db/schema*.ts', '--out', relative('.', folder)]
     const said = execFileSync('npx', ['drizzle-kit', 'generate', ...options], { encoding: 'utf8' })
     expect(said, 'run: npm run db:generate').toContain('No schema changes')
     expect(readdirSync(folder)).toEqual(readdirSync('migrations'))

@@ -51,7 +51,7 @@ const startWorker = async (name: string) => {
 }
 
 const startMember = async (name: string) => {
-  const api = await startApi(index, { DRAIN_MS: String(DRAIN_MS) }, name)
+  const api = await startApi(index, { DRAIN_MS: String(DRAIN_MS) }, { name })
   balancer.add(name, api.url)
   return api
 }

@@ -9,9 +9,14 @@ import { freshness } from './bars/freshness.ts'
 import { kills } from './bars/kills.ts'
 import { loss, mix } from './bars/loss.ts'
 import { deadNode, postgresGone } from './bars/outages.ts'
+import { ownTransaction } from './bars/own-transaction.ts'
+import { pollers } from './bars/pollers.ts'
 import { badNode } from './bars/readers.ts'
 import { deep, liar, reorgs } from './bars/reorgs.ts'
+import { slowReader } from './bars/slow-reader.ts'
+import { tags } from './bars/tags.ts'
 import { takeover } from './bars/takeover.ts'
+import { walk } from './bars/walk.ts'
 import { openChains, openStore } from './rig.ts'
 import { isVariant, variants } from './variant.ts'
 
@@ -31,6 +36,11 @@ const bars: Readonly<Record<string, Bar>> = {
   '9': badNode,
   '10': corpus,
   '11': deadNode,
+  'reads-walk': walk,
+  'reads-after-tx': ownTransaction,
+  'reads-tags': tags,
+  'reads-pollers': pollers,
+  'reads-slow': slowReader,
 }
 
 /** Bars that hold whatever the protocol emits and however it was deployed. */

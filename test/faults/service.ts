@@ -13,15 +13,20 @@ export type Answer = {
   readonly took: number
 }
 
-/** The API beside an index, as a process. `get` never throws. */
-export const startApi = async (index: Index, more: Readonly<Record<string, string>> = {}, name = 'api') => {
+/** The API beside an index, as a process of a name that answers `readyPath` with 200. `get` never throws. */
+export const startApi = async (
+  index: Index,
+  more: Readonly<Record<string, string>> = {},
+  { name = 'api', readyPath = '/readyz' }: { readonly name?: string; readonly readyPath?: string } = {},
+) => {
   const port = await freePort()
   const process = await index.start('api', name, { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', ...more })
   const url = `http://127.0.0.1:${port}`
-  const get = async (path: string): Promise<Answer> => {
+  const get = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> => {
     const started = performance.now()
     try {
-      const response = await fetch(`${url}${path}`, { signal: AbortSignal.timeout(CLIENT_WAITS_MS) })
+      const signal = AbortSignal.timeout(CLIENT_WAITS_MS)
+      const response = await fetch(`${url}${path}`, { signal, headers })
       const body = await response.text()
       return { status: response.status, headers: response.headers, body, took: performance.now() - started }
     } catch {
@@ -35,7 +40,7 @@ export const startApi = async (index: Index, more: Readonly<Record<string, strin
       if (wanted(await get(path))) return performance.now() - started
     return null
   }
-  const ready = await until('/readyz', ({ status }) => status === 200, 60_000)
+  const ready = await until(readyPath, ({ status }) => status === 200, 60_000)
   if (ready === null) throw new Error(`the API did not become ready: ${process.tail()}`)
-  return { process, url, get, until }
+  return { process, port, url, get, until }
 }

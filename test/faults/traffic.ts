@@ -195,6 +195,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
 
   return {
     node,
+    wallets,
     mine,
     mineEmpty,
     mineMany,

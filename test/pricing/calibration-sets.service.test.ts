@@ -161,6 +161,7 @@ describe('sets', () => {
     const stop = new AbortController()
     const job = createCalibrator({
       market: openMarket({ ...engineOptions, ecbUrl: publisher.url, now, log }),
+      find,
       append: (model, pairs) => appendSet(database, model, pairs),
       log,
     })

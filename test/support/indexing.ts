@@ -1,21 +1,33 @@
 import { pino } from 'pino'
-import type { Chain } from '../../src/chain/chain.ts'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
+import { newestChange } from '../../src/db/changes.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { observationLag } from '../../src/db/unobserved.ts'
 import { follow } from '../../src/indexer/follow.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
+import { createClosers } from '../../src/lib/lifecycle.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
+import { openApp } from './app.ts'
+import { createTestDatabase } from './database.ts'
+import { eventually } from './process.ts'
+import { startWorld } from './world.ts'
 
 /** Often, so that tests wait for little. In milliseconds. */
 const POLL_MS = 50
 
+const log = pino({ level: 'silent' })
+
+type App = Awaited<ReturnType<typeof openApp>>
+export type World = Awaited<ReturnType<typeof startWorld>>
+
 /** Keeps a chain's index following it, observations included, as a worker does; gives what ends that. */
-export const startIndexing = (deps: {
+const startIndexing = (deps: {
   readonly chain: Chain
   readonly database: Database
   /** Of the database. */
   readonly url: string
 }): (() => Promise<void>) => {
   const { chain, database, url } = deps
-  const log = pino({ level: 'silent' })
   const session = createDatabase({ url, log, maxConnections: 1, statementTimeoutMs: 5_000 })
   const stop = new AbortController()
   const observer = createObserver({ chain, database, log })
@@ -29,5 +41,72 @@ export const startIndexing = (deps: {
     await following
     await observing
     await session.close()
+  }
+}
+
+/**
+ * Worlds, and one database that their index is kept in as workers keep it. API processes are opened over it, as many as a test wants; all
+ * close together.
+ *
+ * @example
+ * const indexed = await startIndexed([8453])
+ * const api = await indexed.open()
+ * afterAll(() => indexed.close())
+ */
+export const startIndexed = async (chainIds: readonly [ChainId, ...ChainId[]]) => {
+  const closers = createClosers()
+  const start = async (chainId: ChainId): Promise<World> =>
+    closers.add(`world ${chainId}`, await startWorld(chainId), (it) => it.close())
+  const [first, ...others] = chainIds
+  const [world, ...rest] = await Promise.all([start(first), ...others.map(start)])
+  const worlds: readonly World[] = [world, ...rest]
+  const { url } = closers.add('store', await createTestDatabase(), (it) => it.close())
+  const opened = createDatabase({ url, log, maxConnections: 8, statementTimeoutMs: 5_000 })
+  const database = closers.add('database', opened, (it) => it.close())
+  for (const { deployment, anvil } of worlds) {
+    const chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
+    closers.add('chain', chain, (it) => it.close())
+    closers.add('indexing', startIndexing({ chain, database, url }), (stop) => stop())
+  }
+  const nodes = worlds.map(({ anvil, deployment }) => ({ url: anvil.url, deployment }))
+  const apis: App[] = []
+
+  /** Waits until every process knows that the index has reached the chains' newest blocks. */
+  const reachHead = async (): Promise<void> => {
+    for (const { actions, deployment } of worlds) {
+      const head = await actions.client.getBlock()
+      await eventually(`the index of chain ${deployment.chainId} at block ${head.number}`, () =>
+        apis.every(({ sources }) => sources.changes.reached(deployment.chainId)?.block.hash === head.hash),
+      )
+    }
+  }
+
+  return {
+    world,
+    worlds,
+    database,
+    /** Of the database. */
+    url,
+    /** An API process. */
+    async open(options: Omit<Parameters<typeof openApp>[0], 'databaseUrl'> = {}): Promise<App> {
+      const api = closers.add('api', await openApp({ databaseUrl: url, nodes, ...options }), (it) => it.close())
+      apis.push(api)
+      return api
+    },
+    reachHead,
+    /** Waits until every process knows all that there is to know: the newest blocks, all of them observed. */
+    async quiet(): Promise<void> {
+      await reachHead()
+      for (const { chainId } of worlds.map(({ deployment }) => deployment))
+        await eventually(
+          `chain ${chainId}, observed`,
+          async () => (await observationLag(database, chainId)).waiting === 0,
+        )
+      await eventually('every change is known', async () => {
+        const newest = await database.run(newestChange)
+        return apis.every(({ sources }) => sources.changes.position() === newest && sources.changes.isCurrent(chainIds))
+      })
+    },
+    close: closers.close,
   }
 }

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { numberToHex, pad } from 'viem'
+import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 
 const Call = z.object({ id: z.number(), method: z.string(), params: z.array(z.unknown()) })
@@ -99,4 +100,11 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
       await once(server, 'close')
     },
   })
+}
+
+/** The same for one test, closed when it is over. */
+export const startNode = async (...options: Parameters<typeof startScriptedNode>) => {
+  const node = await startScriptedNode(...options)
+  onTestFinished(node.close)
+  return node
 }

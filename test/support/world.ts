@@ -1,4 +1,4 @@
-import { type Address, getAddress } from 'viem'
+import { type Address, getAddress, type Hex } from 'viem'
 import { inject } from 'vitest'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
 import type { ProfileName } from '../../src/protocol/profiles.ts'
@@ -97,5 +97,24 @@ export const startWorld = async (chainId: ChainId = 8453) => {
     startBlock: deployBlock,
     profile,
   }
-  return { anvil, actions, owner: cast.owner, creator, lp, hedger, stranger, upward, deployment, close: anvil.close }
+  /** The newest transaction and its block. */
+  const newest = async (): Promise<{ readonly hash: Hex; readonly block: bigint }> => {
+    const { transactions, number } = await actions.client.getBlock()
+    const [hash] = transactions
+    if (hash === undefined) throw new Error('the newest block is empty')
+    return { hash, block: number }
+  }
+  return {
+    anvil,
+    actions,
+    newest,
+    owner: cast.owner,
+    creator,
+    lp,
+    hedger,
+    stranger,
+    upward,
+    deployment,
+    close: anvil.close,
+  }
 }

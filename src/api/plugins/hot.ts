@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Reached } from '../../db/changes.ts'
+import type { Resource } from '../../reads/changes.ts'
 import { freshnessHeaders } from '../../reads/freshness.ts'
 import type { Conditional } from '../conditional.ts'
 import type { Page } from '../pages.ts'
@@ -10,14 +12,28 @@ import { securityHeaders } from './security.ts'
 const flat = (headers: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
 
-const always = flat({ ...corsHeaders, ...securityHeaders, vary: 'accept' })
+/** A page that the client has keeps the headers it came with: a 304 says again only what may differ, and what lets a browser read it. */
+const unchanged = flat({ ...corsHeaders, vary: 'accept' })
+const whole = [...unchanged, ...flat(securityHeaders), 'content-type', 'application/json; charset=utf-8']
 
 /**
  * Answers what was answered before and did not change since, before anything else is done about the request: 304 when it has the page's
  * tag, else the page as it is, as long as the index can answer for it.
  */
 export const hot = fp<{ readonly conditional: Conditional }>(async (app, { conditional }) => {
-  const { pages, holds, isCurrent, freshnessOf } = conditional
+  const { pages, holds, isCurrent, freshnessOf, reached } = conditional
+
+  /** The headers of a chain's newest state, which is one for many requests. */
+  const told = new WeakMap<Reached, string[]>()
+  const freshness = (resource: Resource): string[] => {
+    const [chainId, another] = resource.chainIds
+    const state = chainId === undefined || another !== undefined ? undefined : reached(chainId)
+    const known = state && told.get(state)
+    if (known !== undefined) return known
+    const headers = flat(freshnessHeaders(freshnessOf(resource)))
+    if (state !== undefined) told.set(state, headers)
+    return headers
+  }
 
   const send = (
     request: FastifyRequest,
@@ -25,21 +41,15 @@ export const hot = fp<{ readonly conditional: Conditional }>(async (app, { condi
     { etag, cacheControl, resource, link }: Page,
     body: string | null,
   ): void => {
-    const headers = [
-      ...always,
-      ...flat(freshnessHeaders(freshnessOf(resource))),
-      ...['x-request-id', request.id, 'etag', etag, 'cache-control', cacheControl],
-      ...(link === undefined ? [] : ['link', link]),
-      ...['server-timing', `app;dur=${reply.elapsedTime.toFixed(2)}`],
-    ]
+    const headers = (body === null ? unchanged : whole).concat(
+      freshness(resource),
+      ['x-request-id', request.id, 'etag', etag, 'cache-control', cacheControl],
+      ['server-timing', `app;dur=${reply.elapsedTime.toFixed(2)}`],
+    )
+    if (link !== undefined) headers.push('link', link)
+    if (body !== null) headers.push('content-length', String(Buffer.byteLength(body)))
     reply.hijack()
-    if (body === null) {
-      reply.raw.writeHead(304, headers)
-      reply.raw.end()
-      return
-    }
-    headers.push('content-type', 'application/json; charset=utf-8', 'content-length', String(Buffer.byteLength(body)))
-    reply.raw.writeHead(200, headers)
+    reply.raw.writeHead(body === null ? 304 : 200, headers)
     reply.raw.end(body)
   }
 

@@ -42,7 +42,7 @@ export const postgresGone: Bar = {
       const failures: Failure[] = []
       let [reads, stale, refused, slowest] = [0, 0, 0, 0]
       for (const until = Date.now() + GONE_MS; Date.now() < until; await sleep(500)) {
-        const answers = await Promise.all([...entities, list].map(api.get))
+        const answers = await Promise.all([...entities, list].map((path) => api.get(path)))
         const [lists] = answers.splice(entities.length)
         for (const { status } of answers) if (status !== 200) failures.push({ seed, what: `an entity read: ${status}` })
         reads += answers.length

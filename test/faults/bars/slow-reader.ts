@@ -1,0 +1,160 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { get, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { z } from 'zod'
+import { announce } from '../../../src/db/changes.ts'
+import { createDatabase } from '../../../src/db/pool.ts'
+import { settlementsScope } from '../../../src/db/scopes.ts'
+import { insertSettlements } from '../../../src/db/settlements.ts'
+import type { Bar, Failure } from '../bar.ts'
+import { openIndex } from '../rig.ts'
+import { startApi } from '../service.ts'
+
+const CHAIN = 8453
+const ITEMS = 40_000
+const AT_ONCE = 500
+const EVERY_MS = 60
+
+/** Readers that take what comes, that take some of it, and that take nothing. */
+const READERS = { quick: 5, slow: 5, stalled: 20 } as const
+
+/** What a slow one takes, in bytes a tenth of a second: a third of what comes. */
+const SIP = 90_000
+
+/** Memory that the slow ones may cost besides, in MB. */
+const MOST_MB = 32
+
+type Pace = keyof typeof READERS
+
+const Item = z.object({ eventId: z.number() })
+
+/** A reader of the stream at a pace; from after `lastEventId` when that is given. */
+const listen = async (url: string, pace: Pace, lastEventId?: string) => {
+  const headers = { accept: 'text/event-stream', ...(lastEventId !== undefined && { 'last-event-id': lastEventId }) }
+  const request = get(url, { headers, agent: false })
+  request.on('error', () => {})
+  const [response]: [IncomingMessage] = (await once(request, 'response')) as never
+  const events: number[] = []
+  let [rest, last, notice, isOver] = ['', '', '', false]
+  response.setEncoding('utf8')
+  const take = (text: string): void => {
+    const blocks = (rest + text).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const [, name] = /^event: (\w+)$/m.exec(block) ?? []
+      const [, data] = /^data: (.*)$/m.exec(block) ?? []
+      const [, id] = /^id: (\d+)$/m.exec(block) ?? []
+      if (id === undefined) notice = name ?? notice
+      else if (data !== undefined) events.push(Item.parse(JSON.parse(data)).eventId)
+      last = id ?? last
+    }
+  }
+  response.on('error', () => {})
+  response.on('close', () => {
+    isOver = true
+  })
+  if (pace === 'quick') response.on('data', take)
+  const drink = async (): Promise<void> => {
+    for (; !isOver; await sleep(100)) {
+      for (let taken = 0; taken < SIP; ) {
+        const chunk: unknown = response.read()
+        if (typeof chunk !== 'string') break
+        taken += chunk.length
+        take(chunk)
+      }
+    }
+  }
+  if (pace === 'slow') void drink()
+  return {
+    events,
+    last: () => last,
+    notice: () => notice,
+    isOver: () => isOver,
+    /** Takes all that is left. */
+    resume: () => void response.on('data', take),
+    close: () => request.destroy(),
+  }
+}
+
+/** Settlements come faster than some readers of the stream take them. */
+export const slowReader: Bar = {
+  claim: `${ITEMS} settlements to ${READERS.quick} quick readers, then as many with ${READERS.slow} slow and ${READERS.stalled} stalled ones beside`,
+  figure: `who does not keep up is dropped with notice, loses nothing when coming again, and costs at most ${MOST_MB} MB`,
+  async run({ store, chains, seeds: [seed = 1] }) {
+    const index = await openIndex({ store, chains, seed })
+    const log = pino({ level: 'silent' })
+    const database = createDatabase({ url: index.database.url, log, maxConnections: 2, statementTimeoutMs: 10_000 })
+    const failures: Failure[] = []
+    const fail = (what: string): void => void failures.push({ seed, what })
+    try {
+      const api = await startApi(index, {}, { readyPath: '/livez' })
+      const feed = `http://127.0.0.1:${api.port}/v1/hedge/settlements?chainId=${CHAIN}`
+      const memory = async (): Promise<number> => {
+        const status = await readFile(`/proc/${api.process.pid}/status`, 'utf8')
+        return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024
+      }
+
+      let settled = 0
+      /** Settles events; gives the most memory that the service took meanwhile, in MB. */
+      const settle = async (): Promise<number> => {
+        let most = 0
+        for (let given = 0; given < ITEMS; given += AT_ONCE) {
+          await database.transaction(async (handle) => {
+            const last = await announce(handle, CHAIN, new Set([settlementsScope]), AT_ONCE)
+            const drafts = Array.from({ length: AT_ONCE }, (_, at) => ({
+              ...{ type: 'settled' as const, eventId: BigInt(settled + at + 1), settledAt: 1n, triggered: true },
+              ...{ settlementPrice: 12_500_000n, blockNumber: 1n, blockHash: `0x${'22'.repeat(32)}` as const },
+            }))
+            await insertSettlements(handle, CHAIN, drafts, last)
+          })
+          settled += AT_ONCE
+          await sleep(EVERY_MS)
+          most = Math.max(most, await memory())
+        }
+        return most
+      }
+      const open = (pace: Pace) =>
+        Promise.all(Array.from({ length: READERS[pace] }, () => listen(`${feed}&since=now`, pace)))
+      const isWhole = (events: readonly number[], from: number): boolean =>
+        events.length === settled - from && events.every((id, at) => id === from + at + 1)
+
+      const quick = await open('quick')
+      const alone = await settle()
+      const begun = settled
+      const [slow, stalled] = [await open('slow'), await open('stalled')]
+      const together = await settle()
+      await sleep(2_000)
+      for (const reader of stalled) reader.resume()
+      const late = [...slow, ...stalled]
+      for (let waited = 0; waited < 300 && late.some(({ isOver }) => !isOver()); waited += 1) await sleep(100)
+      const left = late.filter(({ isOver }) => !isOver()).length
+      if (left > 0) fail(`${left} readers that did not keep up were not dropped`)
+      const noticed = (readers: typeof late): number => readers.filter(({ notice }) => notice() === 'dropped').length
+
+      let whole = 0
+      for (const reader of [...quick, ...late]) {
+        reader.close()
+        const first = quick.includes(reader) ? 0 : begun
+        const again = await listen(feed, 'quick', reader.last())
+        for (let waited = 0; waited < 200 && reader.events.length + again.events.length < settled - first; waited += 1)
+          await sleep(50)
+        again.close()
+        if (isWhole([...reader.events, ...again.events], first)) whole += 1
+      }
+      const all = quick.length + late.length
+      if (whole < all) fail(`${all - whole} readers lost something, or had it twice`)
+      const kept = quick.length - noticed(quick)
+      const more = together - alone
+      return {
+        measured: `${kept} of ${quick.length} quick readers never dropped; of ${slow.length} slow ones ${noticed(slow)} were told that they are dropped, of ${stalled.length} stalled ones ${noticed(stalled)}; ${whole} of ${all} have each of ${settled} items once after coming again; at most ${alone.toFixed(0)} MB without them, ${together.toFixed(0)} MB with them`,
+        met: failures.length === 0 && more <= MOST_MB,
+        failures,
+      }
+    } finally {
+      await database.close()
+      await index.close()
+    }
+  },
+}
