@@ -262,7 +262,14 @@ export const runSandbox = async (flags: {
       command: process.execPath,
       // As we were started ourselves: from the build, or from the sources with a loader.
       args: [...process.execArgv, ...process.argv.slice(1, 2)],
-      env: { ...inherited(), LOG_LEVEL: config.LOG_LEVEL, POLL_MS: String(SANDBOX_POLL_MS), DRAIN_MS: '0' },
+      // What a sandbox has, production refuses.
+      env: {
+        ...inherited(),
+        NODE_ENV: 'development',
+        LOG_LEVEL: config.LOG_LEVEL,
+        POLL_MS: String(SANDBOX_POLL_MS),
+        DRAIN_MS: '0',
+      },
     },
     print: (line) => void process.stdout.write(`${line}\n`),
   })
