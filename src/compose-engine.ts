@@ -33,12 +33,15 @@ const FIND_WITHIN_MS = 2_000
 
 /** Finds sets in a database; its driver takes memory, so it is loaded where there is one. */
 const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindSet> => {
-  const [{ createDatabase }, { newestSet }] = await Promise.all([
+  const [{ createDatabase }, { newestSet }, { requireVersionOnceReached }] = await Promise.all([
     import('./db/pool.ts'),
     import('./db/calibrations.ts'),
+    import('./db/versions.ts'),
   ])
   const options = { url, maxConnections: 1, statementTimeoutMs: FIND_WITHIN_MS, log }
   const database = closers.add('database', createDatabase(options), (it) => it.close())
+  const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
+  await requireVersionOnceReached({ database, log, signal })
   return (model) => newestSet(database, model)
 }
 

@@ -8,6 +8,7 @@ import { createDatabase, type Database, type DatabaseOptions } from './db/pool.t
 import { createQueries } from './db/query.ts'
 import { createSettlementQueries } from './db/settlements.ts'
 import { markChangeable } from './db/unobserved.ts'
+import { requireVersion, requireVersionOnceReached } from './db/versions.ts'
 import { readVitals } from './db/vitals.ts'
 import { defaultClaims } from './identity/me.ts'
 import { createIdentity } from './identity/verify.ts'
@@ -73,6 +74,11 @@ const WORK_WITHIN_MS = 10_000
 const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
   closers.add('database', createDatabase(options), (it) => it.close())
 
+const requireVersionOf = (database: Database, log: Logger, closers: Closers): Promise<void> => {
+  const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
+  return requireVersionOnceReached({ database, log, signal })
+}
+
 const sourcesOf = (
   chains: Sources['chains'],
   database: Database,
@@ -97,6 +103,7 @@ export const runApi = async (): Promise<void> => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
     const database = openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers)
+    await requireVersionOf(database, log, closers)
     const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
     const identity = createIdentity({
       userinfoUrl: config.IDENTITY_USERINFO_URL,
@@ -171,6 +178,7 @@ export const runWorker = async (): Promise<void> => {
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
     const database = openDatabase({ ...pool, maxConnections }, closers)
+    await requireVersionOf(database, log, closers)
     const stop = new AbortController()
     // However many jobs wait for the database, the index does not.
     const indexing = openDatabase({ ...pool, maxConnections: chains.size, signal: stop.signal }, closers)
@@ -283,6 +291,7 @@ export const runAudit = async (): Promise<void> => {
   try {
     const { DATABASE_URL: url } = config
     const database = openDatabase({ url, maxConnections: 4, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
+    await requireVersion(database)
     for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
       const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
       const report = await audit({ chain, database, meter })
