@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { migrationsFolder, migrationsOf, versionFault } from '../../src/db/versions.ts'
 
@@ -25,14 +25,42 @@ test('a newer database that asks for more than a build knows is refused with wha
 /** What a build that does not know of it would trip over. */
 const contracting = /\b(DROP|RENAME)\b|\bSET NOT NULL\b|\bSET DATA TYPE\b|ADD COLUMN (?!.*DEFAULT).* NOT NULL/i
 
-/** The newest migration of before there were floors. */
-const BEFORE_FLOORS = 7
+/** Migrations that contract, and do not come right after one that raises the floor: a migration of its own, applied in the same transaction. */
+const unannounced = (history: readonly { readonly tag: string; readonly text: string }[]): string[] =>
+  history
+    .filter(
+      ({ text }, at) => contracting.test(text) && !/^INSERT INTO "schema_floors"/m.test(history[at - 1]?.text ?? ''),
+    )
+    .map(({ tag }) => tag)
 
-test.each(migrationsOf(migrationsFolder).map(({ tag }) => tag))('%s expands, or raises the floor', (tag) => {
-  const sql = readFileSync(`${migrationsFolder}/${tag}.sql`, 'utf8')
-  const number = Number(tag.slice(0, 4))
-  if (number <= BEFORE_FLOORS || !contracting.test(sql)) return
-  // Both are applied in one transaction: the floor is a migration of its own, because what is generated stays as it is.
-  const before = readdirSync(migrationsFolder).find((name) => name.startsWith(String(number - 1).padStart(4, '0')))
-  expect(readFileSync(`${migrationsFolder}/${before}`, 'utf8')).toMatch(/^INSERT INTO "schema_floors"/m)
+test.each([
+  ['ALTER TABLE "events" DROP COLUMN "strike";', ['0001_b']],
+  ['ALTER TABLE "events" RENAME COLUMN "strike" TO "rate";', ['0001_b']],
+  ['ALTER TABLE "events" ALTER COLUMN "strike" SET NOT NULL;', ['0001_b']],
+  ['ALTER TABLE "events" ADD COLUMN "extra" text NOT NULL;', ['0001_b']],
+  ['ALTER TABLE "events" ADD COLUMN "extra" text DEFAULT \'\' NOT NULL;', []],
+  ['CREATE TABLE "more" ("id" integer PRIMARY KEY NOT NULL);', []],
+])('%s after a migration that raises no floor', (text, expected) => {
+  expect(
+    unannounced([
+      { tag: '0000_a', text: 'CREATE TABLE "a" ();' },
+      { tag: '0001_b', text },
+    ]),
+  ).toEqual(expected)
+  expect(
+    unannounced([
+      { tag: '0000_a', text: 'INSERT INTO "schema_floors" VALUES (0);' },
+      { tag: '0001_b', text },
+    ]),
+  ).toEqual([])
+})
+
+test('since there are floors, a migration expands or comes after one that raises the floor', () => {
+  const history = migrationsOf(migrationsFolder).map(({ tag }) => ({
+    tag,
+    text: readFileSync(`${migrationsFolder}/${tag}.sql`, 'utf8'),
+  }))
+  const since = history.findIndex(({ text }) => text.includes('CREATE TABLE "schema_floors"'))
+  expect(since).toBeGreaterThan(0)
+  expect(unannounced(history.slice(since))).toEqual([])
 })
