@@ -30,9 +30,11 @@ import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
 import { type Changes, createChanges } from './reads/changes.ts'
+import { type Checks, createChecks } from './reads/checks.ts'
 import { createLists } from './reads/lists.ts'
 import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
+import { diamondFunctions } from './tx/builders.ts'
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
@@ -83,6 +85,7 @@ const sourcesOf = (
   chains: Sources['chains'],
   database: Database,
   changes: Changes,
+  checks: Checks,
   maxLagSeconds: number,
 ): Sources => ({
   chains,
@@ -91,6 +94,7 @@ const sourcesOf = (
   changes,
   settlements: createSettlementQueries(database),
   vitals: (chainId) => readVitals(database, chainId),
+  checks,
   maxLagSeconds,
 })
 
@@ -114,8 +118,9 @@ export const runApi = async (): Promise<void> => {
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
+    const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
     const app = await buildApp({
-      sources: sourcesOf(chains, database, changes, config.MAX_LAG_SECONDS),
+      sources: sourcesOf(chains, database, changes, checks, config.MAX_LAG_SECONDS),
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
@@ -126,6 +131,8 @@ export const runApi = async (): Promise<void> => {
     })
     closers.add('http server', app, (it) => it.close())
     await app.listen({ host: config.HOST, port: config.PORT })
+    const stop = closers.add('checks', new AbortController(), (it) => it.abort())
+    void checks.watch(stop.signal)
     closers.add('drain', drain, (it) => it.begin())
   })
 }
@@ -145,8 +152,9 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
+    const checks = createChecks({ chains: new Map(), pricing, writes: [], log })
     const app = await buildApp({
-      sources: sourcesOf(new Map(), database, changes, 0),
+      sources: sourcesOf(new Map(), database, changes, checks, 0),
       identity,
       pricing,
       defaultChainId: 8453,

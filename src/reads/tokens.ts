@@ -27,7 +27,7 @@ const KEPT = 1_000
 const MAX_SYMBOL = 32
 
 /** The tokens that are configured with a deployment; the chain need not be asked for those. */
-const configured = ({ chainId, usdc, usdt }: Deployment): Token[] => {
+export const configuredTokens = ({ chainId, usdc, usdt }: Deployment): Token[] => {
   const decimals: { readonly USDC: number; readonly USDT?: number } = chainFacts[chainId].paymentDecimals
   return [
     { token: usdc, symbol: 'USDC', decimals: decimals.USDC },
@@ -46,7 +46,8 @@ const symbolOf = (token: Address): Request<string> => ({
   parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data: answerOf(raw) }),
 })
 
-const decimalsOf = (token: Address): Request<number> => ({
+/** The question how many decimals a token has. */
+export const decimalsOf = (token: Address): Request<number> => ({
   method: 'eth_call',
   params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) }, 'latest'],
   parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data: answerOf(raw) }),
@@ -58,7 +59,7 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
   const kept = (token: Token): Kept => ({ token, members: JSON.stringify(token).slice(1, -1) })
   const fixed = new Map(
     [...chains.values()].flatMap(({ chainId, deployment }) =>
-      configured(deployment).map((token) => [keyOf(chainId, token.token), kept(token)] as const),
+      configuredTokens(deployment).map((token) => [keyOf(chainId, token.token), kept(token)] as const),
     ),
   )
   const asked = new LRUCache<string, Kept>({ max: KEPT })

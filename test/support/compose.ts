@@ -44,8 +44,6 @@ const Compose = z.strictObject({
   volumes: z.record(z.string(), z.null()),
 })
 
-export type Service = z.output<typeof Service>
-
 /** The compose file, checked. */
 export const readCompose = (): z.output<typeof Compose> =>
   Compose.parse(parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }))
