@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Address, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, isHex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import type { Chain } from '../chain/chain.ts'
+import { NodeError } from '../chain/errors.ts'
 import type { Request } from '../chain/requests.ts'
 import { unavailable } from '../lib/errors.ts'
 import { type ChainId, chainFacts, type Deployment } from '../protocol/chains.ts'
@@ -37,6 +38,7 @@ export const configuredTokens = ({ chainId, usdc, usdt }: Deployment): Token[] =
 
 const answerOf = (raw: unknown): Hex => {
   if (typeof raw !== 'string' || !isHex(raw)) throw new TypeError('expected 0x hex')
+  if (raw === '0x') throw new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
   return raw
 }
 
