@@ -20,7 +20,7 @@ import { buildEngineApp } from './pricing/server.ts'
 
 const optionsOf = (config: z.output<typeof environments.engine>): Omit<EngineOptions, 'findSet' | 'now' | 'log'> => ({
   key: config.ENGINE_PRIVATE_KEY,
-  keyFile: config.ENGINE_PRIVATE_KEY_FILE,
+  isProduction: config.NODE_ENV === 'production',
   ...ratesOf(config),
   usdRateUrl: config.ENGINE_USD_RATE_URL,
   localRatesFile: config.ENGINE_LOCAL_RATES_FILE,
@@ -33,12 +33,15 @@ const FIND_WITHIN_MS = 2_000
 
 /** Finds sets in a database; its driver takes memory, so it is loaded where there is one. */
 const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindSet> => {
-  const [{ createDatabase }, { newestSet }] = await Promise.all([
+  const [{ createDatabase }, { newestSet }, { requireVersionOnceReached }] = await Promise.all([
     import('./db/pool.ts'),
     import('./db/calibrations.ts'),
+    import('./db/versions.ts'),
   ])
   const options = { url, maxConnections: 1, statementTimeoutMs: FIND_WITHIN_MS, log }
   const database = closers.add('database', createDatabase(options), (it) => it.close())
+  const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
+  await requireVersionOnceReached({ database, log, signal })
   return (model) => newestSet(database, model)
 }
 
@@ -84,7 +87,7 @@ export const runChart = async (pair: string | undefined, flags: { readonly out?:
   const config = load(environments.engine)
   const log = createLogger({ level: 'warn', process: 'chart', fd: 2 })
   const now = at === undefined ? Date.now : () => at * 1000
-  const alone = { key: undefined, keyFile: undefined, findSet: undefined, synthetic: true }
+  const alone = { key: undefined, findSet: undefined, synthetic: true }
   const engine = await openEngine({ ...optionsOf(config), ...alone, now, log })
   await write(drawChart(await engine.quote(request)), flags.out)
 }

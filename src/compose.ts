@@ -9,6 +9,7 @@ import { createQueries } from './db/query.ts'
 import { createReader, type Reader } from './db/reader.ts'
 import { createSettlementQueries } from './db/settlements.ts'
 import { markChangeable } from './db/unobserved.ts'
+import { requireVersion, requireVersionOnceReached } from './db/versions.ts'
 import { readVitals } from './db/vitals.ts'
 import { defaultClaims } from './identity/me.ts'
 import { createIdentity } from './identity/verify.ts'
@@ -30,9 +31,11 @@ import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
 import { type Changes, createChanges } from './reads/changes.ts'
+import { type Checks, createChecks } from './reads/checks.ts'
 import { createLists } from './reads/lists.ts'
 import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
+import { diamondFunctions } from './tx/builders.ts'
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
@@ -74,15 +77,21 @@ const WORK_WITHIN_MS = 10_000
 const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
   closers.add('database', createDatabase(options), (it) => it.close())
 
+const requireVersionOf = (database: Database, log: Logger, closers: Closers): Promise<void> => {
+  const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
+  return requireVersionOnceReached({ database, log, signal })
+}
+
 const sourcesOf = (deps: {
   readonly chains: Sources['chains']
   readonly database: Database
   /** What `changes` come from too: what is read has to be as new as what is known. */
   readonly reader: Reader
   readonly changes: Changes
+  readonly checks: Checks
   readonly maxLagSeconds: number
 }): Sources => {
-  const { chains, database, reader, changes, maxLagSeconds } = deps
+  const { chains, database, reader, changes, checks, maxLagSeconds } = deps
   return {
     chains,
     queries: createQueries(database),
@@ -90,6 +99,7 @@ const sourcesOf = (deps: {
     changes,
     settlements: createSettlementQueries(database),
     vitals: (chainId) => readVitals(database, chainId),
+    checks,
     maxLagSeconds,
   }
 }
@@ -104,6 +114,7 @@ export const runApi = async (): Promise<void> => {
     const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl, API_POOL_SIZE: maxConnections } = config
     const pool = { maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }
     const database = openDatabase({ ...pool, url }, closers)
+    await requireVersionOf(database, log, closers)
     const reader =
       copyUrl === undefined
         ? database
@@ -118,8 +129,9 @@ export const runApi = async (): Promise<void> => {
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
+    const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
     const app = await buildApp({
-      sources: sourcesOf({ chains, database, reader, changes, maxLagSeconds: config.MAX_LAG_SECONDS }),
+      sources: sourcesOf({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS }),
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
@@ -130,6 +142,8 @@ export const runApi = async (): Promise<void> => {
     })
     closers.add('http server', app, (it) => it.close())
     await app.listen({ host: config.HOST, port: config.PORT })
+    const stop = closers.add('checks', new AbortController(), (it) => it.abort())
+    void checks.watch(stop.signal)
     closers.add('drain', drain, (it) => it.begin())
   })
 }
@@ -149,8 +163,9 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
+    const checks = createChecks({ chains: new Map(), pricing, writes: [], log })
     const app = await buildApp({
-      sources: sourcesOf({ chains: new Map(), database, reader: database, changes, maxLagSeconds: 0 }),
+      sources: sourcesOf({ chains: new Map(), database, reader: database, changes, checks, maxLagSeconds: 0 }),
       identity,
       pricing,
       defaultChainId: 8453,
@@ -182,6 +197,7 @@ export const runWorker = async (): Promise<void> => {
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
     const database = openDatabase({ ...pool, maxConnections }, closers)
+    await requireVersionOf(database, log, closers)
     const stop = new AbortController()
     // However many jobs wait for the database, the index does not.
     const indexing = openDatabase({ ...pool, maxConnections: chains.size, signal: stop.signal }, closers)
@@ -273,7 +289,14 @@ export const runSandbox = async (flags: {
       command: process.execPath,
       // As we were started ourselves: from the build, or from the sources with a loader.
       args: [...process.execArgv, ...process.argv.slice(1, 2)],
-      env: { ...inherited(), LOG_LEVEL: config.LOG_LEVEL, POLL_MS: String(SANDBOX_POLL_MS), DRAIN_MS: '0' },
+      // What a sandbox has, production refuses.
+      env: {
+        ...inherited(),
+        NODE_ENV: 'development',
+        LOG_LEVEL: config.LOG_LEVEL,
+        POLL_MS: String(SANDBOX_POLL_MS),
+        DRAIN_MS: '0',
+      },
     },
     print: (line) => void process.stdout.write(`${line}\n`),
   })
@@ -287,6 +310,7 @@ export const runAudit = async (): Promise<void> => {
   try {
     const { DATABASE_URL: url } = config
     const database = openDatabase({ url, maxConnections: 4, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
+    await requireVersion(database)
     for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
       const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
       const report = await audit({ chain, database, meter })

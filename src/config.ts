@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { zeroAddress } from 'viem'
 import { z } from 'zod'
 import { type Claims, defaultClaims } from './identity/me.ts'
-import { OperatorError } from './lib/errors.ts'
+import { errorText, OperatorError } from './lib/errors.ts'
 import type { Rates } from './pricing/market/open-market.ts'
 import { tierNames } from './pricing/tiers.ts'
 import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
@@ -17,6 +19,7 @@ const Milliseconds = z.coerce.number({ error: 'expected milliseconds' }).int().p
 const NodeUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http(s) URL', abort: true })
   .refine((url) => !/^https?:\/\/[^/]*@/.test(url), 'expected a URL without user and password: they would not be sent')
+const Contract = Address20.refine((address) => address !== zeroAddress, 'the zero address is no contract')
 const Level = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
 const BlockNumber = z
   .string()
@@ -31,11 +34,12 @@ const database = { DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'ex
 const chain = {
   RPC_URLS: z
     .string({ error: 'expected one or more node URLs, separated by commas' })
-    .transform((list) => list.split(',').map((url) => url.trim()))
+    // A file has them on lines.
+    .transform((list) => list.split(/[,\n]/).map((url) => url.trim()))
     .pipe(z.array(NodeUrl).min(1)),
   PUBLIC_RPC_URL: NodeUrl,
-  DIAMOND_ADDRESS: Address20,
-  USDC_ADDRESS: Address20,
+  DIAMOND_ADDRESS: Contract,
+  USDC_ADDRESS: Contract,
   START_BLOCK: BlockNumber,
   PROFILE: z.enum(profileNames).default('reference'),
 }
@@ -48,7 +52,7 @@ const ofChain = <Id extends ChainId>(id: Id): OfChain<Id> =>
 const chains = {
   ...ofChain(8453),
   ...ofChain(56),
-  USDT_ADDRESS_56: Address20,
+  USDT_ADDRESS_56: Contract,
   NODE_TIMEOUT_MS: Milliseconds.default(3_000),
 }
 
@@ -95,6 +99,7 @@ const identity = {
 
 /** The market's rates. The worker calibrates on them and the engine prices on them, so both are given the same. */
 const rates = {
+  NODE_ENV: z.string().default('development'),
   ENGINE_RATES_FOLDER: z.string().optional(),
   ENGINE_ECB_URL: NodeUrl.optional(),
   ENGINE_FRED_URL: NodeUrl.optional(),
@@ -123,8 +128,10 @@ const engine = {
   DATABASE_URL: database.DATABASE_URL.optional(),
   ENGINE_HOST: z.string().min(1).default('127.0.0.1'),
   ENGINE_PORT: Port.default(3100),
-  ENGINE_PRIVATE_KEY: z.string().optional(),
-  ENGINE_PRIVATE_KEY_FILE: z.string().optional(),
+  ENGINE_PRIVATE_KEY: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{64}$/, 'expected 0x and 64 hex digits')
+    .optional(),
   ENGINE_USD_RATE_URL: NodeUrl.optional(),
   ENGINE_LOCAL_RATES_FILE: z.string().optional(),
   ENGINE_VOL_MARKUPS: Markups.default({}),
@@ -141,14 +148,50 @@ const sandbox = {
   LOG_LEVEL: Level.default('warn'),
 }
 
+type MadeUp = { readonly NODE_ENV?: string; readonly ENGINE_SYNTHETIC?: boolean }
+
+const isHonest = ({ NODE_ENV, ENGINE_SYNTHETIC }: MadeUp): boolean => NODE_ENV !== 'production' || !ENGINE_SYNTHETIC
+
+const honesty = {
+  path: ['ENGINE_SYNTHETIC'],
+  error: 'NODE_ENV=production prices on no made-up rates: unset it',
+  // Also when something else is wrong: all faults are told at once.
+  when: () => true,
+}
+
 /** The variables of each command; `.env.example` is held against them by a test. */
 export const environments = {
   api: z.object({ ...logging, ...serving, ...database, ...chains, ...api, ...identity }),
-  worker: z.object({ ...logging, ...database, ...chains, ...rates, ...worker }),
-  engine: z.object({ ...logging, ...serving, ...rates, ...engine }),
+  worker: z.object({ ...logging, ...database, ...chains, ...rates, ...worker }).refine(isHonest, honesty),
+  engine: z.object({ ...logging, ...serving, ...rates, ...engine }).refine(isHonest, honesty),
   audit: z.object({ ...logging, ...database, ...chains }),
   migrate: z.object({ ...logging, ...database }),
   sandbox: z.object(sandbox),
+}
+
+/** What is secret or private: instead of `NAME`, `NAME_FILE` may name a file that holds it. */
+export const privateNames: readonly string[] = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  ...chainIds.map((id) => `RPC_URLS_${id}`),
+  'IDENTITY_USERINFO_URL',
+  'ENGINE_PRIVATE_KEY',
+]
+
+type Fault = readonly [name: string, message: string]
+
+/** The value that a variable's file holds, or what is wrong with it: never a word of what is in it. */
+const readPrivate = (name: string, env: NodeJS.ProcessEnv): { value?: string; fault?: Fault } => {
+  const [variable, path] = [`${name}_FILE`, env[`${name}_FILE`]]
+  if (path === undefined) return {}
+  if (env[name] !== undefined) return { fault: [name, `is given twice, itself and by ${variable}: unset one of them`] }
+  try {
+    const value = readFileSync(path, 'utf8').trim()
+    return value === '' ? { fault: [variable, 'names an empty file: write the value into it'] } : { value }
+  } catch (fault) {
+    const mend = 'name a file that this process may read'
+    return { fault: [variable, `cannot be read (${errorText(fault)}): ${mend}`] }
+  }
 }
 
 /**
@@ -161,14 +204,30 @@ export const load = <S extends z.ZodObject>(
   environment: S,
   env: NodeJS.ProcessEnv = process.env,
 ): Readonly<z.output<S>> => {
-  const parsed = environment.safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')))
-  if (parsed.success) return Object.freeze(parsed.data)
-  const faults = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`)
-  throw new ConfigError(`the environment is not complete:\n${faults.join('\n')}\nSee .env.example for what each means.`)
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  const faults: Fault[] = []
+  const unread = new Set<PropertyKey | undefined>()
+  for (const name of privateNames.filter((each) => each in environment.shape)) {
+    const { value, fault } = readPrivate(name, given)
+    if (value !== undefined) given[name] = value
+    if (fault === undefined) continue
+    faults.push(fault)
+    unread.add(name)
+  }
+  const parsed = environment.safeParse(given)
+  if (parsed.success && faults.length === 0) return Object.freeze(parsed.data)
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    if (!unread.has(path[0])) faults.push([path.join('.'), message])
+  }
+  const lines = faults.map(([name, message]) => `  ${name}: ${message}`)
+  throw new ConfigError(`the environment is not complete:\n${lines.join('\n')}\nSee .env.example for what each means.`)
 }
 
-/** What processes started by this one inherit. */
-export const inherited = (): NodeJS.ProcessEnv => ({ ...process.env })
+/** What processes started by this one inherit. Where a value is given to them, the file of another must not contradict it. */
+export const inherited = (): NodeJS.ProcessEnv => ({
+  ...process.env,
+  ...Object.fromEntries(privateNames.map((name) => [`${name}_FILE`, ''])),
+})
 
 /** The chains of a parsed environment: where the protocol is, and the private nodes that serve it. */
 export const chainsOf = (

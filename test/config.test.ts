@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { chainsOf, environments, load } from '../src/config.ts'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { chainsOf, environments, inherited, load, privateNames } from '../src/config.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 
@@ -54,7 +56,8 @@ test('.env.example lists every variable and nothing else', () => {
   const listed = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
     .split('\n')
     .flatMap((line) => /^([A-Z][A-Z0-9_]*)=/.exec(line)?.[1] ?? [])
-  const read = new Set(Object.values(environments).flatMap((environment) => Object.keys(environment.shape)))
+  const names = Object.values(environments).flatMap((environment) => Object.keys(environment.shape))
+  const read = new Set([...names, ...privateNames.map((name) => `${name}_FILE`)])
   expect(new Set(listed)).toEqual(read)
   expect(listed).toHaveLength(read.size)
 })
@@ -79,4 +82,71 @@ test('a URL with a password is refused, and the password not repeated', () => {
   const environment = { ...complete, RPC_URLS_56: 'https://bob:hidden@node.example' }
   expect(() => load(environments.api, environment)).toThrow(/RPC_URLS_56.*without user and password/s)
   expect(() => load(environments.api, environment)).not.toThrow(/hidden/)
+})
+
+test.each(['DIAMOND_ADDRESS_8453', 'USDC_ADDRESS_56', 'USDT_ADDRESS_56'])('%s is not the zero address', (name) => {
+  expect(() => load(environments.audit, { ...complete, [name]: address('0') })).toThrow(
+    new RegExp(`${name}.*zero address`),
+  )
+})
+
+test('production prices on no made-up rates, and says so beside every other fault', () => {
+  const madeUp = { ENGINE_SYNTHETIC: 'true', NODE_ENV: 'production' }
+  expect(() => load(environments.engine, { ...madeUp, ENGINE_PORT: 'x', ENGINE_PRIVATE_KEY: '0x12' })).toThrow(
+    /(?=[\s\S]*ENGINE_SYNTHETIC: )(?=[\s\S]*ENGINE_PORT: )(?=[\s\S]*ENGINE_PRIVATE_KEY: )/,
+  )
+  expect(() => load(environments.worker, { ...complete, ...madeUp })).toThrow('ENGINE_SYNTHETIC')
+  expect(load(environments.engine, { ENGINE_SYNTHETIC: 'true' }).ENGINE_SYNTHETIC).toBe(true)
+})
+
+describe('what is private', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fx-config-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const file = (name: string, content: string): string => {
+    const path = join(folder, name)
+    writeFileSync(path, content)
+    return path
+  }
+
+  test('comes from the environment or from a file', () => {
+    const url = 'postgres://u:canary@db:5432/fx'
+    expect(load(environments.migrate, { DATABASE_URL_FILE: file('url', `${url}\n`) }).DATABASE_URL).toBe(url)
+    const { RPC_URLS_56: _, ...rest } = complete
+    const { RPC_URLS_56 } = load(environments.audit, {
+      ...rest,
+      RPC_URLS_56_FILE: file('nodes', 'http://a.example/1\nhttp://b.example/2\n'),
+    })
+    expect(RPC_URLS_56).toEqual(['http://a.example/1', 'http://b.example/2'])
+  })
+
+  test('is not given twice, and a file that cannot be read or is empty is told of beside every other fault', () => {
+    const { REDIS_URL_FILE, RPC_URLS_8453_FILE, ...env } = {
+      ...complete,
+      RPC_URLS_8453: '',
+      DATABASE_URL_FILE: file('second', 'postgres://u:canary@db/fx'),
+      REDIS_URL_FILE: join(folder, 'absent'),
+      RPC_URLS_8453_FILE: file('empty', '\n'),
+      POLL_MS: '-1',
+    }
+    const open = () => load(environments.worker, { ...env, REDIS_URL_FILE, RPC_URLS_8453_FILE })
+    for (const told of [/DATABASE_URL: .*twice/, /REDIS_URL_FILE: .*ENOENT/, /RPC_URLS_8453_FILE: .*empty/, /POLL_MS/])
+      expect(open).toThrow(told)
+    // What a file that cannot be read leaves open is no fault of its own.
+    expect(open).not.toThrow(/RPC_URLS_8453: /)
+    expect(open).not.toThrow(/canary|u:p@/)
+  })
+
+  test('in a file of the wrong shape is refused without a word of it', () => {
+    const open = () => load(environments.engine, { ENGINE_PRIVATE_KEY_FILE: file('key', 'canary-key') })
+    expect(open).toThrow(/ENGINE_PRIVATE_KEY: expected 0x/)
+    expect(open).not.toThrow(/canary/)
+  })
+
+  test('has a file for each, which no process inherits: what is given to it is what counts', () => {
+    const known = new Set(Object.values(environments).flatMap(({ shape }) => Object.keys(shape)))
+    for (const name of privateNames) {
+      expect(known).toContain(name)
+      expect(inherited()[`${name}_FILE`]).toBe('')
+    }
+  })
 })

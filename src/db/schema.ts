@@ -275,3 +275,9 @@ export const settlements = pgTable(
     index('settlements_by_block').on(table.chainId, table.blockNumber),
   ],
 )
+
+/**
+ * The oldest builds that this schema still serves, by the number of the newest migration that they know; the highest row counts. A migration
+ * that only expands leaves it alone, one that contracts adds a row: see decision 15.
+ */
+export const schemaFloors = pgTable('schema_floors', { oldest: integer('oldest').primaryKey() })

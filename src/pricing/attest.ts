@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { type Address, bytesToHex, type Hex, isHex } from 'viem'
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { errorText, OperatorError } from '../lib/errors.ts'
+import { OperatorError } from '../lib/errors.ts'
 import { type AttestedQuote, attestationMessage, QUOTE_VALIDITY_SECONDS } from '../protocol/attestation.ts'
+import { testKeys } from '../protocol/test-keys.ts'
 import type { Attestation } from './contract.ts'
 
 export type Attester = {
@@ -44,22 +44,20 @@ const createAttester = (key: string): Attester => {
   }
 }
 
-const readKey = async (file: string): Promise<string> => {
-  try {
-    return await readFile(file, 'utf8')
-  } catch (cause) {
-    throw new OperatorError(`the signing key cannot be read: ${errorText(cause)}`, { cause })
-  }
-}
-
-/** The attester of the configured key: given itself, or in a file. Null without either. Throws an OperatorError for both, or for no key. */
-export const openAttester = async (options: {
+/**
+ * The attester of a key; null without one. Throws an OperatorError for what is no key, and in production for a key that everybody knows: whoever
+ * signs with it signs for anybody.
+ */
+export const openAttester = (options: {
   readonly key: string | undefined
-  readonly keyFile: string | undefined
-}): Promise<Attester | null> => {
-  const { key, keyFile } = options
-  if (key !== undefined && keyFile !== undefined)
-    throw new OperatorError('the signing key is given twice: itself and in a file')
-  if (keyFile !== undefined) return createAttester((await readKey(keyFile)).trim())
-  return key === undefined ? null : createAttester(key)
+  readonly isProduction: boolean
+}): Attester | null => {
+  if (options.key === undefined) return null
+  const attester = createAttester(options.key)
+  if (options.isProduction && testKeys().some(({ address }) => address === attester.address)) {
+    throw new OperatorError(
+      `the signing key of ${attester.address} is a test key that everybody knows: with NODE_ENV=production give ENGINE_PRIVATE_KEY one of your own`,
+    )
+  }
+  return attester
 }

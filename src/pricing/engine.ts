@@ -11,9 +11,10 @@ import { createQuoter, isStale } from './quote.ts'
 import { classify, type TierName, tiers } from './tiers.ts'
 
 export type EngineOptions = Rates & {
-  /** The signing key itself or a file with it; without either quotes are advisory. */
+  /** The signing key; without it quotes are advisory. */
   readonly key: string | undefined
-  readonly keyFile: string | undefined
+  /** Refuses a key that everybody knows. */
+  readonly isProduction: boolean
   /** Where calibrations are stored; without it the engine calibrates for itself. */
   readonly findSet: FindSet | undefined
   readonly usdRateUrl: string | undefined
@@ -41,7 +42,7 @@ export type Engine = {
  */
 export const openEngine = async (options: EngineOptions): Promise<Engine> => {
   const { findSet, volMarkups, maxStalenessDays, now, log } = options
-  const attester = await openAttester(options)
+  const attester = openAttester(options)
   const signerAddress = attester?.address ?? null
   const localRates = await readLocalRates(options.localRatesFile)
   const market = openMarket(options)

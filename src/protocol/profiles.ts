@@ -8,6 +8,8 @@ export type ProfileName = (typeof profileNames)[number]
 
 /** What cannot be read off a chain and differs between deployments of the protocol. */
 export type Profile = {
+  /** Functions that a deployment may do without and still be what it should. */
+  readonly mayLack: readonly string[]
   /** The notional that the pool can still write, in token units; none once the event is settled. */
   capacity(event: {
     readonly core: Pick<Output<'getHedgeEventCore'>, 'status'>
@@ -22,9 +24,11 @@ const OPEN = 0
 /** One row a kind of deployment; answers of the API mean the same for each. */
 export const profiles = {
   /** The specification's meaning: the view gives notional. */
-  reference: { capacity: ({ utilization }) => utilization.availableCapacity },
+  reference: { mayLack: [], capacity: ({ utilization }) => utilization.availableCapacity },
   /** The view gives the liquidity that is free for worst-case payouts, also when no more purchases can follow. */
   deployed: {
+    // Cuts that apply at once need no proposals.
+    mayLack: ['owner', 'getProposal', 'executeCut', 'cancelCut'],
     capacity: ({ core, utilization, range }) =>
       core.status === OPEN ? largestNotional(range, utilization.availableCapacity) : 0n,
   },

@@ -1,5 +1,6 @@
 import type { Vitals } from '../db/vitals.ts'
 import type { ChainId } from '../protocol/chains.ts'
+import type { Checked } from './checks.ts'
 import { isWatched, provenAgeOf, type State } from './vitals.ts'
 
 const DATABASE =
@@ -54,8 +55,10 @@ export const alarmsOf = (seen: {
   readonly chainId: ChainId
   readonly vitals: Vitals | null
   readonly state: State
+  readonly checks: readonly Checked[]
 }): string[] => {
-  const { vitals } = seen
-  if (vitals === null) return [DATABASE]
-  return alarms.flatMap((alarm) => alarm({ ...seen, vitals }) ?? [])
+  const { vitals, checks } = seen
+  const faults = checks.flatMap(({ fault }) => fault ?? [])
+  if (vitals === null) return [DATABASE, ...faults]
+  return [...alarms.flatMap((alarm) => alarm({ ...seen, vitals }) ?? []), ...faults]
 }

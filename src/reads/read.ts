@@ -6,6 +6,7 @@ import type { Vitals } from '../db/vitals.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Changes, Resource } from './changes.ts'
+import type { Checks } from './checks.ts'
 import type { Freshness } from './freshness.ts'
 import type { Lists } from './lists.ts'
 
@@ -18,6 +19,8 @@ export type Sources = {
   readonly settlements: SettlementQueries
   /** How a chain's index is. Throws `service_unavailable` when the database is out of reach. */
   readonly vitals: (chainId: ChainId) => Promise<Vitals>
+  /** What the configuration was held against, and what came of it. */
+  readonly checks: Pick<Checks, 'of'>
   /** How far an index may be behind its chain and still count as in reach, in seconds. */
   readonly maxLagSeconds: number
 }

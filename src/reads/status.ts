@@ -4,6 +4,7 @@ import type { Vitals } from '../db/vitals.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { Integer, OfChain, UnixSeconds } from '../protocol/values.ts'
 import { alarmsOf } from './alarms.ts'
+import { type Checked, checkNames } from './checks.ts'
 import { lagOf, provenAgeOf, stateOf, states } from './vitals.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
@@ -36,6 +37,15 @@ const Audit = z
   })
   .meta({ description: 'The continuous comparison of the index with the chain' })
 
+const Check = z
+  .object({
+    check: z.enum(checkNames),
+    state: z.enum(['waiting', 'right', 'wrong']).meta({ description: '`waiting` until somebody could tell' }),
+    at: UnixSeconds.nullable(),
+    fault: z.string().nullable().meta({ description: 'What is wrong', example: null }),
+  })
+  .meta({ id: 'StartUpCheck' })
+
 export const ChainStatus = z
   .object({
     chainId: OfChain,
@@ -60,6 +70,9 @@ export const ChainStatus = z
     endpoints: z
       .object({ worker: z.array(Endpoint), api: z.array(Endpoint) })
       .meta({ description: 'The nodes as the worker and as this process see them' }),
+    checks: z.array(Check).meta({
+      description: 'What is configured, held against the nodes, the diamond, its tokens and the pricing engine',
+    }),
     alarms: z.array(z.string().meta({ example: 'The worker has not reached chain 8453 for 12 s: …' })).meta({
       description: 'What is wrong and what to do about it; empty when all is well',
     }),
@@ -96,9 +109,10 @@ export const chainStatus = (seen: {
   readonly chainId: ChainId
   readonly vitals: Vitals | null
   readonly nodes: Nodes
+  readonly checks: readonly Checked[]
   readonly maxLagSeconds: number
 }): z.output<typeof ChainStatus> => {
-  const { chainId, vitals, nodes, maxLagSeconds } = seen
+  const { chainId, vitals, nodes, checks, maxLagSeconds } = seen
   const state = stateOf(vitals, maxLagSeconds)
   const look = vitals?.look ?? null
   const waiting = vitals?.observations ?? null
@@ -118,6 +132,12 @@ export const chainStatus = (seen: {
     },
     audit: vitals && auditOf(vitals),
     endpoints: { worker: endpoints(look?.nodes), api: endpoints(nodes) },
-    alarms: alarmsOf({ chainId, vitals, state }),
+    checks: checks.map(({ name, state, at, fault }) => ({
+      check: name,
+      state,
+      at: at === null ? null : Math.floor(at / 1_000),
+      fault,
+    })),
+    alarms: alarmsOf({ chainId, vitals, state, checks }),
   }
 }

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Address, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, isHex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import type { Chain } from '../chain/chain.ts'
+import { NodeError } from '../chain/errors.ts'
 import type { Request } from '../chain/requests.ts'
 import { unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
@@ -28,7 +29,7 @@ const KEPT = 1_000
 const MAX_SYMBOL = 32
 
 /** The tokens that are configured with a deployment; the chain need not be asked for those. */
-const configured = ({ chainId, usdc, usdt }: Deployment): Token[] => {
+export const configuredTokens = ({ chainId, usdc, usdt }: Deployment): Token[] => {
   const decimals: { readonly USDC: number; readonly USDT?: number } = chainFacts[chainId].paymentDecimals
   return [
     { token: usdc, symbol: 'USDC', decimals: decimals.USDC },
@@ -38,6 +39,7 @@ const configured = ({ chainId, usdc, usdt }: Deployment): Token[] => {
 
 const answerOf = (raw: unknown): Hex => {
   if (typeof raw !== 'string' || !isHex(raw)) throw new TypeError('expected 0x hex')
+  if (raw === '0x') throw new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
   return raw
 }
 
@@ -47,7 +49,8 @@ const symbolOf = (token: Address): Request<string> => ({
   parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data: answerOf(raw) }),
 })
 
-const decimalsOf = (token: Address): Request<number> => ({
+/** The question how many decimals a token has. */
+export const decimalsOf = (token: Address): Request<number> => ({
   method: 'eth_call',
   params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) }, 'latest'],
   parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data: answerOf(raw) }),
@@ -59,7 +62,7 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
   const kept = (token: Token): Kept => ({ token, members: JSON.stringify(token).slice(1, -1) })
   const fixed = new Map(
     [...chains.values()].flatMap(({ chainId, deployment }) =>
-      configured(deployment).map((token) => [keyOf(chainId, token.token), kept(token)] as const),
+      configuredTokens(deployment).map((token) => [keyOf(chainId, token.token), kept(token)] as const),
     ),
   )
   const asked = new LRUCache<string, Kept>({ max: KEPT })

@@ -1,6 +1,6 @@
-import { type Hex, toHex } from 'viem'
-import { mnemonicToAccount, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
-import { ANVIL_MNEMONIC } from './anvil.ts'
+import type { Hex } from 'viem'
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import { testKeys } from '../protocol/test-keys.ts'
 
 export type Wallet = { readonly index: number; readonly account: PrivateKeyAccount; readonly privateKey: Hex }
 
@@ -18,13 +18,13 @@ export type Cast = {
   readonly engine: Wallet
 }
 
-/** Derives the accounts of anvil's default mnemonic; the key stretching is done once for all of them. */
+/** The accounts of anvil's default mnemonic. */
 export const createCast = (): Cast => {
-  const parent = mnemonicToAccount(ANVIL_MNEMONIC, { path: "m/44'/60'/0'/0" }).getHdKey()
+  const keys = testKeys()
   const wallet = (index: number): Wallet => {
-    const key = parent.deriveChild(index).privateKey
-    if (key === null) throw new Error(`account ${index} has no private key`)
-    const privateKey = toHex(key)
+    const known = keys[index]
+    if (known === undefined) throw new Error(`there is no account ${index}`)
+    const { privateKey } = known
     return { index, account: privateKeyToAccount(privateKey), privateKey }
   }
   const range = (from: number, to: number): Wallet[] =>

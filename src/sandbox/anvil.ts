@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { createClient, hexToBytes, http, isHex, rpcSchema } from 'viem'
+import { TEST_ACCOUNTS, TEST_MNEMONIC } from '../protocol/test-keys.ts'
 import { type Child, startChild } from './child.ts'
 import { PortTakenError } from './ports.ts'
 
@@ -35,12 +36,6 @@ export type Anvil = {
   /** Saves when there is a `stateFile`, with the recent past (some seconds), then ends the node. */
   readonly close: () => Promise<void>
 }
-
-/** The mnemonic every anvil and hardhat node starts with: its keys are public knowledge. */
-export const ANVIL_MNEMONIC = 'test test test test test test test test test test test junk'
-
-/** How many of the mnemonic's accounts own coins for gas. */
-const ANVIL_ACCOUNTS = 20
 
 const platforms: Readonly<Record<string, string>> = {
   'linux-x64': 'linux-amd64',
@@ -89,7 +84,7 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
     command,
     args: [
       ...['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId)],
-      ...['--mnemonic', ANVIL_MNEMONIC, '--accounts', String(ANVIL_ACCOUNTS), '--order', 'fifo', '--cache-path', cache],
+      ...['--mnemonic', TEST_MNEMONIC, '--accounts', String(TEST_ACCOUNTS), '--order', 'fifo', '--cache-path', cache],
       ...(blockTime === undefined ? [] : ['--mixed-mining', '--block-time', String(blockTime)]),
       ...(resumed ? ['--load-state', stateFile] : []),
       ...(!resumed && genesisTimestamp !== undefined ? ['--timestamp', String(genesisTimestamp)] : []),

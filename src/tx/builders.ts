@@ -120,3 +120,8 @@ export const builders: readonly Builder[] = [
   { path: '/tx/governance/execute-cut', function: 'executeCut', summary: 'Execute a queued upgrade (owner)' },
   { path: '/tx/governance/cancel-cut', function: 'cancelCut', summary: 'Cancel a queued upgrade (owner)' },
 ]
+
+/** The diamond's functions that transactions are built for. */
+export const diamondFunctions: readonly string[] = builders.flatMap((builder) =>
+  builder.target === 'token' ? [] : [builder.function],
+)

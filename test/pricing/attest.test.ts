@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { getAddress, isHex, recoverMessageAddress } from 'viem'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openAttester } from '../../src/pricing/attest.ts'
 import { attestationMessage } from '../../src/protocol/attestation.ts'
+import { testKeys } from '../../src/protocol/test-keys.ts'
 import { cedi, openQuoter, quotingTime } from '../support/quoter.ts'
 
 const key = `0x${'01'.repeat(32)}`
@@ -13,8 +11,6 @@ const signer = '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1'
 const diamond = getAddress(`0x${'1'.repeat(40)}`)
 const creator = getAddress(`0x${'2'.repeat(40)}`)
 const signing = { chainId: 8453, diamondAddress: diamond, creator }
-const folder = mkdtempSync(join(tmpdir(), 'key-'))
-afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('a signed quote', () => {
   test('vouches for the rates that it tells, for 120 seconds', async () => {
@@ -66,14 +62,18 @@ describe('a quote is not signed', () => {
 })
 
 describe('the key', () => {
-  test('comes from the environment or from a file, and not from both', async () => {
-    const file = join(folder, 'key')
-    writeFileSync(file, `${key}\n`)
-    expect((await openAttester({ key, keyFile: undefined }))?.address).toBe(signer)
-    expect((await openAttester({ key: undefined, keyFile: file }))?.address).toBe(signer)
-    expect(await openAttester({ key: undefined, keyFile: undefined })).toBeNull()
-    await expect(openAttester({ key, keyFile: file })).rejects.toThrow('twice')
-    await expect(openAttester({ key: undefined, keyFile: join(folder, 'none') })).rejects.toThrow('ENOENT')
+  test('signs for its address, and without one nobody signs', () => {
+    expect(openAttester({ key, isProduction: true })?.address).toBe(signer)
+    expect(openAttester({ key: undefined, isProduction: true })).toBeNull()
+  })
+
+  test('that everybody knows is refused in production and not repeated', () => {
+    for (const { privateKey, address } of testKeys().filter((_, index) => [0, 16, 19].includes(index))) {
+      const open = (isProduction: boolean) => openAttester({ key: privateKey, isProduction })
+      expect(open(false)?.address).toBe(address)
+      expect(() => open(true)).toThrow(new RegExp(`${address}.*test key`))
+      expect(() => open(true)).not.toThrow(privateKey.slice(2, 20))
+    }
   })
 
   test.each([
@@ -82,16 +82,14 @@ describe('the key', () => {
     `0x${'01'.repeat(31)}zz`,
     `0x${'00'.repeat(32)}`,
     `0x${'ff'.repeat(32)}`,
-  ])('that is none is refused and not repeated: %s', async (bad) => {
-    const error = await openAttester({ key: bad, keyFile: undefined }).then(String, (thrown: unknown) =>
-      inspect(thrown),
-    )
-    expect(error).toContain('signing key')
-    expect(error).not.toContain(bad.slice(2, 20))
+  ])('that is none is refused and not repeated: %s', (bad) => {
+    const open = () => openAttester({ key: bad, isProduction: false })
+    expect(open).toThrow('signing key')
+    expect(open).not.toThrow(bad.slice(2, 20))
   })
 
-  test('does not come out of its attester', async () => {
-    const attester = await openAttester({ key, keyFile: undefined })
+  test('does not come out of its attester', () => {
+    const attester = openAttester({ key, isProduction: false })
     expect(inspect(attester, { depth: 9, showHidden: true })).not.toContain('0101')
     expect(JSON.stringify(attester)).not.toContain('0101')
   })

@@ -37,7 +37,7 @@ const well: Vitals = {
 const seeing = (changed: Partial<NonNullable<Vitals['look']>>): Partial<Vitals> => ({ look: { ...look, ...changed } })
 
 const statusOf = (vitals: Partial<Vitals> | null) =>
-  chainStatus({ chainId: 8453, vitals: vitals && { ...well, ...vitals }, nodes, maxLagSeconds: 60 })
+  chainStatus({ chainId: 8453, vitals: vitals && { ...well, ...vitals }, nodes, checks: [], maxLagSeconds: 60 })
 
 const ready = (vitals: Partial<Vitals>) => () => readiness(8453, { ...well, ...vitals }, 60)
 
@@ -65,6 +65,7 @@ test('an index that is well says so, in numbers and without alarms', () => {
       lastDifferenceAt: null,
     },
     endpoints: { worker: [], api: [] },
+    checks: [],
     alarms: [],
   })
   expect(ready({})()).toEqual({ indexedBlock: 99n, lagSeconds: 2 })
@@ -171,9 +172,23 @@ test('without the database, the nodes are what is left to say', () => {
     chainId: 56,
     vitals: null,
     nodes: { ...nodes, endpoints: [endpoint] },
+    checks: [
+      { name: 'nodes', state: 'right', fault: null, at: 1_800_000_000_700 },
+      { name: 'tokens', state: 'wrong', fault: 'USDC_ADDRESS_56 has 6 decimals, and not 18', at: 1_800_000_000_700 },
+      { name: 'signer', state: 'waiting', fault: null, at: null },
+    ],
     maxLagSeconds: 60,
   })
   expect(status).toMatchObject({ state: 'unknown', head: null, audit: null, observations: null })
   expect(status.endpoints).toEqual({ worker: [], api: [{ ...endpoint, height: 7, width: 2_000 }] })
-  expect(status.alarms).toEqual([expect.stringMatching(/database is out of reach: .*DATABASE_URL/)])
+  expect(status.checks).toEqual([
+    { check: 'nodes', state: 'right', at: 1_800_000_000, fault: null },
+    { check: 'tokens', state: 'wrong', at: 1_800_000_000, fault: 'USDC_ADDRESS_56 has 6 decimals, and not 18' },
+    { check: 'signer', state: 'waiting', at: null, fault: null },
+  ])
+  // What is found wrong at the start is an alarm like any other.
+  expect(status.alarms).toEqual([
+    expect.stringMatching(/database is out of reach: .*DATABASE_URL/),
+    'USDC_ADDRESS_56 has 6 decimals, and not 18',
+  ])
 })

@@ -12,8 +12,10 @@ import { createClosers } from '../../src/lib/lifecycle.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
 import { createChanges } from '../../src/reads/changes.ts'
+import { createChecks } from '../../src/reads/checks.ts'
 import { createLists } from '../../src/reads/lists.ts'
 import type { Sources } from '../../src/reads/read.ts'
+import { diamondFunctions } from '../../src/tx/builders.ts'
 import { createClient } from './client.ts'
 
 /** Nobody listens on the discard port: connections are refused at once. */
@@ -69,6 +71,9 @@ export const openApp = async (options: Options) => {
   closers.add('database', database, (it) => it.close())
   const opened = new Map(chains.map((chain) => [chain.chainId, chain]))
   const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
+  const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 3_000 })
+  closers.add('pricing', pricing, (it) => it.close())
+  const checks = createChecks({ chains: opened, pricing, writes: diamondFunctions, log })
   const sources: Sources = {
     chains: opened,
     queries: createQueries(database),
@@ -76,6 +81,7 @@ export const openApp = async (options: Options) => {
     changes,
     settlements: createSettlementQueries(database),
     vitals: (chainId) => readVitals(database, chainId),
+    checks,
     maxLagSeconds: 60,
   }
   const {
@@ -86,11 +92,9 @@ export const openApp = async (options: Options) => {
   } = options.identity ?? {}
   const identity = createIdentity({ userinfoUrl, claims, timeoutMs, now })
   closers.add('identity', identity, (it) => it.close())
-  const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 3_000 })
-  closers.add('pricing', pricing, (it) => it.close())
   const limits = { maxPageBytes: 16_777_216, maxStreams: options.maxStreams ?? 1_000 }
   const draining = options.draining ?? new AbortController().signal
   const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, ...limits, draining, log })
   closers.add('app', app, (it) => it.close())
-  return { ...createClient(app), app, sources, database, close: closers.close }
+  return { ...createClient(app), app, sources, checks, database, close: closers.close }
 }

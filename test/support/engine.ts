@@ -8,7 +8,7 @@ export const ENGINE_KEY = `0x${'01'.repeat(32)}`
 /** What an engine is opened with when nothing is configured but a key and made-up rates of USD/GHS. */
 export const engineOptions = {
   key: ENGINE_KEY,
-  keyFile: undefined,
+  isProduction: false,
   findSet: undefined,
   ratesFolder: undefined,
   ecbUrl: undefined,

@@ -112,7 +112,7 @@ export const openQuoter = async (options: Partial<QuoterOptions> & { readonly ke
     localRates,
     volMarkups: {},
     maxStalenessDays: 7,
-    attester: await openAttester({ key: options.key, keyFile: undefined }),
+    attester: openAttester({ key: options.key, isProduction: false }),
     now,
     ...options,
   })

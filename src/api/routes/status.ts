@@ -36,6 +36,8 @@ export const statusRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = a
     const fault = seen.find((it) => it.fault !== null)?.fault
     if (!isKnown && fault) throw fault
     const { maxLagSeconds } = sources
-    return { data: { chains: seen.map((it) => chainStatus({ ...it, maxLagSeconds })) } }
+    return {
+      data: { chains: seen.map((it) => chainStatus({ ...it, checks: sources.checks.of(it.chainId), maxLagSeconds })) },
+    }
   })
 }

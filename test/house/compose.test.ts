@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { environments, load } from '../../src/config.ts'
+import { readCompose } from '../support/compose.ts'
+
+const compose = readCompose()
+const own = Object.entries(compose.services).filter(([, { build }]) => build !== undefined)
+
+const shapeOf = (name: string): object => {
+  const found = Object.entries(environments).find(([command]) => command === name)
+  if (found === undefined) throw new Error(`there is no command ${name}`)
+  return found[1].shape
+}
+
+test('the services are the commands', () => {
+  expect(own.map(([name, { command }]) => [name, command])).toEqual(
+    ['migrate', 'api', 'worker', 'engine'].map((name) => [name, [name]]),
+  )
+})
+
+test('all that is named is there: services, secrets, volumes and files', () => {
+  for (const [name, service] of Object.entries(compose.services)) {
+    const wanted = Array.isArray(service.depends_on) ? service.depends_on : Object.keys(service.depends_on)
+    for (const other of wanted) expect(Object.keys(compose.services), name).toContain(other)
+    for (const secret of service.secrets) expect(Object.keys(compose.secrets), name).toContain(secret)
+    for (const volume of service.volumes) {
+      const [from = ''] = volume.split(':')
+      if (!from.startsWith('.')) expect(Object.keys(compose.volumes), name).toContain(from)
+      else if (!from.includes('grafana')) expect(existsSync(from), `${name}: ${from}`).toBe(true)
+    }
+    for (const value of Object.values(service.environment)) {
+      const secret = /^\/run\/secrets\/(\w+)$/.exec(value)?.[1]
+      if (secret !== undefined) expect(service.secrets, `${name}: ${value}`).toContain(secret)
+    }
+  }
+  const used = new Set(Object.values(compose.services).flatMap(({ secrets }) => secrets))
+  expect(new Set(Object.keys(compose.secrets))).toEqual(used)
+})
+
+test.each(own)('%s is given variables that it reads, and all that it needs', (name, { environment }) => {
+  const shape = shapeOf(name)
+  const read = Object.keys(environment).map((variable) => variable.replace(/_FILE$/, ''))
+  for (const variable of read) if (variable !== 'HEALTH_URL') expect(Object.keys(shape)).toContain(variable)
+  const deployment = readFileSync('deploy/deployment.env.example', 'utf8')
+  const listed = [...deployment.matchAll(/^([A-Z]\w*)=/gm)].map(([, variable]) => variable)
+  const needed = Object.entries(shape)
+    .filter(([, codec]) => !z.instanceof(z.ZodType).parse(codec).safeParse(undefined).success)
+    .map(([variable]) => variable)
+  expect([...read, ...listed]).toEqual(expect.arrayContaining(needed))
+})
+
+test('what the example of a deployment says beyond the addresses is acceptable', () => {
+  const lines = readFileSync('deploy/deployment.env.example', 'utf8').matchAll(/^([A-Z]\w*)=(.*)$/gm)
+  const given = Object.fromEntries([...lines].map(([, name, value]) => [name, value]))
+  expect(load(environments.engine, { ...given, NODE_ENV: 'production' })).toMatchObject({
+    ENGINE_ECB_URL: given.ENGINE_ECB_URL,
+  })
+  for (const name of Object.keys(given))
+    expect(
+      Object.values(environments).some(({ shape }) => name in shape),
+      name,
+    ).toBe(true)
+})
+
+const Scraping = z.object({
+  scrape_configs: z.array(
+    z.object({
+      job_name: z.string(),
+      dns_sd_configs: z.tuple([z.object({ names: z.tuple([z.string()]), port: z.int() })]),
+    }),
+  ),
+})
+
+test('each process that goes on is scraped, by the name of its service', () => {
+  const { scrape_configs } = Scraping.parse(parse(readFileSync('deploy/prometheus/prometheus.yml', 'utf8')))
+  const scraped = scrape_configs.map(({ job_name, dns_sd_configs: [{ names }] }) => [job_name, ...names])
+  expect(scraped).toEqual(['api', 'worker', 'engine'].map((name) => [name, name]))
+})

@@ -1,0 +1,228 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { z } from 'zod'
+import { migrationsOf } from '../../src/db/versions.ts'
+import { Health } from '../../src/pricing/contract.ts'
+import { type ChainId, chainIds } from '../../src/protocol/chains.ts'
+import { createCast } from '../../src/sandbox/accounts.ts'
+import { startAnvil } from '../../src/sandbox/anvil.ts'
+import { chainVariables, deployOn } from '../../src/sandbox/chain.ts'
+import { type Child, startChild } from '../../src/sandbox/child.ts'
+import { claimPorts } from '../../src/sandbox/ports.ts'
+import { cloneDatabase, type TestDatabase } from '../support/clone-database.ts'
+import { readCompose } from '../support/compose.ts'
+import { ENGINE_KEY } from '../support/engine.ts'
+import { buildImage, type Image, releaseOf } from '../support/image.ts'
+import { eventually } from '../support/process.ts'
+import { startTestRedis, type TestService } from '../support/services.ts'
+
+/*
+ * The deployment as its files say, without Docker: a folder as the Dockerfile makes it, and in it each service of the compose file by its
+ * exact command, with its own variables and secrets. Only names and ports are other ones: there is one machine.
+ */
+
+const run = promisify(execFile)
+const Journal = z.looseObject({ entries: z.array(z.looseObject({})) })
+const compose = readCompose()
+const scratch = mkdtempSync(join(tmpdir(), 'fx-secrets-'))
+
+let image: Image
+let database: TestDatabase
+let redis: TestService
+const nodes: { close: () => Promise<void> }[] = []
+const children: Child[] = []
+const releases: Image[] = []
+/** What is in `deployment.env`, and what the rest of the network is here. */
+let deployment: Readonly<Record<string, string>>
+let enginePort = 0
+
+const startChain = async (chainId: ChainId) => {
+  const node = await startAnvil({ chainId })
+  nodes.push(node)
+  return chainVariables(await deployOn(node.url, chainId, createCast()))
+}
+
+beforeAll(async () => {
+  image = buildImage()
+  const empty = cloneDatabase(inject('postgresUrl'), 'template0')
+  ;[database, redis] = await Promise.all([empty, startTestRedis()])
+  const chains = Object.assign({}, ...(await Promise.all(chainIds.map(startChain)))) as Record<string, string>
+  ;[enginePort = 0] = await claimPorts([{ variable: 'ENGINE_PORT', port: 0 }])
+  const { RPC_URLS_8453 = '', RPC_URLS_56 = '', ...addresses } = chains
+  deployment = { ...addresses, JOBS_PREFIX: `fx-${process.pid}` }
+  const secrets: Readonly<Record<string, string>> = {
+    database_url: database.url,
+    rpc_urls_8453: RPC_URLS_8453,
+    rpc_urls_56: RPC_URLS_56,
+    engine_private_key: ENGINE_KEY,
+  }
+  for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(scratch, name), `${secret}\n`)
+}, 120_000)
+
+afterAll(async () => {
+  await Promise.all(children.map((child) => child.stop()))
+  await Promise.all([...nodes, database, redis].map((it) => it?.close()))
+  for (const each of [image, ...releases]) each?.remove()
+  rmSync(scratch, { recursive: true, force: true })
+}, 60_000)
+
+const serviceOf = (name: string) => {
+  const service = compose.services[name]
+  if (service?.command === undefined) throw new Error(`there is no service ${name} with a command`)
+  return { ...service, command: service.command }
+}
+
+/** The environment of one replica. The ports of the services' own variables become free ones. */
+const environmentOf = async (name: string): Promise<Record<string, string>> => {
+  const [port, metricsPort] = await claimPorts(['PORT', 'METRICS_PORT'].map((variable) => ({ variable, port: 0 })))
+  const here = (value: string): string =>
+    value
+      .replace('/run/secrets/', `${scratch}/`)
+      .replace('redis://redis:6379', redis.url)
+      .replace(/http:\/\/(engine|127\.0\.0\.1):3100/, `http://127.0.0.1:${enginePort}`)
+      .replace('http://127.0.0.1:3000', `http://127.0.0.1:${port}`)
+      .replace('http://127.0.0.1:9464', `http://127.0.0.1:${metricsPort}`)
+  const own = { ...image.environment, ...serviceOf(name).environment }
+  const ports = { PORT: String(port), ENGINE_PORT: String(enginePort), METRICS_PORT: String(metricsPort) }
+  const mapped = Object.fromEntries(Object.entries(own).map(([variable, value]) => [variable, here(value)]))
+  return { PATH: process.env.PATH ?? '', ...deployment, ...ports, ...mapped }
+}
+
+const commandOf = (name: string): [string, string[]] => {
+  const [program = '', ...words] = [...image.entrypoint, ...serviceOf(name).command]
+  return [program, words]
+}
+
+const start = async (name: string, release = image) => {
+  const env = await environmentOf(name)
+  const [command, args] = commandOf(name)
+  const child = await startChild({ name, command, args, env, cwd: release.folder, graceMs: 15_000 })
+  children.push(child)
+  return { name, env, child }
+}
+
+/** Runs a service that ends by itself. */
+const once = async (name: string, release: Image) => {
+  const [command, args] = commandOf(name)
+  return run(command, args, { env: await environmentOf(name), cwd: release.folder })
+}
+
+/** Runs the image's own health check beside a process, until it is content. */
+const healthy = async ({ name, env, child }: Awaited<ReturnType<typeof start>>): Promise<void> => {
+  const [program = '', ...args] = image.healthCheck
+  const look = () =>
+    run(program, args, { env, cwd: image.folder }).then(
+      () => true,
+      () => {
+        if (child.hasExited()) throw new Error(`${name} ended: ${child.output()}`)
+        return false
+      },
+    )
+  await eventually(`${name} is healthy`, look, 30_000)
+}
+
+test('a service started before the migration refuses, and says what to do', async () => {
+  await expect(once('api', image)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/lacks 0000_.*migrate command/),
+  })
+})
+
+test('the migration ends well, and a second one finds nothing to do', async () => {
+  for (let runs = 0; runs < 2; runs += 1) {
+    expect((await once('migrate', image)).stdout).toContain('serves this version')
+  }
+})
+
+test('engine, workers and APIs start by their commands, are healthy and serve', async () => {
+  const replicas = ['engine', 'worker', 'api'].flatMap((name) =>
+    Array.from({ length: serviceOf(name).deploy.replicas }, () => name),
+  )
+  expect(replicas).toEqual(['engine', 'worker', 'worker', 'api', 'api'])
+  const started = await Promise.all(replicas.map((name) => start(name)))
+  const isChecked = ({ name }: { name: string }) => serviceOf(name).healthcheck === undefined
+  expect(started.filter(isChecked).map(({ name }) => name)).toEqual(['engine', 'api', 'api'])
+  await Promise.all(started.filter(isChecked).map(healthy))
+
+  const signer = '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1'
+  for (const { env } of started.filter(({ name }) => name === 'api')) {
+    const origin = `http://127.0.0.1:${env.PORT}`
+    const get = async (path: string) => z.object({ data: z.unknown() }).parse(await (await fetch(origin + path)).json())
+    await eventually('the API is ready', async () => (await fetch(`${origin}/readyz`)).status === 200, 30_000)
+    expect(await get('/v1/hedge/events')).toMatchObject({ data: [] })
+    expect(await get('/v1/pricing/signer')).toEqual({ data: { signerAddress: signer } })
+    // What is read from files of the image: the log of changes, the reference page, the rates.
+    expect(await get('/v1/changelog')).toMatchObject({ data: expect.anything() })
+    expect((await fetch(`${origin}/v1/docs/reference.js`)).status).toBe(200)
+    const { pairs } = Health.parse((await get('/v1/pricing/health')).data)
+    expect(pairs.length).toBeGreaterThan(10)
+  }
+}, 90_000)
+
+test('the image runs the audit too, and finds no difference', async () => {
+  const env = { ...(await environmentOf('worker')) }
+  const [program = '', ...words] = image.entrypoint
+  const { stdout } = await run(program, [...words, 'audit'], { env, cwd: image.folder })
+  expect(stdout.match(/no differences/g)).toHaveLength(2)
+}, 30_000)
+
+/** A later release: one more migration, which its files alone show. */
+const withMigration = (release: Image, name: string, statement: string): Image => {
+  const last = migrationsOf(join(release.folder, 'migrations')).at(-1)
+  if (last === undefined) throw new Error('no migration')
+  const tag = `${String(Number(last.tag.slice(0, 4)) + 1).padStart(4, '0')}_${name}`
+  const later = releaseOf(release, (folder) => {
+    const journal = join(folder, 'migrations/meta/_journal.json')
+    const kept = Journal.parse(JSON.parse(readFileSync(journal, 'utf8')))
+    const entry = { idx: kept.entries.length, version: '7', when: last.when + 1, tag, breakpoints: true }
+    writeFileSync(journal, JSON.stringify({ ...kept, entries: [...kept.entries, entry] }))
+    writeFileSync(join(folder, `migrations/${tag}.sql`), statement)
+  })
+  releases.push(later)
+  return later
+}
+
+const serves = async (started: Awaited<ReturnType<typeof start>>): Promise<void> => {
+  await eventually('the API is ready', async () => {
+    if (started.child.hasExited()) throw new Error(started.child.output())
+    const answer = await fetch(`http://127.0.0.1:${started.env.PORT}/v1/hedge/events?limit=1`).catch(() => undefined)
+    return answer?.status === 200
+  })
+}
+
+test('two versions run side by side on a database that expands; one that contracts refuses the older', async () => {
+  const running = children.filter((child) => !child.hasExited())
+  const next = withMigration(image, 'expand', 'ALTER TABLE "events" ADD COLUMN "remark" text;')
+  // The newer code waits for its migration, which is made under the feet of the older.
+  await expect(once('api', next)).rejects.toMatchObject({ stderr: expect.stringMatching(/lacks \d{4}_expand/) })
+  await once('migrate', next)
+  // A restart of the older version, or the way back to it, finds the database as good as before.
+  await once('migrate', image)
+  const [older, newer] = await Promise.all([start('api', image), start('api', next)])
+  await Promise.all([older, newer].map(serves))
+  expect(running.every((child) => !child.hasExited())).toBe(true)
+
+  const [, number] = /^(\d{4})/.exec(migrationsOf(join(next.folder, 'migrations')).at(-1)?.tag ?? '') ?? []
+  const floor = withMigration(next, 'floor', `INSERT INTO "schema_floors" VALUES (${Number(number)});`)
+  const last = withMigration(floor, 'contract', 'ALTER TABLE "events" DROP COLUMN "remark";')
+  await once('migrate', last)
+  for (const name of ['api', 'worker', 'engine', 'migrate']) {
+    await expect(once(name, image), name).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/newer than this version.*start the newer version/),
+    })
+  }
+  await Promise.all([await start('api', next), await start('api', last)].map(serves))
+}, 90_000)
+
+test('each service stops in order at the signal that Docker sends', async () => {
+  expect(image.instructions).toContainEqual({ name: 'STOPSIGNAL', rest: 'SIGTERM' })
+  await Promise.all(children.map((child) => child.stop()))
+  expect(await Promise.all(children.map(({ exited }) => exited))).toEqual(
+    children.map(() => expect.stringMatching(/code 0/)),
+  )
+}, 30_000)

@@ -1,0 +1,180 @@
+import { type Logger, pino } from 'pino'
+import { toFunctionSelector, zeroAddress } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createChain } from '../../src/chain/chain.ts'
+import { createPricingClient } from '../../src/pricing/client.ts'
+import type { Deployment } from '../../src/protocol/chains.ts'
+import { createChecks } from '../../src/reads/checks.ts'
+import { startAnvil } from '../../src/sandbox/anvil.ts'
+import { diamondFunctions } from '../../src/tx/builders.ts'
+import { openApp } from '../support/app.ts'
+import { startEngine } from '../support/engine.ts'
+import { useProtocol } from '../support/use-protocol.ts'
+
+const reference = await useProtocol()
+const deployed = await useProtocol('deployed')
+
+const SIGNER = '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1'
+const NOWHERE = 'http://127.0.0.1:9'
+
+let engine: Awaited<ReturnType<typeof startEngine>>
+let bnb: Awaited<ReturnType<typeof startAnvil>>
+beforeAll(async () => {
+  ;[engine, bnb] = await Promise.all([startEngine(), startAnvil({ chainId: 56 })])
+})
+afterAll(() => Promise.all([engine?.close(), bnb?.close()]))
+
+const Line = z.looseObject({ level: z.int(), check: z.string().optional(), fault: z.string().optional() })
+
+type Wrong = {
+  readonly deployment?: Partial<Deployment>
+  readonly rpcUrls?: readonly string[]
+  readonly engineUrl?: string
+}
+
+/** The checks of one chain, what they find when they look, and what they write to the log; closed with the test. */
+const open = (protocol: typeof reference, wrong: Wrong = {}) => {
+  const lines: z.output<typeof Line>[] = []
+  const stream = { write: (line: string) => void lines.push(Line.parse(JSON.parse(line))) }
+  const log: Logger = pino({ level: 'info' }, stream)
+  const chain = createChain({
+    deployment: { ...protocol.deployment, ...wrong.deployment },
+    rpcUrls: wrong.rpcUrls ?? [protocol.url],
+    timeoutMs: 3_000,
+    headMaxAgeMs: 1,
+    log,
+  })
+  const pricing = createPricingClient({ url: wrong.engineUrl ?? engine.url, timeoutMs: 3_000 })
+  const checks = createChecks({ chains: new Map([[8453, chain]]), pricing, writes: diamondFunctions, log })
+  return {
+    lines,
+    states: () => Object.fromEntries(checks.of(8453).map(({ name, state }) => [name, state])),
+    async faults() {
+      await checks.look()
+      return Object.fromEntries(checks.of(8453).flatMap(({ name, fault }) => (fault === null ? [] : [[name, fault]])))
+    },
+    watch: checks.watch,
+    close: () => Promise.all([chain.close(), pricing.close()]),
+  }
+}
+
+const within = async <T>(
+  protocol: typeof reference,
+  wrong: Wrong,
+  run: (opened: ReturnType<typeof open>) => Promise<T>,
+): Promise<T> => {
+  const opened = open(protocol, wrong)
+  try {
+    return await run(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+const right = { nodes: 'right', functions: 'right', tokens: 'right', signer: 'right' }
+const waiting = { nodes: 'waiting', functions: 'waiting', tokens: 'waiting', signer: 'waiting' }
+
+describe.each([
+  ['reference', reference],
+  ['deployed', deployed],
+])('a %s deployment', (_, protocol) => {
+  test('is right where all is as configured, and waiting before anybody looked', () =>
+    within(protocol, {}, async ({ faults, states, lines }) => {
+      expect(states()).toEqual(waiting)
+      expect(await faults()).toEqual({})
+      expect(states()).toEqual(right)
+      expect(lines).toEqual([])
+    }))
+})
+
+test('a function that the diamond has not is named; one that a profile may lack is not missed', async () => {
+  const { send, owner } = deployed
+  const selector = toFunctionSelector('claimPayout(uint256)')
+  const cut = { facetAddress: zeroAddress, action: 2, functionSelectors: [selector] }
+  await send(owner, 'diamondCut', [[cut], zeroAddress, '0x'])
+  await within(deployed, {}, async ({ faults }) =>
+    expect(await faults()).toEqual({
+      functions: expect.stringMatching(/^The diamond of chain 8453 has no claimPayout: .*DIAMOND_ADDRESS_8453/),
+    }),
+  )
+  await within(deployed, { deployment: { profile: 'reference' } }, async ({ faults }) =>
+    expect((await faults()).functions).toMatch(/has no .*claimPayout.*executeCut|has no .*executeCut.*claimPayout/),
+  )
+})
+
+test('an address that is no diamond, and a token of other decimals, are told apart', () =>
+  within(reference, { deployment: { diamond: reference.dai, usdc: reference.dai } }, async ({ faults }) =>
+    expect(await faults()).toEqual({
+      functions: expect.stringContaining('DIAMOND_ADDRESS_8453'),
+      tokens: expect.stringMatching(/^USDC_ADDRESS_8453 has 18 decimals, and not 6: /),
+    }),
+  ))
+
+test('an address without code is no token', () =>
+  within(reference, { deployment: { usdc: reference.stranger } }, async ({ faults }) =>
+    expect((await faults()).tokens).toMatch(/^USDC_ADDRESS_8453 has no decimals/),
+  ))
+
+test("the engine's signer must be the registered one; the fault is logged once, and its end", () =>
+  within(reference, {}, async ({ faults, lines }) => {
+    const { send, owner, stranger } = reference
+    await send(owner, 'setPricingEngineSigner', [stranger])
+    const fault = expect.stringContaining(`The engine signs as ${SIGNER}, chain 8453 takes quotes of ${stranger}`)
+    expect(await faults()).toEqual({ signer: fault })
+    expect(await faults()).toEqual({ signer: fault })
+    expect(lines).toEqual([expect.objectContaining({ level: 50, check: 'signer', fault })])
+    await send(owner, 'setPricingEngineSigner', [SIGNER])
+    expect(await faults()).toEqual({})
+    expect(lines).toHaveLength(2)
+    expect(lines[1]).toMatchObject({ level: 30, check: 'signer' })
+  }))
+
+test('a node of another chain is named by its place and never by its URL', () =>
+  within(reference, { rpcUrls: [reference.url, bnb.url] }, async ({ faults, lines }) => {
+    expect(await faults()).toEqual({
+      nodes: expect.stringMatching(/^Of RPC_URLS_8453, the nodes at 1 \(counted from 0\) are of another chain/),
+    })
+    expect(JSON.stringify(lines)).not.toMatch(/https?:|127\.0\.0\.1/)
+  }))
+
+test('what nobody can tell waits: nodes and engine away are no fault of the configuration', async () => {
+  await within(reference, { rpcUrls: [NOWHERE] }, async ({ faults, states, lines }) => {
+    expect(await faults()).toEqual({})
+    expect(states()).toEqual(waiting)
+    expect(lines.filter(({ level }) => level > 30 && level !== 40)).toEqual([])
+  })
+  await within(reference, { engineUrl: NOWHERE }, async ({ faults, states }) => {
+    expect(await faults()).toEqual({})
+    expect(states()).toEqual({ ...right, signer: 'waiting' })
+  })
+})
+
+test('watching looks at once, and ends with its signal', () =>
+  within(reference, {}, async ({ watch, states }) => {
+    const stop = new AbortController()
+    const watching = watch(stop.signal)
+    await expect.poll(states).toEqual(right)
+    stop.abort()
+    await watching
+  }))
+
+test('/status shows every check, and what is wrong among the alarms', async () => {
+  const { url, deployment, dai } = reference
+  const nodes = [{ url, deployment: { ...deployment, usdc: dai } }]
+  const api = await openApp({ nodes, engineUrl: engine.url })
+  try {
+    await api.checks.look()
+    const { chains } = (await api.app.inject('/status')).json().data
+    expect(chains[0].checks).toMatchObject([
+      { check: 'nodes', state: 'right', fault: null },
+      { check: 'functions', state: 'right', fault: null },
+      { check: 'tokens', state: 'wrong', fault: expect.stringContaining('USDC_ADDRESS_8453') },
+      { check: 'signer', state: 'right', fault: null },
+    ])
+    expect(chains[0].alarms).toContainEqual(expect.stringContaining('USDC_ADDRESS_8453 has 18 decimals'))
+    expect(chains[1].checks).toMatchObject([...Array(4)].map(() => ({ state: 'waiting', at: null })))
+  } finally {
+    await api.close()
+  }
+})
