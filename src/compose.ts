@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
-import { chainsOf, environments, inherited, load, ratesOf } from './config.ts'
+import { measureChains } from './chain/metrics.ts'
+import { chainsOf, environments, inherited, load, metricsOf, ratesOf } from './config.ts'
 import { appendSet } from './db/calibrations.ts'
+import { measureDatabases } from './db/metrics.ts'
 import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
@@ -16,10 +18,13 @@ import { createConfirm } from './indexer/audit-repair.ts'
 import { auditSlice } from './indexer/audit-slice.ts'
 import { follow } from './indexer/follow.ts'
 import { createObserver } from './indexer/observer.ts'
+import { measureJobs } from './jobs/metrics.ts'
 import { createJobs } from './jobs/run.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { createMeter } from './lib/meter.ts'
+import { createMetrics } from './lib/metrics.ts'
+import { serveMetrics } from './lib/metrics-server.ts'
 import { createPace } from './lib/pace.ts'
 import { packaged } from './lib/root.ts'
 import { serve } from './lib/serve.ts'
@@ -29,6 +34,7 @@ import { openMarket } from './pricing/market/open-market.ts'
 import type { ChainId } from './protocol/chains.ts'
 import { type Changes, createChanges } from './reads/changes.ts'
 import { createLists } from './reads/lists.ts'
+import { showIndex } from './reads/metrics.ts'
 import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 
@@ -92,6 +98,9 @@ export const runApi = async (): Promise<void> => {
   const config = load(environments.api)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'api' })
   await serve(log, async (closers) => {
+    const metrics = createMetrics()
+    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+    closers.add('metrics', served, (it) => it.close())
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
     const database = openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers)
@@ -105,13 +114,18 @@ export const runApi = async (): Promise<void> => {
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
+    const sources = sourcesOf(chains, database, changes, config.MAX_LAG_SECONDS)
+    measureChains(metrics, chains)
+    measureDatabases(metrics, { reads: database })
+    showIndex(metrics, sources)
     const app = await buildApp({
-      sources: sourcesOf(chains, database, changes, config.MAX_LAG_SECONDS),
+      sources,
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
       maxPageBytes: config.PAGE_CACHE_BYTES,
       maxStreams: config.MAX_STREAMS,
+      metrics,
       log,
     })
     closers.add('http server', app, (it) => it.close())
@@ -141,6 +155,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       defaultChainId: 8453,
       maxPageBytes: 1,
       maxStreams: 1,
+      metrics: createMetrics(),
       log,
     })
     closers.add('app', app, (it) => it.close())
@@ -162,6 +177,9 @@ export const runWorker = async (): Promise<void> => {
   const config = load(environments.worker)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'worker' })
   await serve(log, async (closers) => {
+    const metrics = createMetrics()
+    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+    closers.add('metrics', served, (it) => it.close())
     const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
@@ -173,6 +191,9 @@ export const runWorker = async (): Promise<void> => {
       createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
       (it) => it.close(),
     )
+    measureChains(metrics, chains)
+    measureDatabases(metrics, { jobs: database, index: indexing })
+    measureJobs(metrics, jobs)
     const calibrate = createCalibrator({
       market: openMarket({ ...ratesOf(config), now: Date.now, log }),
       append: (model, pairs) => appendSet(database, model, pairs),
@@ -256,7 +277,7 @@ export const runSandbox = async (flags: {
       command: process.execPath,
       // As we were started ourselves: from the build, or from the sources with a loader.
       args: [...process.execArgv, ...process.argv.slice(1, 2)],
-      env: { ...inherited(), LOG_LEVEL: config.LOG_LEVEL, POLL_MS: String(SANDBOX_POLL_MS) },
+      env: { ...inherited(), LOG_LEVEL: config.LOG_LEVEL, POLL_MS: String(SANDBOX_POLL_MS), METRICS_PORT: 'off' },
     },
     print: (line) => void process.stdout.write(`${line}\n`),
   })

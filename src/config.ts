@@ -25,6 +25,11 @@ const BlockNumber = z
 
 const logging = { LOG_LEVEL: Level.default('info') }
 
+const metrics = {
+  METRICS_HOST: z.string().min(1).default('0.0.0.0'),
+  METRICS_PORT: z.union([z.literal('off'), Port], { error: 'expected a port or off' }).default(9464),
+}
+
 const database = { DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' }) }
 
 /** One chain's variables; each ends in the chain's id. Addresses and nodes have no default: money goes there. */
@@ -137,9 +142,9 @@ const sandbox = {
 
 /** The variables of each command; `.env.example` is held against them by a test. */
 export const environments = {
-  api: z.object({ ...logging, ...database, ...chains, ...api, ...identity }),
-  worker: z.object({ ...logging, ...database, ...chains, ...rates, ...worker }),
-  engine: z.object({ ...logging, ...rates, ...engine }),
+  api: z.object({ ...logging, ...metrics, ...database, ...chains, ...api, ...identity }),
+  worker: z.object({ ...logging, ...metrics, ...database, ...chains, ...rates, ...worker }),
+  engine: z.object({ ...logging, ...metrics, ...rates, ...engine }),
   audit: z.object({ ...logging, ...database, ...chains }),
   migrate: z.object({ ...logging, ...database }),
   sandbox: z.object(sandbox),
@@ -187,4 +192,12 @@ export const ratesOf = (config: z.output<z.ZodObject<typeof rates>>): Rates => (
   ecbUrl: config.ENGINE_ECB_URL,
   fredUrl: config.ENGINE_FRED_URL,
   synthetic: config.ENGINE_SYNTHETIC,
+})
+
+/** Where a parsed environment has metrics served. */
+export const metricsOf = (
+  config: z.output<z.ZodObject<typeof metrics>>,
+): { readonly host: string; readonly port: number | 'off' } => ({
+  host: config.METRICS_HOST,
+  port: config.METRICS_PORT,
 })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { createPricingClient, type PricingClient } from '../../src/pricing/client.ts'
 import { QuoteRequest } from '../../src/pricing/contract.ts'
 import { type Engine, openEngine } from '../../src/pricing/engine.ts'
@@ -31,7 +32,7 @@ let app: ReturnType<typeof buildEngineApp>
 let client: PricingClient
 beforeAll(async () => {
   engine = await openEngine(options)
-  app = buildEngineApp({ engine, log })
+  app = buildEngineApp({ engine, metrics: createMetrics(), log })
   client = createPricingClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), timeoutMs: 5_000 })
 })
 afterAll(async () => {
@@ -146,7 +147,11 @@ describe('over HTTP', () => {
   })
 
   test('a fault of the engine is 500 and tells nothing', async () => {
-    const broken = buildEngineApp({ engine: { ...engine, quote: () => Promise.reject(new Error('secret')) }, log })
+    const broken = buildEngineApp({
+      engine: { ...engine, quote: () => Promise.reject(new Error('secret')) },
+      metrics: createMetrics(),
+      log,
+    })
     const answer = await broken.inject({ method: 'POST', url: '/quote', payload: cedi })
     expect([answer.statusCode, answer.body.includes('secret')]).toEqual([500, false])
     await broken.close()

@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
 import { buildEngineApp } from '../../src/pricing/server.ts'
 
@@ -24,6 +25,6 @@ export const engineOptions = {
 /** The engine's own app on a free port. */
 export const startEngine = async () => {
   const log = pino({ level: 'silent' })
-  const app = buildEngineApp({ engine: await openEngine({ ...engineOptions, log }), log })
+  const app = buildEngineApp({ engine: await openEngine({ ...engineOptions, log }), metrics: createMetrics(), log })
   return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
 }
