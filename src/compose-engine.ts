@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import type { z } from 'zod'
-import { environments, load, ratesOf } from './config.ts'
+import { environments, load, metricsOf, ratesOf } from './config.ts'
 import { createDrain } from './lib/drain.ts'
 import { errorText, OperatorError } from './lib/errors.ts'
 import { type Closers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
+import { createMetrics } from './lib/metrics.ts'
+import { serveMetrics } from './lib/metrics-server.ts'
 import { parseInput } from './lib/parse.ts'
 import { serve } from './lib/serve.ts'
 import type { FindSet } from './pricing/calibration-sets.ts'
@@ -54,7 +56,11 @@ export const runEngine = async (): Promise<void> => {
     const { DATABASE_URL: url } = config
     const findSet = url === undefined ? undefined : await findIn(url, log, closers)
     const engine = await openEngine({ ...optionsOf(config), findSet, now: Date.now, log })
-    const app = closers.add('http server', buildEngineApp({ engine, draining: drain.signal, log }), (it) => it.close())
+    const metrics = createMetrics()
+    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+    closers.add('metrics', served, (it) => it.close())
+    const server = buildEngineApp({ engine, draining: drain.signal, metrics, log })
+    const app = closers.add('http server', server, (it) => it.close())
     await app.listen({ host: config.ENGINE_HOST, port: config.ENGINE_PORT })
     log.info({ signer: engine.signerAddress }, 'engine started')
     const stop = closers.add('refresh', new AbortController(), (it) => it.abort())

@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
-import { chainsOf, environments, inherited, load, ratesOf } from './config.ts'
+import { measureChains } from './chain/metrics.ts'
+import { chainsOf, environments, inherited, load, metricsOf, ratesOf } from './config.ts'
 import { appendSet, newestSet } from './db/calibrations.ts'
+import { measureDatabases } from './db/metrics.ts'
 import { migrate } from './db/migrate.ts'
 import { createDatabase, type Database, type DatabaseOptions } from './db/pool.ts'
 import { createQueries } from './db/query.ts'
@@ -18,11 +20,14 @@ import { createConfirm } from './indexer/audit-repair.ts'
 import { auditSlice } from './indexer/audit-slice.ts'
 import { follow } from './indexer/follow.ts'
 import { createObserver } from './indexer/observer.ts'
+import { measureJobs } from './jobs/metrics.ts'
 import { createJobs } from './jobs/run.ts'
 import { createDrain } from './lib/drain.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { createMeter } from './lib/meter.ts'
+import { createMetrics } from './lib/metrics.ts'
+import { serveMetrics } from './lib/metrics-server.ts'
 import { createPace } from './lib/pace.ts'
 import { packaged } from './lib/root.ts'
 import { serve } from './lib/serve.ts'
@@ -33,6 +38,7 @@ import type { ChainId } from './protocol/chains.ts'
 import { type Changes, createChanges } from './reads/changes.ts'
 import { type Checks, createChecks } from './reads/checks.ts'
 import { createLists } from './reads/lists.ts'
+import { showIndex } from './reads/metrics.ts'
 import { chainOf, type Sources } from './reads/read.ts'
 import { runSandbox as runEmbedded } from './sandbox/run.ts'
 import { diamondFunctions } from './tx/builders.ts'
@@ -110,6 +116,9 @@ export const runApi = async (): Promise<void> => {
   const log = createLogger({ level: config.LOG_LEVEL, process: 'api' })
   const drain = createDrain({ ms: config.DRAIN_MS, log })
   await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
+    const metrics = createMetrics()
+    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+    closers.add('metrics', served, (it) => it.close())
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl, API_POOL_SIZE: maxConnections } = config
     const pool = { maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }
@@ -130,14 +139,19 @@ export const runApi = async (): Promise<void> => {
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
     const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
+    const sources = sourcesOf({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS })
+    measureChains(metrics, chains)
+    measureDatabases(metrics, { reads: database })
+    showIndex(metrics, sources)
     const app = await buildApp({
-      sources: sourcesOf({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS }),
+      sources,
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
       maxPageBytes: config.PAGE_CACHE_BYTES,
       maxStreams: config.MAX_STREAMS,
       draining: drain.signal,
+      metrics,
       log,
     })
     closers.add('http server', app, (it) => it.close())
@@ -172,6 +186,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       maxPageBytes: 1,
       maxStreams: 1,
       draining: new AbortController().signal,
+      metrics: createMetrics(),
       log,
     })
     closers.add('app', app, (it) => it.close())
@@ -193,6 +208,9 @@ export const runWorker = async (): Promise<void> => {
   const config = load(environments.worker)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'worker' })
   await serve({ log }, async (closers) => {
+    const metrics = createMetrics()
+    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+    closers.add('metrics', served, (it) => it.close())
     const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
@@ -206,6 +224,9 @@ export const runWorker = async (): Promise<void> => {
       createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
       (it) => it.close(),
     )
+    measureChains(metrics, chains)
+    measureDatabases(metrics, { jobs: database, index: indexing })
+    measureJobs(metrics, jobs)
     const calibrate = createCalibrator({
       market: openMarket({ ...ratesOf(config), now: Date.now, log }),
       find: (model) => newestSet(database, model),
@@ -296,6 +317,7 @@ export const runSandbox = async (flags: {
         LOG_LEVEL: config.LOG_LEVEL,
         POLL_MS: String(SANDBOX_POLL_MS),
         DRAIN_MS: '0',
+        METRICS_PORT: 'off',
       },
     },
     print: (line) => void process.stdout.write(`${line}\n`),

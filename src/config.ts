@@ -28,6 +28,11 @@ const BlockNumber = z
 
 const logging = { LOG_LEVEL: Level.default('info') }
 
+const metrics = {
+  METRICS_HOST: z.string().min(1).default('0.0.0.0'),
+  METRICS_PORT: z.union([z.literal('off'), Port], { error: 'expected a port or off' }).default(9464),
+}
+
 const database = { DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'expected a postgres:// URL' }) }
 
 /** One chain's variables; each ends in the chain's id. Addresses and nodes have no default: money goes there. */
@@ -161,9 +166,9 @@ const honesty = {
 
 /** The variables of each command; `.env.example` is held against them by a test. */
 export const environments = {
-  api: z.object({ ...logging, ...serving, ...database, ...chains, ...api, ...identity }),
-  worker: z.object({ ...logging, ...database, ...chains, ...rates, ...worker }).refine(isHonest, honesty),
-  engine: z.object({ ...logging, ...serving, ...rates, ...engine }).refine(isHonest, honesty),
+  api: z.object({ ...logging, ...metrics, ...serving, ...database, ...chains, ...api, ...identity }),
+  worker: z.object({ ...logging, ...metrics, ...database, ...chains, ...rates, ...worker }).refine(isHonest, honesty),
+  engine: z.object({ ...logging, ...metrics, ...serving, ...rates, ...engine }).refine(isHonest, honesty),
   audit: z.object({ ...logging, ...database, ...chains }),
   migrate: z.object({ ...logging, ...database }),
   sandbox: z.object(sandbox),
@@ -252,4 +257,12 @@ export const ratesOf = (config: z.output<z.ZodObject<typeof rates>>): Rates => (
   ecbUrl: config.ENGINE_ECB_URL,
   fredUrl: config.ENGINE_FRED_URL,
   synthetic: config.ENGINE_SYNTHETIC,
+})
+
+/** Where a parsed environment has metrics served. */
+export const metricsOf = (
+  config: z.output<z.ZodObject<typeof metrics>>,
+): { readonly host: string; readonly port: number | 'off' } => ({
+  host: config.METRICS_HOST,
+  port: config.METRICS_PORT,
 })

@@ -2,6 +2,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { timed } from '../chain/timed.ts'
 import type { Identity } from '../identity/verify.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { createPins } from '../reads/pins.ts'
@@ -12,6 +13,7 @@ import { cors } from './plugins/cors.ts'
 import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { hot } from './plugins/hot.ts'
+import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
 import { security } from './plugins/security.ts'
@@ -42,6 +44,7 @@ export type AppOptions = {
   readonly maxStreams: number
   /** Aborts some time before the app closes. */
   readonly draining: AbortSignal
+  readonly metrics: Metrics
   readonly log: FastifyBaseLogger
 }
 
@@ -86,8 +89,11 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const { changes } = sources
   const pins = createPins({ chains, changes })
   app.addHook('onClose', async () => pins.close())
-  const conditional = createConditional({ changes, pins, pages: createPages(maxPageBytes) })
+  const pages = createPages(maxPageBytes)
+  const conditional = createConditional({ changes, pins, pages })
+  const streams = createStreams({ sources, max: maxStreams, log })
 
+  await app.register(metrics, { metrics: options.metrics, pages, streams })
   await app.register(requestLog)
   await app.register(hot, { conditional })
   await app.register(timing)
@@ -105,7 +111,6 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(readRoutes, { prefix: '/v1', sources, conditional, defaultChainId })
   await app.register(listingRoutes, { prefix: '/v1', sources, conditional })
   await app.register(portfolioRoutes, { prefix: '/v1', sources, conditional })
-  const streams = createStreams({ sources, max: maxStreams, log })
   await app.register(settlementRoutes, { prefix: '/v1', sources, conditional, streams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing })
   await app.register(txRoutes, { prefix: '/v1', sources })

@@ -27,9 +27,18 @@ export const createPages = (maxBytes: number) => {
     maxEntrySize: Math.ceil(maxBytes / 16),
     sizeCalculation: ({ body }, url) => OVERHEAD + 2 * url.length + 2 * (body?.length ?? 0),
   })
+  let hits = 0
+  let misses = 0
   return {
-    get: (url: string): Page | undefined => pages.get(urlKey(url)),
+    get(url: string): Page | undefined {
+      const page = pages.get(urlKey(url))
+      if (page === undefined) misses += 1
+      else hits += 1
+      return page
+    },
     set: (url: string, page: Page): void => void pages.set(urlKey(url), page),
+    /** Bytes and number of the pages that are kept; how often a page was asked for and found, or not. */
+    tally: () => ({ bytes: pages.calculatedSize, pages: pages.size, hits, misses }),
   }
 }
 

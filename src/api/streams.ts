@@ -68,6 +68,7 @@ export const createStreams = (deps: {
   let start = 0
   let end = 0
   let reading = false
+  let dropped = 0
 
   const leave = (stream: Stream, words: string): void => {
     streams.delete(stream)
@@ -76,10 +77,15 @@ export const createStreams = (deps: {
     setTimeout(() => response.destroy(), LEAVE_WITHIN_MS).unref()
   }
 
+  const drop = (stream: Stream, reason: string): void => {
+    dropped += 1
+    leave(stream, notice('dropped', reason))
+  }
+
   const write = (stream: Stream, text: string): void => {
     if (!streams.has(stream)) return
     stream.response.write(text)
-    if (stream.response.writableLength > MOST_WAITING) leave(stream, notice('dropped', 'too slow'))
+    if (stream.response.writableLength > MOST_WAITING) drop(stream, 'too slow')
   }
 
   /** Writes what is kept and was not sent yet. */
@@ -116,7 +122,7 @@ export const createStreams = (deps: {
       deliver(stream)
     } catch (fault) {
       log.debug({ fault: errorText(fault) }, 'stream given up')
-      leave(stream, notice('dropped', 'the database is out of reach'))
+      drop(stream, 'the database is out of reach')
     }
   }
 
@@ -130,8 +136,8 @@ export const createStreams = (deps: {
         const page = await settlements.after(end, { chainIds }, RECENT)
         isFull = page.length === RECENT
         recent = [...recent, ...page.map(itemOf)]
-        const dropped = recent.splice(0, Math.max(0, recent.length - RECENT))
-        start = dropped.at(-1)?.stored.seq ?? start
+        const forgotten = recent.splice(0, Math.max(0, recent.length - RECENT))
+        start = forgotten.at(-1)?.stored.seq ?? start
         end = Math.max(page.at(-1)?.seq ?? end, isFull ? end : reached)
       }
     } catch (fault) {
@@ -149,7 +155,8 @@ export const createStreams = (deps: {
   }, BEAT_MS).unref()
 
   return {
-    size: (): number => streams.size,
+    /** Streams that are open, and how many were ended because their reader or the database did not keep up. */
+    tally: () => ({ open: streams.size, dropped }),
     /** Throws `service_unavailable` when there are as many streams as there may be. */
     makeRoom(): void {
       if (streams.size >= max) throw unavailable('as many streams are open as may be', undefined, 5)

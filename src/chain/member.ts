@@ -6,6 +6,7 @@ import { NodeUnreachable, redactUrls } from './errors.ts'
 import { type Fault, isOfTheNode } from './faults.ts'
 import { isLacking, type Need, needs } from './lacks.ts'
 import { createLatency, type Latency } from './latency.ts'
+import { nodeReports } from './reports.ts'
 import type { Request } from './requests.ts'
 import { sendMerged } from './send-merged.ts'
 
@@ -101,7 +102,11 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     most: number,
     options: SendOptions,
   ): Promise<Outcome<unknown>[]> => {
-    const send = (from: number) => endpoint.send(requests.slice(from, from + most), { ...options, alone: most === 1 })
+    const send = (from: number) => {
+      const part = requests.slice(from, from + most)
+      const asked = { chainId, node: index, methods: part.map(({ method }) => method), signal: options.signal }
+      return nodeReports.tell(asked, () => endpoint.send(part, { ...options, alone: most === 1 }))
+    }
     const first = await send(0)
     const count = Math.ceil(requests.length / most)
     const others = await Promise.all(Array.from({ length: count - 1 }, (_, at) => send((at + 1) * most)))

@@ -6,6 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { ServiceError, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { waited } from '../lib/timing.ts'
+import { type Asked, databaseReports } from './reports.ts'
 
 export type DatabaseOptions = {
   readonly url: string
@@ -25,6 +26,9 @@ export type Copy = (statement: string, text: string) => Promise<void>
 /** A statement with its values. One with a name is prepared once a connection, so names must be few and each stand for one text. */
 export type Statement = { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }
 
+/** Connections of a pool: all, those of them that are idle, and how many wait for one. */
+export type Connections = { readonly total: number; readonly idle: number; readonly waiting: number }
+
 export type Database = {
   /** The pool, to prepare statements on; they are executed inside `run`. */
   readonly handle: Handle
@@ -36,6 +40,7 @@ export type Database = {
   transaction<T>(work: (handle: Handle, copy: Copy) => Promise<T>): Promise<T>
   /** Runs reads that all see the database as it is at the first of them. Throws as `run` does. */
   snapshot<T>(work: (handle: Handle) => Promise<T>): Promise<T>
+  connections(): Connections
   close(): Promise<void>
 }
 
@@ -80,16 +85,17 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   pool.on('connect', (client) => client.on('error', lost))
   const handle = drizzle(pool)
 
-  const guarded = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await waited('db', work)
-    } catch (error) {
-      throw isOutOfReach(error) ? unavailable('the database is out of reach', error) : error
-    }
-  }
+  const guarded = <T>(asked: Asked, work: () => Promise<T>): Promise<T> =>
+    databaseReports.tell(asked, async () => {
+      try {
+        return await waited('db', work)
+      } catch (error) {
+        throw isOutOfReach(error) ? unavailable('the database is out of reach', error) : error
+      }
+    })
 
   const transaction = <T>(work: (handle: Handle, copy: Copy) => Promise<T>, config?: PgTransactionConfig): Promise<T> =>
-    guarded(async () => {
+    guarded({ kind: 'transaction', name: undefined }, async () => {
       options.signal?.throwIfAborted()
       const client = await pool.connect()
       // Ends its connection, whatever it waits for; the server then rolls back.
@@ -110,9 +116,9 @@ export const createDatabase = (options: DatabaseOptions): Database => {
 
   return {
     handle,
-    run: (query) => guarded(() => query(handle)),
+    run: (query) => guarded({ kind: 'query', name: undefined }, () => query(handle)),
     rows: ({ name, text, values }) =>
-      guarded(async () => {
+      guarded({ kind: 'query', name }, async () => {
         const query: QueryArrayConfig = {
           text,
           values: [...values],
@@ -124,6 +130,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       }),
     transaction,
     snapshot: (work) => transaction(work, readOnly),
+    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }
 }

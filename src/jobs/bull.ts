@@ -74,23 +74,26 @@ export const createBullDriver = (options: BullOptions): Driver => {
     }),
   )
 
-  const reach = async (name: JobName, ask: (queue: Queue) => Promise<unknown>): Promise<void> => {
+  const reach = async <T>(name: JobName, ask: (queue: Queue) => Promise<T>): Promise<T> => {
     const queue = open.get(name)
     if (queue === undefined || stop.signal.aborted) throw unavailable('the job queue is closed')
     try {
       if (adding.status !== 'ready') await inTime(ready('ready', () => once(adding, 'ready')))
-      await inTime(ask(queue))
+      return await inTime(ask(queue))
     } catch (error) {
       throw unavailable('the job queue is out of reach', error)
     }
   }
 
   return {
-    add: (name, key, payload) =>
-      reach(name, (queue) => queue.add(name, payload, { deduplication: { id: key, keepLastIfActive: true } })),
+    async add(name, key, payload) {
+      await reach(name, (queue) => queue.add(name, payload, { deduplication: { id: key, keepLastIfActive: true } }))
+    },
     async repeat(name, key, payload, everyMs) {
-      const ask = (): Promise<void> =>
-        reach(name, (queue) => queue.upsertJobScheduler(key, { every: everyMs }, { name, data: payload })).catch(warn)
+      const ask = async (): Promise<void> => {
+        const schedule = (queue: Queue) => queue.upsertJobScheduler(key, { every: everyMs }, { name, data: payload })
+        await reach(name, schedule).catch(warn)
+      }
       repeats.set(`${name} ${key}`, ask)
       await ask()
     },
@@ -111,6 +114,11 @@ export const createBullDriver = (options: BullOptions): Driver => {
         workers.push(worker)
       }
     },
+    waiting: (name) =>
+      reach(name, async (queue) => {
+        const [jobs, [first]] = [await queue.getWaitingCount(), await queue.getWaiting(0, 0)]
+        return { jobs, oldestSeconds: first === undefined ? 0 : Math.max(0, Date.now() - first.timestamp) / 1_000 }
+      }),
     async close() {
       stop.abort()
       await Promise.allSettled(running)

@@ -5,7 +5,7 @@ import type { Logger } from '../lib/log.ts'
 import type { Driver, Run } from './driver.ts'
 import { type JobName, queues } from './queues.ts'
 
-type Job = { readonly key: string; readonly payload: unknown }
+type Job = { readonly key: string; readonly payload: unknown; readonly addedAt: number }
 
 /** One queue in memory; the map keeps the order of arrival and one waiting job a key. */
 type Lane = { readonly name: JobName; readonly waiting: Map<string, Job>; readonly running: Map<string, Promise<void>> }
@@ -54,7 +54,7 @@ export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => 
 
   const add = (name: JobName, key: string, payload: unknown): void => {
     const lane = laneOf(name)
-    if (!lane.waiting.has(key)) lane.waiting.set(key, { key, payload })
+    if (!lane.waiting.has(key)) lane.waiting.set(key, { key, payload, addedAt: performance.now() })
     drain(lane)
   }
 
@@ -76,6 +76,14 @@ export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => 
     async work(runJob) {
       run = runJob
       for (const lane of lanes.values()) drain(lane)
+    },
+    async waiting(name) {
+      const { waiting } = laneOf(name)
+      const [first] = waiting.values()
+      return {
+        jobs: waiting.size,
+        oldestSeconds: first === undefined ? 0 : (performance.now() - first.addedAt) / 1_000,
+      }
     },
     async close() {
       stop.abort()

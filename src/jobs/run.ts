@@ -1,9 +1,10 @@
 import { errorText } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { createBullDriver } from './bull.ts'
-import type { Driver } from './driver.ts'
+import type { Driver, Waiting } from './driver.ts'
 import { createLocalDriver } from './local.ts'
 import { type JobName, type Payload, queues } from './queues.ts'
+import { jobReports } from './reports.ts'
 
 /** What does a job, by its name. It may be run twice for one job and must come to the same end. */
 type Handlers = {
@@ -25,6 +26,8 @@ export type Jobs = {
   repeat<N extends JobName>(name: N, payload: Payload<N>, everyMs: number): Promise<void>
   /** Starts to run jobs in this process. */
   work(handlers: Handlers): Promise<void>
+  /** Jobs of a name that wait. Throws `service_unavailable` when the queue is out of reach. */
+  waiting(name: JobName): Promise<Waiting>
   /** Aborts the jobs that run here, waits for them and takes no more. */
   close(): Promise<void>
 }
@@ -82,9 +85,10 @@ export const createJobs = (options: {
     },
     work(handlers) {
       const run = <N extends JobName>(name: N, payload: unknown, signal: AbortSignal): Promise<void> =>
-        handlers[name](parsers[name](payload), signal)
+        jobReports.tell({ job: name }, () => handlers[name](parsers[name](payload), signal))
       return driver.work(run)
     },
+    waiting: (name) => driver.waiting(name),
     close: () => driver.close(),
   }
 }

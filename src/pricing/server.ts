@@ -1,6 +1,8 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import { errorText, notFound, unavailable } from '../lib/errors.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
+import { measureRequests } from '../lib/http-metrics.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import { parseInput } from '../lib/parse.ts'
 import { problem } from '../lib/problem.ts'
 import { QuoteRequest } from './contract.ts'
@@ -19,11 +21,13 @@ const REQUEST_WITHIN_MS = 10_000
 export const buildEngineApp = ({
   engine,
   draining,
+  metrics,
   log,
 }: {
   readonly engine: Engine
   /** Aborts some time before the app closes. */
   readonly draining: AbortSignal
+  readonly metrics: Metrics
   readonly log: FastifyBaseLogger
 }): FastifyInstance => {
   const app = Fastify({
@@ -34,6 +38,7 @@ export const buildEngineApp = ({
     return503OnClosing: false,
   })
   app.addHook('preClose', closesHalfOpen(app.server, draining))
+  measureRequests(app, metrics)
   app.removeContentTypeParser('text/plain')
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = problem(error, request.id)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { createPricingClient, type PricingClient } from '../../src/pricing/client.ts'
 import { QuoteRequest } from '../../src/pricing/contract.ts'
 import { type Engine, openEngine } from '../../src/pricing/engine.ts'
@@ -32,7 +33,7 @@ let app: ReturnType<typeof buildEngineApp>
 let client: PricingClient
 beforeAll(async () => {
   engine = await openEngine(options)
-  app = buildEngineApp({ engine, draining: leaving.signal, log })
+  app = buildEngineApp({ engine, draining: leaving.signal, metrics: createMetrics(), log })
   client = createPricingClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), timeoutMs: 5_000 })
 })
 afterAll(async () => {
@@ -148,7 +149,7 @@ describe('over HTTP', () => {
 
   test('a fault of the engine is 500 and tells nothing', async () => {
     const failing = { ...engine, quote: () => Promise.reject(new Error('secret')) }
-    const broken = buildEngineApp({ engine: failing, draining: leaving.signal, log })
+    const broken = buildEngineApp({ engine: failing, draining: leaving.signal, metrics: createMetrics(), log })
     const answer = await broken.inject({ method: 'POST', url: '/quote', payload: cedi })
     expect([answer.statusCode, answer.body.includes('secret')]).toEqual([500, false])
     await broken.close()
@@ -209,7 +210,7 @@ describe('the client', () => {
 
   test('says that it is not ready when it is about to stop, and quotes on', async () => {
     const draining = new AbortController()
-    const stopping = buildEngineApp({ engine, draining: draining.signal, log })
+    const stopping = buildEngineApp({ engine, draining: draining.signal, metrics: createMetrics(), log })
     const ready = async (): Promise<number> => (await stopping.inject('/readyz')).statusCode
     expect(await ready()).toBe(200)
     draining.abort()

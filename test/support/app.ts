@@ -2,6 +2,8 @@ import { type Logger, pino } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from '../../src/api/app.ts'
 import { createChain } from '../../src/chain/chain.ts'
+import { measureChains } from '../../src/chain/metrics.ts'
+import { measureDatabases } from '../../src/db/metrics.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
 import { createSettlementQueries } from '../../src/db/settlements.ts'
@@ -9,11 +11,13 @@ import { readVitals } from '../../src/db/vitals.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
 import { createChanges } from '../../src/reads/changes.ts'
 import { createChecks } from '../../src/reads/checks.ts'
 import { createLists } from '../../src/reads/lists.ts'
+import { showIndex } from '../../src/reads/metrics.ts'
 import type { Sources } from '../../src/reads/read.ts'
 import { diamondFunctions } from '../../src/tx/builders.ts'
 import { createClient } from './client.ts'
@@ -92,9 +96,13 @@ export const openApp = async (options: Options) => {
   } = options.identity ?? {}
   const identity = createIdentity({ userinfoUrl, claims, timeoutMs, now })
   closers.add('identity', identity, (it) => it.close())
+  const metrics = createMetrics()
+  closers.add('node metrics', measureChains(metrics, opened), (end) => end())
+  closers.add('database metrics', measureDatabases(metrics, { reads: database }), (end) => end())
+  showIndex(metrics, sources)
   const limits = { maxPageBytes: 16_777_216, maxStreams: options.maxStreams ?? 1_000 }
   const draining = options.draining ?? new AbortController().signal
-  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, ...limits, draining, log })
+  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, ...limits, draining, metrics, log })
   closers.add('app', app, (it) => it.close())
-  return { ...createClient(app), app, sources, checks, database, close: closers.close }
+  return { ...createClient(app), app, sources, checks, database, metrics, close: closers.close }
 }

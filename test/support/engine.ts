@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
 import { buildEngineApp } from '../../src/pricing/server.ts'
 
@@ -27,6 +28,7 @@ export const startEngine = async () => {
   const app = buildEngineApp({
     engine: await openEngine({ ...engineOptions, log }),
     draining: new AbortController().signal,
+    metrics: createMetrics(),
     log,
   })
   return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }

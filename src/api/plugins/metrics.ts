@@ -1,0 +1,26 @@
+import fp from 'fastify-plugin'
+import { measureRequests } from '../../lib/http-metrics.ts'
+import { type Metrics, show } from '../../lib/metrics.ts'
+import type { Pages } from '../pages.ts'
+import type { Streams } from '../streams.ts'
+
+/** Measures the requests, and shows what the kept pages and the open streams take. */
+export const metrics = fp<{ readonly metrics: Metrics; readonly pages: Pages; readonly streams: Streams }>(
+  async (app, options) => {
+    measureRequests(app, options.metrics)
+    show(options.metrics, options.pages.tally, [
+      { name: 'fx_pages_bytes', help: 'Memory of answers kept to be given again', of: (it) => [[{}, it.bytes]] },
+      { name: 'fx_pages', help: 'Answers kept to be given again', of: (it) => [[{}, it.pages]] },
+      { name: 'fx_pages_hits_total', help: 'Requests whose page was kept', of: (it) => [[{}, it.hits]] },
+      { name: 'fx_pages_misses_total', help: 'Requests whose page was not', of: (it) => [[{}, it.misses]] },
+    ])
+    show(options.metrics, options.streams.tally, [
+      { name: 'fx_streams_open', help: 'Open streams of settlements', of: (it) => [[{}, it.open]] },
+      {
+        name: 'fx_streams_dropped_total',
+        help: 'Streams ended because their reader or the database did not keep up',
+        of: (it) => [[{}, it.dropped]],
+      },
+    ])
+  },
+)
