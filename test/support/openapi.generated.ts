@@ -1579,6 +1579,8 @@ export interface components {
                 worker: components["schemas"]["Endpoint"][];
                 api: components["schemas"]["Endpoint"][];
             };
+            /** @description What is configured, held against the nodes, the diamond, its tokens and the pricing engine */
+            checks: components["schemas"]["StartUpCheck"][];
             /** @description What is wrong and what to do about it; empty when all is well */
             alarms: string[];
         };
@@ -1605,6 +1607,25 @@ export interface components {
             /**
              * @description Its last fault
              * @example node gave no answer (TimeoutError)
+             */
+            fault: string | null;
+        };
+        StartUpCheck: {
+            /** @enum {string} */
+            check: "nodes" | "functions" | "tokens" | "signer";
+            /**
+             * @description `waiting` until somebody could tell
+             * @enum {string}
+             */
+            state: "waiting" | "right" | "wrong";
+            /**
+             * @description Unix seconds
+             * @example 1800000000
+             */
+            at: number | null;
+            /**
+             * @description What is wrong
+             * @example null
              */
             fault: string | null;
         };
@@ -3160,6 +3181,14 @@ export interface operations {
                      *                 }
                      *               ]
                      *             },
+                     *             "checks": [
+                     *               {
+                     *                 "check": "nodes",
+                     *                 "state": "waiting",
+                     *                 "at": 1800000000,
+                     *                 "fault": null
+                     *               }
+                     *             ],
                      *             "alarms": [
                      *               "The worker has not reached chain 8453 for 12 s: …"
                      *             ]
