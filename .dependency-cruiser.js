@@ -32,7 +32,7 @@ export default {
     {
       name: 'only-compose-takes-config',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(compose|compose-engine|cli|config)\\.ts$' },
+      from: { path: '^src/', pathNot: '^src/(compose|compose-engine|compose-sandbox|cli|config)\\.ts$' },
       to: { path: '^src/config\\.ts$' },
     },
     {
@@ -48,9 +48,9 @@ export default {
       to: { path: '^src/pricing/attest\\.ts$', reachable: true },
     },
     {
-      name: 'sandbox-only-for-cli-compose-and-tests',
+      name: 'sandbox-only-for-its-command-and-tests',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(sandbox/|compose\\.ts|cli\\.ts)' },
+      from: { path: '^src/', pathNot: '^src/(sandbox/|compose-sandbox\\.ts)' },
       to: { path: '^src/sandbox/' },
     },
     { name: 'no-orphans', severity: 'error', from: { orphan: true, path: '^src/', pathNot: '^src/cli\\.ts$' }, to: {} },

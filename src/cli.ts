@@ -30,10 +30,13 @@ type Command = {
 const composed =
   (name: keyof typeof import('./compose.ts')) =>
   async (flags: Flags): Promise<void> =>
-    (await import('./compose.ts'))[name]({ ...flags, persist: flags.persist })
+    (await import('./compose.ts'))[name](flags)
 
 const commands: Readonly<Record<string, Command>> = {
-  sandbox: { summary: 'the whole system on embedded parts [--quiet] [--persist DIR]', run: composed('runSandbox') },
+  sandbox: {
+    summary: 'the whole system on embedded parts [--quiet] [--persist DIR]',
+    run: async ({ quiet, persist }) => (await import('./compose-sandbox.ts')).runSandbox({ quiet, persist }),
+  },
   api: { summary: 'the HTTP API', run: composed('runApi') },
   worker: { summary: 'the indexer and its jobs', run: composed('runWorker') },
   engine: {

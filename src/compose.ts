@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { buildApp } from './api/app.ts'
 import { type Chain, createChain } from './chain/chain.ts'
 import { measureChains } from './chain/metrics.ts'
-import { chainsOf, environments, inherited, load, metricsOf, ratesOf } from './config.ts'
+import { chainsOf, environments, load, metricsOf, ratesOf } from './config.ts'
 import { appendSet, newestSet } from './db/calibrations.ts'
 import { measureDatabases } from './db/metrics.ts'
 import { migrate } from './db/migrate.ts'
@@ -40,7 +40,6 @@ import { type Checks, createChecks } from './reads/checks.ts'
 import { createLists } from './reads/lists.ts'
 import { showIndex } from './reads/metrics.ts'
 import { chainOf, type Sources } from './reads/read.ts'
-import { runSandbox as runEmbedded } from './sandbox/run.ts'
 import { diamondFunctions } from './tx/builders.ts'
 
 /** How often everything that can still change is looked at again, in milliseconds. */
@@ -57,9 +56,6 @@ const AUDIT_EVERY_MS = 30_000
 
 /** How long after its start a worker does what can wait, in milliseconds. */
 const SETTLED_AFTER_MS = 5_000
-
-/** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
-const SANDBOX_POLL_MS = 200
 
 const openChains = (
   config: Parameters<typeof chainsOf>[0],
@@ -292,35 +288,6 @@ export const runMigrate = async (): Promise<void> => {
   await migrate({
     databaseUrl: config.DATABASE_URL,
     log: createLogger({ level: config.LOG_LEVEL, process: 'migrate' }),
-  })
-}
-
-/** The whole system on embedded parts until a signal; what it prints is for the person at the terminal. */
-export const runSandbox = async (flags: {
-  readonly quiet: boolean
-  readonly persist: string | undefined
-}): Promise<void> => {
-  const config = load(environments.sandbox)
-  await runEmbedded({
-    ports: { api: config.PORT, rpc8453: config.SANDBOX_RPC_PORT_8453, rpc56: config.SANDBOX_RPC_PORT_56 },
-    persistDir: flags.persist,
-    quiet: flags.quiet,
-    redisUrl: config.REDIS_URL,
-    service: {
-      command: process.execPath,
-      // As we were started ourselves: from the build, or from the sources with a loader.
-      args: [...process.execArgv, ...process.argv.slice(1, 2)],
-      // What a sandbox has, production refuses.
-      env: {
-        ...inherited(),
-        NODE_ENV: 'development',
-        LOG_LEVEL: config.LOG_LEVEL,
-        POLL_MS: String(SANDBOX_POLL_MS),
-        DRAIN_MS: '0',
-        METRICS_PORT: 'off',
-      },
-    },
-    print: (line) => void process.stdout.write(`${line}\n`),
   })
 }
 

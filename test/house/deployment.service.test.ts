@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -12,7 +13,7 @@ import { createCast } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { chainVariables, deployOn } from '../../src/sandbox/chain.ts'
 import { type Child, startChild } from '../../src/sandbox/child.ts'
-import { claimPorts } from '../../src/sandbox/ports.ts'
+import { claimPorts, freePort } from '../../src/sandbox/ports.ts'
 import { cloneDatabase, type TestDatabase } from '../support/clone-database.ts'
 import { readCompose } from '../support/compose.ts'
 import { ENGINE_KEY } from '../support/engine.ts'
@@ -132,6 +133,29 @@ test('a service started before the migration refuses, and says what to do', asyn
   })
 })
 
+test('one that starts before its database is not held up by it, and ends in order when that turns out not to serve it', async () => {
+  const port = await freePort()
+  const { hostname, port: serverPort } = new URL(database.url)
+  const away = new URL(database.url)
+  away.host = `127.0.0.1:${port}`
+  const env = { ...(await environmentOf('api')), DATABASE_URL_FILE: '', DATABASE_URL: away.href, DRAIN_MS: '0' }
+  const [command, args] = commandOf('api')
+  const child = await startChild({ name: 'api', command, args, env, cwd: image.folder })
+  children.push(child)
+  await healthy({ name: 'api', env, child })
+  const server = createServer((client) => {
+    const connection = connect(Number(serverPort), hostname)
+    for (const socket of [client, connection]) socket.on('error', () => {})
+    client.pipe(connection).pipe(client)
+  }).listen(port, '127.0.0.1')
+  try {
+    expect(await child.exited).toMatch(/code 1/)
+    expect(child.output()).toContain('lacks 0000_')
+  } finally {
+    server.close()
+  }
+}, 30_000)
+
 test('the migration ends well, and a second one finds nothing to do', async () => {
   for (let runs = 0; runs < 2; runs += 1) {
     expect((await once('migrate', image)).stdout).toContain('serves this version')
@@ -210,19 +234,22 @@ test('two versions run side by side on a database that expands; one that contrac
   const floor = withMigration(next, 'floor', `INSERT INTO "schema_floors" VALUES (${Number(number)});`)
   const last = withMigration(floor, 'contract', 'ALTER TABLE "events" DROP COLUMN "remark";')
   await once('migrate', last)
-  for (const name of ['api', 'worker', 'engine', 'migrate']) {
-    await expect(once(name, image), name).rejects.toMatchObject({
+  const refused = ['api', 'worker', 'engine', 'migrate'].map((name) =>
+    expect(once(name, image), name).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/newer than this version.*start the newer version/),
-    })
-  }
+    }),
+  )
+  await Promise.all(refused)
   await Promise.all([await start('api', next), await start('api', last)].map(serves))
 }, 90_000)
 
 test('each service stops in order at the signal that Docker sends', async () => {
   expect(image.instructions).toContainEqual({ name: 'STOPSIGNAL', rest: 'SIGTERM' })
-  await Promise.all(children.map((child) => child.stop()))
-  expect(await Promise.all(children.map(({ exited }) => exited))).toEqual(
-    children.map(() => expect.stringMatching(/code 0/)),
+  const running = children.filter((child) => !child.hasExited())
+  expect(running.length).toBeGreaterThanOrEqual(5)
+  await Promise.all(running.map((child) => child.stop()))
+  expect(await Promise.all(running.map(({ exited }) => exited))).toEqual(
+    running.map(() => expect.stringMatching(/code 0/)),
   )
 }, 30_000)
