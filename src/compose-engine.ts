@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import type { z } from 'zod'
-import { environments, load, metricsOf, ratesOf } from './config.ts'
+import { environments, load, metricsOf, ratesOf, secretsOf } from './config.ts'
 import { errorText, OperatorError } from './lib/errors.ts'
 import { type Closers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
@@ -46,7 +46,7 @@ const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindS
 /** The pricing engine until a signal: it reads rates again all the while. */
 export const runEngine = async (): Promise<void> => {
   const config = load(environments.engine)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'engine' })
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'engine', secrets: secretsOf(config) })
   await serve(log, async (closers) => {
     const { DATABASE_URL: url } = config
     const findSet = url === undefined ? undefined : await findIn(url, log, closers)

@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import type { z } from 'zod'
 import { buildApp } from './api/app.ts'
+import type { LimitStore } from './api/plugins/rate-limit.ts'
 import { type Chain, createChain } from './chain/chain.ts'
 import { measureChains } from './chain/metrics.ts'
-import { chainsOf, environments, inherited, load, metricsOf, ratesOf } from './config.ts'
+import { chainsOf, environments, inherited, limitsOf, load, metricsOf, ratesOf, secretsOf } from './config.ts'
 import { appendSet } from './db/calibrations.ts'
 import { measureDatabases } from './db/metrics.ts'
 import { migrate } from './db/migrate.ts'
@@ -28,6 +30,7 @@ import { serveMetrics } from './lib/metrics-server.ts'
 import { createPace } from './lib/pace.ts'
 import { packaged } from './lib/root.ts'
 import { serve } from './lib/serve.ts'
+import type { Tracing } from './lib/tracing.ts'
 import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
@@ -93,10 +96,29 @@ const sourcesOf = (
   maxLagSeconds,
 })
 
+/** Where the API counts requests, where it does so with other processes; its driver is loaded for that alone. */
+const openLimitStore = async (
+  config: Pick<z.output<typeof environments.api>, 'RATE_LIMIT_PER_MINUTE' | 'REDIS_URL' | 'JOBS_PREFIX'>,
+  log: Logger,
+  closers: Closers,
+): Promise<LimitStore | undefined> => {
+  const { RATE_LIMIT_PER_MINUTE: most, REDIS_URL: redisUrl, JOBS_PREFIX: prefix } = config
+  if (most === 0 || redisUrl === undefined) return undefined
+  const { createLimitStore } = await import('./api/limit-store.ts')
+  return closers.add('limits', createLimitStore({ redisUrl, prefix, log }), (it) => it.close())
+}
+
+/** Traces, where they are wanted; what makes them is loaded for that alone. */
+const openTracing = async (endpoint: string | undefined, closers: Closers): Promise<Tracing | undefined> => {
+  if (endpoint === undefined) return undefined
+  const opened = (await import('./compose-tracing.ts')).openTracing({ endpoint, service: 'fx-protection-api' })
+  return closers.add('traces', opened, (it) => it.close())
+}
+
 /** The HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
   const config = load(environments.api)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'api' })
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'api', secrets: secretsOf(config) })
   await serve(log, async (closers) => {
     const metrics = createMetrics()
     const served = await serveMetrics({ metrics, ...metricsOf(config), log })
@@ -118,14 +140,19 @@ export const runApi = async (): Promise<void> => {
     measureChains(metrics, chains)
     measureDatabases(metrics, { reads: database })
     showIndex(metrics, sources)
+    const limits = limitsOf(config)
+    const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, closers)
+    const limitStore = await openLimitStore(config, log, closers)
     const app = await buildApp({
       sources,
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
       maxPageBytes: config.PAGE_CACHE_BYTES,
-      maxStreams: config.MAX_STREAMS,
+      limits,
+      ...(limitStore && { limitStore }),
       metrics,
+      ...(tracing && { tracing }),
       log,
     })
     closers.add('http server', app, (it) => it.close())
@@ -148,13 +175,21 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     closers.add('identity provider', identity, (it) => it.close())
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
+    const nobody = {
+      requestsPerMinute: 0,
+      maxStreams: 1,
+      maxStreamsPerClient: 1,
+      maxEventLoopDelayMs: 0,
+      maxHeapBytes: 0,
+      trustedProxies: 0,
+    }
     const app = await buildApp({
       sources: sourcesOf(new Map(), database, changes, 0),
       identity,
       pricing,
       defaultChainId: 8453,
       maxPageBytes: 1,
-      maxStreams: 1,
+      limits: nobody,
       metrics: createMetrics(),
       log,
     })
@@ -175,7 +210,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
 /** The indexer and its jobs until a signal. */
 export const runWorker = async (): Promise<void> => {
   const config = load(environments.worker)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'worker' })
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'worker', secrets: secretsOf(config) })
   await serve(log, async (closers) => {
     const metrics = createMetrics()
     const served = await serveMetrics({ metrics, ...metricsOf(config), log })
@@ -258,7 +293,7 @@ export const runMigrate = async (): Promise<void> => {
   const config = load(environments.migrate)
   await migrate({
     databaseUrl: config.DATABASE_URL,
-    log: createLogger({ level: config.LOG_LEVEL, process: 'migrate' }),
+    log: createLogger({ level: config.LOG_LEVEL, process: 'migrate', secrets: secretsOf(config) }),
   })
 }
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const { deployment, anvil } = world
   chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
   stopIndexing = startIndexing({ chain, database, url: store.url })
-  api = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }], maxStreams: 3 })
+  api = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }], limits: { maxStreams: 3 } })
   await eventually('the first settlement', async () => (await feed('chainId=8453')).data.length === 1)
 })
 afterAll(async () => {

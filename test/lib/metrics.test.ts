@@ -28,10 +28,7 @@ test('metrics are served as Prometheus reads them, and nothing else is', async (
   expect(text).toMatch(/^fx_seen 7$/m)
   expect(text).toMatch(/^fx_build_info\{version="\d+\.\d+\.\d+"\} 1$/m)
   expect(text).toMatch(/^nodejs_eventloop_lag_seconds /m)
-  for (const [path, method] of [
-    ['/', 'GET'] as const,
-    ['/metrics', 'POST'] as const,
-  ]) {
+  for (const [path, method] of [['/', 'GET'] as const, ['/metrics', 'POST'] as const]) {
     expect((await fetch(`http://${host}:${port}${path}`, { method })).status).toBe(404)
   }
 })

@@ -12,14 +12,20 @@ const flat = (headers: Readonly<Record<string, unknown>>): string[] =>
 
 const always = flat({ ...corsHeaders, ...securityHeaders, vary: 'accept' })
 
-/**
- * Answers what was answered before and did not change since, before anything else is done about the request: 304 when it has the page's
- * tag, else the page as it is, as long as the index can answer for it.
- */
-export const hot = fp<{ readonly conditional: Conditional }>(async (app, { conditional }) => {
-  const { pages, holds, isCurrent, freshnessOf } = conditional
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The page that was answered before and still holds; null for none. */
+    kept: Page | null
+  }
+}
 
-  const send = (
+const limitNames = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'] as const
+
+const limitsOf = (reply: FastifyReply) => Object.fromEntries(limitNames.map((name) => [name, reply.getHeader(name)]))
+
+const senderOf =
+  ({ freshnessOf }: Conditional) =>
+  (
     request: FastifyRequest,
     reply: FastifyReply,
     { etag, cacheControl, resource, link }: Page,
@@ -28,6 +34,7 @@ export const hot = fp<{ readonly conditional: Conditional }>(async (app, { condi
     const headers = [
       ...always,
       ...flat(freshnessHeaders(freshnessOf(resource))),
+      ...(reply.hasHeader('ratelimit-limit') ? flat(limitsOf(reply)) : []),
       ...['x-request-id', request.id, 'etag', etag, 'cache-control', cacheControl],
       ...(link === undefined ? [] : ['link', link]),
       ...['server-timing', `app;dur=${reply.elapsedTime.toFixed(2)}`],
@@ -43,8 +50,17 @@ export const hot = fp<{ readonly conditional: Conditional }>(async (app, { condi
     reply.raw.end(body)
   }
 
+/**
+ * Before anything else is done about a request: looks for what was answered before and did not change since, and answers 304 when the
+ * request has its tag.
+ */
+export const unchanged = fp<{ readonly conditional: Conditional }>(async (app, { conditional }) => {
+  const { pages, holds, isCurrent } = conditional
+  const send = senderOf(conditional)
+
   app.decorateRequest('known', null)
   app.decorateRequest('page', null)
+  app.decorateRequest('kept', null)
   app.addHook('onSend', (request, reply, payload, done) => {
     conditional.keep(request, reply, payload)
     done(null, payload)
@@ -53,8 +69,19 @@ export const hot = fp<{ readonly conditional: Conditional }>(async (app, { condi
     const page = request.method === 'GET' ? pages.get(request.raw.url ?? '') : undefined
     if (page === undefined || !isCurrent(page.resource) || !holds(page.resource, page.tag)) return done()
     if (request.headers['if-none-match'] === page.etag) return send(request, reply, page, null)
-    if (page.body === null || performance.now() > page.until || request.headers['if-none-match'] !== undefined)
-      return done()
+    request.kept = page
+    done()
+  })
+})
+
+/** Then gives it again as it is, as long as the index can answer for it. */
+export const kept = fp<{ readonly conditional: Conditional }>(async (app, { conditional }) => {
+  const send = senderOf(conditional)
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const page = request.kept
+    if (page === null || page.body === null || performance.now() > page.until) return done()
+    if (request.headers['if-none-match'] !== undefined) return done()
     send(request, reply, page, page.body)
   })
 })

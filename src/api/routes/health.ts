@@ -31,9 +31,13 @@ const healthOf = async (sources: Sources, chainId: ChainId): Promise<ChainHealth
  */
 export const healthRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
   const live: Operation = { tag: 'Service', summary: 'Liveness', description: 'The process answers.' }
-  app.get('/livez', { schema: { response: { 200: envelope(Live) } }, config: { operation: live } }, async () => ({
-    data: { status: 'ok' },
-  }))
+  app.get(
+    '/livez',
+    { schema: { response: { 200: envelope(Live) } }, config: { operation: live, unlimited: true } },
+    async () => ({
+      data: { status: 'ok' },
+    }),
+  )
 
   const ready: Operation = {
     tag: 'Service',
@@ -43,7 +47,7 @@ export const healthRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = a
     failures: ['service_unavailable'],
   }
   const schema = { response: { 200: envelope(Ready), ...errorResponses } }
-  app.get('/readyz', { schema, config: { operation: ready } }, async () => ({
+  app.get('/readyz', { schema, config: { operation: ready, unlimited: true } }, async () => ({
     data: { status: 'ok', chains: await Promise.all(chainIds.map((id) => healthOf(sources, id))) },
   }))
 }
