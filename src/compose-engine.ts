@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import type { z } from 'zod'
-import { environments, load, metricsOf, ratesOf } from './config.ts'
+import { environments, load, metricsOf, ratesOf, secretsOf } from './config.ts'
 import { createDrain } from './lib/drain.ts'
 import { errorText, OperatorError } from './lib/errors.ts'
 import { type Closers, sleep } from './lib/lifecycle.ts'
@@ -50,7 +50,7 @@ const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindS
 /** The pricing engine until a signal: it reads rates again all the while. */
 export const runEngine = async (): Promise<void> => {
   const config = load(environments.engine)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'engine' })
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'engine', secrets: secretsOf(config) })
   const drain = createDrain({ ms: config.DRAIN_MS, log })
   await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
     const { DATABASE_URL: url } = config

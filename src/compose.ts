@@ -1,8 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import type { z } from 'zod'
 import { buildApp } from './api/app.ts'
+import type { LimitStore } from './api/plugins/rate-limit.ts'
 import { type Chain, createChain } from './chain/chain.ts'
 import { measureChains } from './chain/metrics.ts'
-import { chainsOf, environments, load, metricsOf, ratesOf } from './config.ts'
+import { chainsOf, environments, limitsOf, load, metricsOf, ratesOf, secretsOf } from './config.ts'
 import { appendSet, newestSet } from './db/calibrations.ts'
 import { measureDatabases } from './db/metrics.ts'
 import { migrate } from './db/migrate.ts'
@@ -31,6 +33,7 @@ import { serveMetrics } from './lib/metrics-server.ts'
 import { createPace } from './lib/pace.ts'
 import { packaged } from './lib/root.ts'
 import { serve } from './lib/serve.ts'
+import type { Tracing } from './lib/tracing.ts'
 import { createCalibrator } from './pricing/calibration-sets.ts'
 import { createPricingClient } from './pricing/client.ts'
 import { openMarket } from './pricing/market/open-market.ts'
@@ -106,10 +109,29 @@ const sourcesOf = (deps: {
   }
 }
 
+/** Where the API counts requests, where it does so with other processes; its driver is loaded for that alone. */
+const openLimitStore = async (
+  config: Pick<z.output<typeof environments.api>, 'RATE_LIMIT_PER_MINUTE' | 'REDIS_URL' | 'JOBS_PREFIX'>,
+  log: Logger,
+  closers: Closers,
+): Promise<LimitStore | undefined> => {
+  const { RATE_LIMIT_PER_MINUTE: most, REDIS_URL: redisUrl, JOBS_PREFIX: prefix } = config
+  if (most === 0 || redisUrl === undefined) return undefined
+  const { createLimitStore } = await import('./api/limit-store.ts')
+  return closers.add('limits', createLimitStore({ redisUrl, prefix, log }), (it) => it.close())
+}
+
+/** Traces, where they are wanted; what makes them is loaded for that alone. */
+const openTracing = async (endpoint: string | undefined, closers: Closers): Promise<Tracing | undefined> => {
+  if (endpoint === undefined) return undefined
+  const opened = (await import('./compose-tracing.ts')).openTracing({ endpoint, service: 'fx-protection-api' })
+  return closers.add('traces', opened, (it) => it.close())
+}
+
 /** The HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
   const config = load(environments.api)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'api' })
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'api', secrets: secretsOf(config) })
   const drain = createDrain({ ms: config.DRAIN_MS, log })
   await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
     const metrics = createMetrics()
@@ -139,15 +161,20 @@ export const runApi = async (): Promise<void> => {
     measureChains(metrics, chains)
     measureDatabases(metrics, { reads: database })
     showIndex(metrics, sources)
+    const limits = limitsOf(config)
+    const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, closers)
+    const limitStore = await openLimitStore(config, log, closers)
     const app = await buildApp({
       sources,
       identity,
       pricing,
       defaultChainId: config.DEFAULT_CHAIN_ID,
       maxPageBytes: config.PAGE_CACHE_BYTES,
-      maxStreams: config.MAX_STREAMS,
+      limits,
+      ...(limitStore && { limitStore }),
       draining: drain.signal,
       metrics,
+      ...(tracing && { tracing }),
       log,
     })
     closers.add('http server', app, (it) => it.close())
@@ -174,13 +201,21 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
     closers.add('pricing engine', pricing, (it) => it.close())
     const checks = createChecks({ chains: new Map(), pricing, writes: [], log })
+    const nobody = {
+      requestsPerMinute: 0,
+      maxStreams: 1,
+      maxStreamsPerClient: 1,
+      maxEventLoopDelayMs: 0,
+      maxHeapBytes: 0,
+      trustedProxies: 0,
+    }
     const app = await buildApp({
       sources: sourcesOf({ chains: new Map(), database, reader: database, changes, checks, maxLagSeconds: 0 }),
       identity,
       pricing,
       defaultChainId: 8453,
       maxPageBytes: 1,
-      maxStreams: 1,
+      limits: nobody,
       draining: new AbortController().signal,
       metrics: createMetrics(),
       log,
@@ -202,7 +237,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
 /** The indexer and its jobs until a signal. */
 export const runWorker = async (): Promise<void> => {
   const config = load(environments.worker)
-  const log = createLogger({ level: config.LOG_LEVEL, process: 'worker' })
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'worker', secrets: secretsOf(config) })
   await serve({ log }, async (closers) => {
     const metrics = createMetrics()
     const served = await serveMetrics({ metrics, ...metricsOf(config), log })
@@ -287,7 +322,7 @@ export const runMigrate = async (): Promise<void> => {
   const config = load(environments.migrate)
   await migrate({
     databaseUrl: config.DATABASE_URL,
-    log: createLogger({ level: config.LOG_LEVEL, process: 'migrate' }),
+    log: createLogger({ level: config.LOG_LEVEL, process: 'migrate', secrets: secretsOf(config) }),
   })
 }
 

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { zeroAddress } from 'viem'
 import { z } from 'zod'
+import type { Limits } from './api/limits.ts'
 import { type Claims, defaultClaims } from './identity/me.ts'
 import { errorText, OperatorError } from './lib/errors.ts'
+import { credentialsOf, partsOf } from './lib/secrets.ts'
 import type { Rates } from './pricing/market/open-market.ts'
 import { tierNames } from './pricing/tiers.ts'
 import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
@@ -27,6 +29,8 @@ const BlockNumber = z
   .transform(BigInt)
 
 const logging = { LOG_LEVEL: Level.default('info') }
+
+const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: NodeUrl.optional() }
 
 const metrics = {
   METRICS_HOST: z.string().min(1).default('0.0.0.0'),
@@ -66,6 +70,14 @@ const serving = {
   DRAIN_MS: z.coerce.number({ error: 'expected milliseconds' }).int().min(0).max(600_000).default(5_000),
 }
 
+const redis = {
+  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'expected a redis:// URL' }).optional(),
+  JOBS_PREFIX: z
+    .string()
+    .regex(/^[\w-]+$/, 'expected letters, digits, - and _')
+    .default('fx-protection'),
+}
+
 const api = {
   DATABASE_READ_URL: database.DATABASE_URL.optional(),
   HOST: z.string().min(1).default('0.0.0.0'),
@@ -74,6 +86,12 @@ const api = {
   API_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(10),
   PAGE_CACHE_BYTES: z.coerce.number().int().min(1_048_576).default(67_108_864),
   MAX_STREAMS: z.coerce.number().int().min(1).max(100_000).default(2_000),
+  MAX_STREAMS_PER_CLIENT: z.coerce.number().int().min(1).max(100_000).default(100),
+  MAX_EVENT_LOOP_DELAY_MS: z.coerce.number().int().min(0).default(500),
+  MAX_HEAP_BYTES: z.coerce.number().int().min(0).default(0),
+  RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(0).default(0),
+  TRUSTED_PROXIES: z.coerce.number().int().min(0).max(100).default(0),
+  ...redis,
   HEAD_MAX_AGE_MS: Milliseconds.default(200),
   MAX_LAG_SECONDS: z.coerce.number().int().positive().default(60),
   ENGINE_URL: NodeUrl.default('http://127.0.0.1:3100'),
@@ -112,11 +130,7 @@ const rates = {
 }
 
 const worker = {
-  REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'expected a redis:// URL' }).optional(),
-  JOBS_PREFIX: z
-    .string()
-    .regex(/^[\w-]+$/, 'expected letters, digits, - and _')
-    .default('fx-protection'),
+  ...redis,
   POLL_MS: Milliseconds.default(500),
   WORKER_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(6),
   CALIBRATION_INTERVAL_MS: Milliseconds.default(3_600_000),
@@ -148,7 +162,7 @@ const sandbox = {
   PORT: Port.default(3000),
   SANDBOX_RPC_PORT_8453: Port.default(8545),
   SANDBOX_RPC_PORT_56: Port.default(8546),
-  REDIS_URL: worker.REDIS_URL,
+  REDIS_URL: redis.REDIS_URL,
   // The sandbox prints for a person; the services' structured lines would drown that.
   LOG_LEVEL: Level.default('warn'),
 }
@@ -166,7 +180,7 @@ const honesty = {
 
 /** The variables of each command; `.env.example` is held against them by a test. */
 export const environments = {
-  api: z.object({ ...logging, ...metrics, ...serving, ...database, ...chains, ...api, ...identity }),
+  api: z.object({ ...logging, ...metrics, ...tracing, ...serving, ...database, ...chains, ...api, ...identity }),
   worker: z.object({ ...logging, ...metrics, ...database, ...chains, ...rates, ...worker }).refine(isHonest, honesty),
   engine: z.object({ ...logging, ...metrics, ...serving, ...rates, ...engine }).refine(isHonest, honesty),
   audit: z.object({ ...logging, ...database, ...chains }),
@@ -266,3 +280,21 @@ export const metricsOf = (
   host: config.METRICS_HOST,
   port: config.METRICS_PORT,
 })
+
+/** How much the API of a parsed environment takes. */
+export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => ({
+  requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
+  maxStreams: config.MAX_STREAMS,
+  maxStreamsPerClient: config.MAX_STREAMS_PER_CLIENT,
+  maxEventLoopDelayMs: config.MAX_EVENT_LOOP_DELAY_MS,
+  maxHeapBytes: config.MAX_HEAP_BYTES,
+  trustedProxies: config.TRUSTED_PROXIES,
+})
+
+/** What of a parsed environment nobody may be told: node URLs in every part, of the others what lets somebody in. */
+export const secretsOf = (config: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(config).flatMap(([name, value]) => {
+    const texts = z.array(z.string()).catch([]).parse([value].flat())
+    if (name.startsWith('RPC_URLS_')) return texts.flatMap(partsOf)
+    return name.endsWith('PRIVATE_KEY') ? texts : texts.flatMap(credentialsOf)
+  })

@@ -3,21 +3,26 @@ import { timed } from '../chain/timed.ts'
 import type { Identity } from '../identity/verify.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
 import type { Metrics } from '../lib/metrics.ts'
+import type { Tracing } from '../lib/tracing.ts'
 import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { createPins } from '../reads/pins.ts'
 import type { Sources } from '../reads/read.ts'
 import { createConditional } from './conditional.ts'
+import { type Limits, MAX_PARAM_LENGTH } from './limits.ts'
 import { createPages } from './pages.ts'
 import { cors } from './plugins/cors.ts'
 import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
-import { hot } from './plugins/hot.ts'
+import { kept, unchanged } from './plugins/hot.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
+import { type LimitStore, rateLimits } from './plugins/rate-limit.ts'
 import { requestId, requestLog } from './plugins/request-id.ts'
 import { security } from './plugins/security.ts'
+import { shedding } from './plugins/shedding.ts'
 import { timing } from './plugins/timing.ts'
+import { tracing } from './plugins/tracing.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -40,19 +45,18 @@ export type AppOptions = {
   readonly defaultChainId: ChainId
   /** Bytes that answers may take which are kept to be given again. */
   readonly maxPageBytes: number
-  /** Streams that may be open at once. */
-  readonly maxStreams: number
+  readonly limits: Limits
+  /** Where requests are counted, where a limit is shared with other processes. */
+  readonly limitStore?: LimitStore
   /** Aborts some time before the app closes. */
   readonly draining: AbortSignal
   readonly metrics: Metrics
+  readonly tracing?: Tracing
   readonly log: FastifyBaseLogger
 }
 
 /** Bytes; a signed transaction or a facet's init data is the largest thing anybody sends. */
 const BODY_LIMIT = 1_048_576
-
-/** Node's own bound on a request's head: within it, a parameter's schema judges its length. */
-const MAX_PARAM_LENGTH = 16_384
 
 /** Longest a request's head, and a whole request, may take to arrive, in milliseconds: 408 then. */
 const HEAD_WITHIN_MS = 10_000
@@ -64,12 +68,13 @@ const REQUEST_WITHIN_MS = 30_000
  * @example const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { identity, pricing, defaultChainId, maxPageBytes, maxStreams, draining, log } = options
+  const { identity, pricing, defaultChainId, maxPageBytes, limits, draining, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestId,
     bodyLimit: BODY_LIMIT,
+    trustProxy: limits.trustedProxies,
     requestTimeout: REQUEST_WITHIN_MS,
     http: { headersTimeout: HEAD_WITHIN_MS, connectionsCheckingInterval: 1_000 },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
@@ -91,15 +96,23 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   app.addHook('onClose', async () => pins.close())
   const pages = createPages(maxPageBytes)
   const conditional = createConditional({ changes, pins, pages })
-  const streams = createStreams({ sources, max: maxStreams, log })
+  const streams = createStreams({ sources, max: limits.maxStreams, maxPerClient: limits.maxStreamsPerClient, log })
 
-  await app.register(metrics, { metrics: options.metrics, pages, streams })
+  const refused = { load: 0, rate: 0 }
+  await app.register(metrics, { metrics: options.metrics, pages, streams, refused })
+  if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
   await app.register(requestLog)
-  await app.register(hot, { conditional })
+  await app.register(unchanged, { conditional })
+  if (limits.requestsPerMinute > 0) {
+    const onLimited = (): void => void (refused.rate += 1)
+    await app.register(rateLimits, { limits, store: options.limitStore, onLimited })
+  }
+  await app.register(kept, { conditional })
   await app.register(timing)
   await app.register(cors)
   await app.register(security)
   await app.register(errors)
+  await app.register(shedding, { limits, onShed: () => void (refused.load += 1) })
   await app.register(deprecation)
   await app.register(openapi)
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import type { SettlementFilter, Settlement as Stored } from '../db/settlements.ts'
-import { errorText, unavailable } from '../lib/errors.ts'
+import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
 import { chainIds } from '../protocol/chains.ts'
 import type { Sources } from '../reads/read.ts'
 import { feedOf, settlement } from '../reads/settlements.ts'
@@ -21,6 +21,9 @@ const BEAT_MS = 15_000
 /** How long the last words may take to reach a reader, in milliseconds. */
 const LEAVE_WITHIN_MS = 1_000
 
+/** When one for whom there is no room should come again, in seconds. */
+const RETRY_AFTER = 5
+
 /** When a reader should come again, in milliseconds. */
 const RETRY_MS = 1_000
 
@@ -31,6 +34,8 @@ type Item = { readonly stored: Stored; readonly text: string }
 
 type Stream = {
   readonly response: ServerResponse
+  /** Whose it is: an address. */
+  readonly client: string
   readonly filter: SettlementFilter
   /** Everything up to this was sent. */
   after: number
@@ -56,10 +61,12 @@ const matches = ({ chainIds: chains, eventIds, triggered }: SettlementFilter, { 
  */
 export const createStreams = (deps: {
   readonly sources: Pick<Sources, 'changes' | 'settlements'>
+  /** Streams that may be open at once, and those of one client. */
   readonly max: number
+  readonly maxPerClient: number
   readonly log: FastifyBaseLogger
 }) => {
-  const { max, log } = deps
+  const { max, maxPerClient, log } = deps
   const { changes, settlements } = deps.sources
   const streams = new Set<Stream>()
   const feed = feedOf(chainIds)
@@ -157,17 +164,25 @@ export const createStreams = (deps: {
   return {
     /** Streams that are open, and how many were ended because their reader or the database did not keep up. */
     tally: () => ({ open: streams.size, dropped }),
-    /** Throws `service_unavailable` when there are as many streams as there may be. */
-    makeRoom(): void {
-      if (streams.size >= max) throw unavailable('as many streams are open as may be', undefined, 5)
+    /**
+     * Throws `service_unavailable` when there are as many streams as there may be, and `rate_limited` when the client has as many as one
+     * may.
+     */
+    makeRoom(client: string): void {
+      if (streams.size >= max) throw unavailable('as many streams are open as may be', undefined, RETRY_AFTER)
+      let own = 0
+      for (const stream of streams) if (stream.client === client) own += 1
+      if (own < maxPerClient) return
+      const message = `${maxPerClient} streams are open for your address, which is the most`
+      throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER })
     },
-    /** Streams to a response whose head was written, from after a place in the feed, until its reader leaves or `close`. */
-    open(response: ServerResponse, after: number, filter: SettlementFilter): void {
+    /** Streams to a client's response whose head was written, from after a place in the feed, until its reader leaves or `close`. */
+    open(response: ServerResponse, client: string, after: number, filter: SettlementFilter): void {
       if (streams.size === 0) {
         recent = []
         start = end = changes.position()
       }
-      const stream: Stream = { response, filter, after, isCatchingUp: false }
+      const stream: Stream = { response, client, filter, after, isCatchingUp: false }
       streams.add(stream)
       response.on('error', () => response.destroy())
       response.on('close', () => streams.delete(stream))

@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest } from 'undici'
 import { z } from 'zod'
+import { createScrub, partsOf } from '../lib/secrets.ts'
 import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
 import { classify } from './faults.ts'
 import type { Request } from './requests.ts'
@@ -47,6 +48,8 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
   const open = (): Agent =>
     new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
   let agent = open()
+  // A node's words are relayed to clients, and some repeat the key they were asked with.
+  const scrub = createScrub(partsOf(options.url))
   const leaving = new Set<Promise<void>>()
 
   const post = async (body: string, { signal, timeoutMs = options.timeoutMs }: SendOptions): Promise<Reply> => {
@@ -82,12 +85,13 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
       const calls = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
       const { raw, ...http } = await post(JSON.stringify(alone ? calls[0] : calls), within)
       const answers = z.array(Answer).safeParse(alone ? [raw] : raw)
-      if (!answers.success) throw refusedAltogether(http, raw)
+      if (!answers.success) throw refusedAltogether(http, raw, scrub)
       const byId = new Map(answers.data.map((answer) => [answer.id, answer]))
       return requests.map((request, id) => {
         const answer = byId.get(id)
         if (answer === undefined) throw new NodeUnreachable('node left out an answer', { kind: 'garbage' })
-        if (answer.error !== undefined) return { ok: false, error: new NodeError({ ...http, ...answer.error }) }
+        if (answer.error !== undefined)
+          return { ok: false, error: new NodeError({ ...http, ...answer.error, message: scrub(answer.error.message) }) }
         return parseResult(request, answer.result)
       })
     },
@@ -125,7 +129,11 @@ const parseJson = (text: string): unknown => {
   }
 }
 
-const refusedAltogether = (http: Omit<Reply, 'raw'>, raw: unknown): NodeUnreachable => {
+const refusedAltogether = (
+  http: Omit<Reply, 'raw'>,
+  raw: unknown,
+  scrub: (text: string) => string,
+): NodeUnreachable => {
   const refused = Refused.safeParse(raw)
   if (!refused.success) {
     const fault = classify({ ...http, message: '' })
@@ -137,7 +145,7 @@ const refusedAltogether = (http: Omit<Reply, 'raw'>, raw: unknown): NodeUnreacha
   const fault = classify({ ...http, ...refused.data.error })
   // In words nobody knows, it is the batch that was refused: each request has an answer of its own otherwise.
   return new NodeUnreachable(
-    `node refused the batch: ${redactUrls(refused.data.error.message)}`,
+    `node refused the batch: ${redactUrls(scrub(refused.data.error.message))}`,
     fault.kind === 'other' ? { kind: 'batch', most: null } : fault,
   )
 }

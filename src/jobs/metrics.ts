@@ -15,7 +15,7 @@ export const measureJobs = (metrics: Metrics, jobs: Jobs): (() => void) => {
   const durations = new Histogram({
     name: 'fx_job_duration_seconds',
     help: 'Attempts at jobs in this process',
-    labelNames: ['job', 'outcome'],
+    labelNames: ['queue', 'outcome'],
     buckets: DURATIONS,
     registers: [metrics],
   })
@@ -24,20 +24,20 @@ export const measureJobs = (metrics: Metrics, jobs: Jobs): (() => void) => {
     {
       name: 'fx_jobs_waiting',
       help: 'Jobs that wait to be run; workers that share a Redis tell the same',
-      labels: ['job'],
-      of: (all) => all.map(([job, it]) => [{ job }, it.jobs]),
+      labels: ['queue'],
+      of: (all) => all.map(([queue, it]) => [{ queue }, it.jobs]),
     },
     {
       name: 'fx_jobs_oldest_seconds',
       help: 'How long the first of them has waited; 0 when none waits',
-      labels: ['job'],
-      of: (all) => all.map(([job, it]) => [{ job }, it.oldestSeconds]),
+      labels: ['queue'],
+      of: (all) => all.map(([queue, it]) => [{ queue }, it.oldestSeconds]),
     },
   ])
   return jobReports.listen({
-    over({ job, startedAt, error }) {
+    over({ job: queue, startedAt, error }) {
       const outcome = error === undefined ? 'done' : 'failed'
-      durations.observe({ job, outcome }, (performance.now() - startedAt) / 1_000)
+      durations.observe({ queue, outcome }, (performance.now() - startedAt) / 1_000)
     },
   })
 }

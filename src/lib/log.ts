@@ -1,4 +1,5 @@
 import { type Logger as PinoLogger, pino } from 'pino'
+import { createScrub } from './secrets.ts'
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child' | 'level'>
 
@@ -13,16 +14,20 @@ const secrets = [
   'rpcUrls',
   'privateKey',
   'ENGINE_PRIVATE_KEY',
+  'signedTx',
 ]
 
 /**
- * The process's structured logger: one JSON object a line on stdout or on stderr (`fd` 2), ISO times, secrets removed by key.
+ * The process's structured logger: one JSON object a line on stdout or on stderr (`fd` 2), ISO times. Secrets are removed by key, and those
+ * that are known by `secrets` wherever they stand: a driver's error may hold the URL it was given.
  *
  * @example createLogger({ level: 'info', process: 'worker' }).info({ chainId: 8453 }, 'following')
  */
 export const createLogger = (options: {
   readonly level: string
   readonly process: string
+  /** Texts that no line may hold. */
+  readonly secrets?: readonly string[]
   readonly fd?: 1 | 2
 }): PinoLogger =>
   pino(
@@ -34,6 +39,7 @@ export const createLogger = (options: {
         paths: [...secrets, ...secrets.map((key) => `*["${key}"]`), 'req.headers.authorization'],
         remove: true,
       },
+      hooks: { streamWrite: createScrub(options.secrets ?? []) },
     },
     pino.destination(options.fd ?? 1),
   )

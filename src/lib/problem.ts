@@ -32,6 +32,9 @@ type Problem = { readonly status: number; readonly body: ErrorBody; readonly ret
 /** Seconds until a retry makes sense when nobody said. */
 const RETRY_AFTER = 1
 
+/** Who comes back later may be answered. */
+const isTemporary = (code: ErrorCode): boolean => code === 'service_unavailable' || code === 'rate_limited'
+
 /** A refusal of the HTTP framework: it knows the status, and its code says what could not be taken. */
 const isClientError = (error: unknown): error is Error & { statusCode: number; code: string } =>
   error instanceof Error &&
@@ -46,7 +49,7 @@ const isClientError = (error: unknown): error is Error & { statusCode: number; c
 export const problem = (error: unknown, id: string): Problem => {
   if (error instanceof ServiceError) {
     const { code, message, details } = error
-    const retryAfter = code === 'service_unavailable' ? (error.retryAfter ?? RETRY_AFTER) : undefined
+    const retryAfter = isTemporary(code) ? (error.retryAfter ?? RETRY_AFTER) : undefined
     const body = { error: { code, message, ...(details && { details: [...details] }) } }
     return { status: statuses[code], body, retryAfter }
   }

@@ -14,7 +14,7 @@ type Listener<Subject extends object, Result> = {
 }
 
 /** Where work of one kind is told of. */
-type Reports<Subject extends object, Result> = {
+export type Reports<Subject extends object, Result> = {
   /** Does the work, and tells of it where somebody listens. Throws what the work throws. */
   tell<T extends Result>(subject: Subject, work: () => Promise<T>): Promise<T>
   /** Listens until what comes back is called. `begun` is called where the work was asked for, so it sees whose request that is. */

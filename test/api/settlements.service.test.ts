@@ -17,7 +17,7 @@ let api: Awaited<ReturnType<typeof openApp>>
 beforeAll(async () => {
   indexed = await startIndexed([8453])
   world = indexed.world
-  api = await indexed.open({ maxStreams: 3 })
+  api = await indexed.open({ limits: { maxStreams: 3 } })
   await eventually('the first settlement', async () => (await feed('chainId=8453')).data.length === 1)
 })
 afterAll(() => indexed?.close())

@@ -22,7 +22,7 @@ const SETTLEMENTS = 100
 const chainId = 8453
 const hash = `0x${'22'.repeat(32)}` as const
 const indexed = await startIndexed('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266', 1)
-const api = await openApp({ databaseUrl: indexed.url, maxStreams: STREAMS })
+const api = await openApp({ databaseUrl: indexed.url, limits: { maxStreams: STREAMS, maxStreamsPerClient: STREAMS } })
 const base = await api.app.listen({ port: 0, host: '127.0.0.1' })
 while (!api.sources.changes.isCurrent([chainId])) await sleep(50)
 

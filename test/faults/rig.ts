@@ -104,6 +104,7 @@ export const openIndex = async (options: {
     ),
     POLL_MS: String(POLL_MS),
     LOG_LEVEL: 'info',
+    METRICS_PORT: 'off',
   }
   const processes = new Set<Process>()
   const start = async (

@@ -1,6 +1,8 @@
 import { type Logger, pino } from 'pino'
 import type { Address } from 'viem'
 import { buildApp } from '../../src/api/app.ts'
+import type { Limits } from '../../src/api/limits.ts'
+import type { LimitStore } from '../../src/api/plugins/rate-limit.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { measureChains } from '../../src/chain/metrics.ts'
 import { measureDatabases } from '../../src/db/metrics.ts'
@@ -12,6 +14,7 @@ import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
+import type { Tracing } from '../../src/lib/tracing.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
 import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
 import { createChanges } from '../../src/reads/changes.ts'
@@ -41,14 +44,24 @@ type Options = {
     readonly now?: () => number
   }
   readonly engineUrl?: string
-  readonly maxStreams?: number
+  readonly limits?: Partial<Limits>
+  readonly limitStore?: LimitStore
+  readonly tracing?: Tracing
   readonly draining?: AbortSignal
   readonly log?: Logger
 }
 
 /** The app as the API process builds it; what is not given is out of reach. */
 export const openApp = async (options: Options) => {
-  const { databaseUrl, nodes = [], headMaxAgeMs = 50, nodeTimeoutMs = 3_000, log = pino({ level: 'silent' }) } = options
+  const {
+    databaseUrl,
+    nodes = [],
+    headMaxAgeMs = 50,
+    nodeTimeoutMs = 3_000,
+    log = pino({ level: 'silent' }),
+    limitStore,
+    tracing,
+  } = options
   const closers = createClosers()
   const chains = chainIds.map((chainId) => {
     const node = nodes.find(({ deployment }) => deployment.chainId === chainId)
@@ -100,9 +113,29 @@ export const openApp = async (options: Options) => {
   closers.add('node metrics', measureChains(metrics, opened), (end) => end())
   closers.add('database metrics', measureDatabases(metrics, { reads: database }), (end) => end())
   showIndex(metrics, sources)
-  const limits = { maxPageBytes: 16_777_216, maxStreams: options.maxStreams ?? 1_000 }
-  const draining = options.draining ?? new AbortController().signal
-  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, ...limits, draining, metrics, log })
+  const limits: Limits = {
+    requestsPerMinute: 0,
+    maxStreams: 1_000,
+    maxStreamsPerClient: 1_000,
+    // A machine that runs many tests at once is late for no fault of the app.
+    maxEventLoopDelayMs: 0,
+    maxHeapBytes: 0,
+    trustedProxies: 0,
+    ...options.limits,
+  }
+  const app = await buildApp({
+    sources,
+    identity,
+    pricing,
+    defaultChainId: 8453,
+    maxPageBytes: 16_777_216,
+    limits,
+    ...(limitStore && { limitStore }),
+    ...(tracing && { tracing }),
+    draining: options.draining ?? new AbortController().signal,
+    metrics,
+    log,
+  })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, checks, database, metrics, close: closers.close }
 }

@@ -60,7 +60,7 @@ export const createClient = (app: FastifyInstance) => {
     if (status >= 400) {
       const { error } = z.strictObject({ error: ErrorBody.shape.error.strict() }).parse(raw)
       if (status === 400) expect(error.details?.length).toBeGreaterThan(0)
-      expect(headers['retry-after'] !== undefined).toBe(status === 503)
+      expect(headers['retry-after'] !== undefined).toBe(status === 503 || status === 429)
       expect(headers['www-authenticate'] !== undefined).toBe(status === 401)
       return { status, headers, data: undefined, meta: undefined, error }
     }

@@ -51,7 +51,7 @@ const sent = (names: readonly HeaderName[]) =>
 
 const errorResponse = ({ status, description, example }: Failure, schema: JsonSchema) => ({
   description,
-  headers: sent(status === 503 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']),
+  headers: sent(status === 503 || status === 429 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']),
   content: json(schema, example),
 })
 
@@ -69,6 +69,7 @@ const sharedFailures = ({ params, query, body, operation }: Route): readonly Fai
     ...(operation.bearer === true ? (['unauthorized'] as const) : []),
     'rate_limited',
     'internal_error',
+    'service_unavailable',
   ]
 }
 

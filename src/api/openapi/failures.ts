@@ -29,14 +29,21 @@ export const failures = {
     UNSUPPORTED,
     `chainId: ${UNSUPPORTED}`,
   ),
-  body_too_large: { ...refusal('The body is larger than 1 MiB', 'body', 'Request body is too large'), status: 413 },
+  body_too_large: {
+    ...refusal('The body is larger than 1 MiB', 'body', 'the body is larger than 1048576 bytes'),
+    status: 413,
+  },
   body_not_json: { ...refusal('The body is not `application/json`', 'body', 'Unsupported Media Type'), status: 415 },
   unauthorized: failure(
     'unauthorized',
     'The bearer token is missing, malformed or rejected',
     'a bearer token is required',
   ),
-  rate_limited: failure('rate_limited', 'Reserved: no limit is applied at present', 'too many requests'),
+  rate_limited: failure(
+    'rate_limited',
+    'Too many requests of one address, where the operator has set a limit (none by default); `Retry-After` says when to come back',
+    'more than 600 requests a minute',
+  ),
   internal_error: failure(
     'internal_error',
     'A fault of the service; its log knows more under the request id',

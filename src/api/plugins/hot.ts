@@ -13,19 +13,25 @@ const flat = (headers: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
 
 /** A page that the client has keeps the headers it came with: a 304 says again only what may differ, and what lets a browser read it. */
-const unchanged = flat({ ...corsHeaders, vary: 'accept' })
-const whole = [...unchanged, ...flat(securityHeaders), 'content-type', 'application/json; charset=utf-8']
+const always = flat({ ...corsHeaders, vary: 'accept' })
+const whole = [...always, ...flat(securityHeaders), 'content-type', 'application/json; charset=utf-8']
 
-/**
- * Answers what was answered before and did not change since, before anything else is done about the request: 304 when it has the page's
- * tag, else the page as it is, as long as the index can answer for it.
- */
-export const hot = fp<{ readonly conditional: Conditional }>(async (app, { conditional }) => {
-  const { pages, holds, isCurrent, freshnessOf, reached } = conditional
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The page that was answered before and still holds; null for none. */
+    kept: Page | null
+  }
+}
 
-  /** The headers of a chain's newest state, which is one for many requests. */
+const limitNames = ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'] as const
+
+const limitsOf = (reply: FastifyReply) => Object.fromEntries(limitNames.map((name) => [name, reply.getHeader(name)]))
+
+/** The headers that say of when an answer is. */
+const freshnessOfThe = ({ freshnessOf, reached }: Conditional): ((resource: Resource) => string[]) => {
+  /** Those of a chain's newest state, which is one for many requests. */
   const told = new WeakMap<Reached, string[]>()
-  const freshness = (resource: Resource): string[] => {
+  return (resource) => {
     const [chainId, another] = resource.chainIds
     const state = chainId === undefined || another !== undefined ? undefined : reached(chainId)
     const known = state && told.get(state)
@@ -34,27 +40,41 @@ export const hot = fp<{ readonly conditional: Conditional }>(async (app, { condi
     if (state !== undefined) told.set(state, headers)
     return headers
   }
+}
 
-  const send = (
+const senderOf = (conditional: Conditional) => {
+  const freshness = freshnessOfThe(conditional)
+  return (
     request: FastifyRequest,
     reply: FastifyReply,
     { etag, cacheControl, resource, link }: Page,
     body: string | null,
   ): void => {
-    const headers = (body === null ? unchanged : whole).concat(
+    const headers = (body === null ? always : whole).concat(
       freshness(resource),
       ['x-request-id', request.id, 'etag', etag, 'cache-control', cacheControl],
       ['server-timing', `app;dur=${reply.elapsedTime.toFixed(2)}`],
     )
+    if (reply.hasHeader('ratelimit-limit')) headers.push(...flat(limitsOf(reply)))
     if (link !== undefined) headers.push('link', link)
     if (body !== null) headers.push('content-length', String(Buffer.byteLength(body)))
     reply.hijack()
     reply.raw.writeHead(body === null ? 304 : 200, headers)
     reply.raw.end(body)
   }
+}
+
+/**
+ * Before anything else is done about a request: looks for what was answered before and did not change since, and answers 304 when the
+ * request has its tag.
+ */
+export const unchanged = fp<{ readonly conditional: Conditional }>(async (app, { conditional }) => {
+  const { pages, holds, isCurrent } = conditional
+  const send = senderOf(conditional)
 
   app.decorateRequest('known', null)
   app.decorateRequest('page', null)
+  app.decorateRequest('kept', null)
   app.addHook('onSend', (request, reply, payload, done) => {
     conditional.keep(request, reply, payload)
     done(null, payload)
@@ -63,8 +83,19 @@ export const hot = fp<{ readonly conditional: Conditional }>(async (app, { condi
     const page = request.method === 'GET' ? pages.get(request.raw.url ?? '') : undefined
     if (page === undefined || !isCurrent(page.resource) || !holds(page.resource, page.tag)) return done()
     if (request.headers['if-none-match'] === page.etag) return send(request, reply, page, null)
-    if (page.body === null || performance.now() > page.until || request.headers['if-none-match'] !== undefined)
-      return done()
+    request.kept = page
+    done()
+  })
+})
+
+/** Then gives it again as it is, as long as the index can answer for it. */
+export const kept = fp<{ readonly conditional: Conditional }>(async (app, { conditional }) => {
+  const send = senderOf(conditional)
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const page = request.kept
+    if (page === null || page.body === null || performance.now() > page.until) return done()
+    if (request.headers['if-none-match'] !== undefined) return done()
     send(request, reply, page, page.body)
   })
 })

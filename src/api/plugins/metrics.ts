@@ -4,23 +4,37 @@ import { type Metrics, show } from '../../lib/metrics.ts'
 import type { Pages } from '../pages.ts'
 import type { Streams } from '../streams.ts'
 
+type Options = {
+  readonly metrics: Metrics
+  readonly pages: Pages
+  readonly streams: Streams
+  /** How many requests were turned away, by why. */
+  readonly refused: Readonly<Record<string, number>>
+}
+
 /** Measures the requests, and shows what the kept pages and the open streams take. */
-export const metrics = fp<{ readonly metrics: Metrics; readonly pages: Pages; readonly streams: Streams }>(
-  async (app, options) => {
-    measureRequests(app, options.metrics)
-    show(options.metrics, options.pages.tally, [
-      { name: 'fx_pages_bytes', help: 'Memory of answers kept to be given again', of: (it) => [[{}, it.bytes]] },
-      { name: 'fx_pages', help: 'Answers kept to be given again', of: (it) => [[{}, it.pages]] },
-      { name: 'fx_pages_hits_total', help: 'Requests whose page was kept', of: (it) => [[{}, it.hits]] },
-      { name: 'fx_pages_misses_total', help: 'Requests whose page was not', of: (it) => [[{}, it.misses]] },
-    ])
-    show(options.metrics, options.streams.tally, [
-      { name: 'fx_streams_open', help: 'Open streams of settlements', of: (it) => [[{}, it.open]] },
-      {
-        name: 'fx_streams_dropped_total',
-        help: 'Streams ended because their reader or the database did not keep up',
-        of: (it) => [[{}, it.dropped]],
-      },
-    ])
-  },
-)
+export const metrics = fp<Options>(async (app, options) => {
+  measureRequests(app, options.metrics)
+  show(options.metrics, options.pages.tally, [
+    { name: 'fx_pages_bytes', help: 'Memory of answers kept to be given again', of: (it) => [[{}, it.bytes]] },
+    { name: 'fx_pages', help: 'Answers kept to be given again', of: (it) => [[{}, it.pages]] },
+    { name: 'fx_pages_hits_total', help: 'Requests whose page was kept', of: (it) => [[{}, it.hits]] },
+    { name: 'fx_pages_misses_total', help: 'Requests whose page was not', of: (it) => [[{}, it.misses]] },
+  ])
+  show(options.metrics, () => Object.entries(options.refused), [
+    {
+      name: 'fx_http_refused_total',
+      help: 'Requests turned away: for the load of the process (503), or because a client asked too often (429)',
+      labels: ['reason'],
+      of: (it) => it.map(([reason, count]) => [{ reason }, count]),
+    },
+  ])
+  show(options.metrics, options.streams.tally, [
+    { name: 'fx_streams_open', help: 'Open streams of settlements', of: (it) => [[{}, it.open]] },
+    {
+      name: 'fx_streams_dropped_total',
+      help: 'Streams ended because their reader or the database did not keep up',
+      of: (it) => [[{}, it.dropped]],
+    },
+  ])
+})

@@ -35,9 +35,13 @@ export const healthRoutes: FastifyPluginAsync<{
   readonly draining: AbortSignal
 }> = async (app, { sources, draining }) => {
   const live: Operation = { tag: 'Service', summary: 'Liveness', description: 'The process answers.' }
-  app.get('/livez', { schema: { response: { 200: envelope(Live) } }, config: { operation: live } }, async () => ({
-    data: { status: 'ok' },
-  }))
+  app.get(
+    '/livez',
+    { schema: { response: { 200: envelope(Live) } }, config: { operation: live, unlimited: true } },
+    async () => ({
+      data: { status: 'ok' },
+    }),
+  )
 
   const ready: Operation = {
     tag: 'Service',
@@ -47,7 +51,7 @@ export const healthRoutes: FastifyPluginAsync<{
     failures: ['service_unavailable'],
   }
   const schema = { response: { 200: envelope(Ready), ...errorResponses } }
-  app.get('/readyz', { schema, config: { operation: ready } }, async () => {
+  app.get('/readyz', { schema, config: { operation: ready, unlimited: true } }, async () => {
     if (draining.aborted) throw unavailable('this process is about to stop')
     return { data: { status: 'ok', chains: await Promise.all(chainIds.map((id) => healthOf(sources, id))) } }
   })

@@ -53,14 +53,15 @@ export const settlementRoutes: FastifyPluginAsync<{
       await awaitIndex(sources, filter.chainIds, SettlementsQuery, query, { observed: true })
 
       if (isStream(headers.accept)) {
-        streams.makeRoom()
         const resumed = headers['last-event-id']
         const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
         const head = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+        // Nothing is awaited from here on, or many could come in together where there is room for one.
+        streams.makeRoom(request.ip)
         reply.headers({ ...head, 'cache-control': NEVER, 'x-data-source': 'database' })
         reply.hijack()
         reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
-        streams.open(reply.raw, after, filter)
+        streams.open(reply.raw, request.ip, after, filter)
         return reply
       }
 

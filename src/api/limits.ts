@@ -1,0 +1,24 @@
+/** Node's own bound on a request's head, in characters: within it, a parameter's schema judges its length. */
+export const MAX_PARAM_LENGTH = 16_384
+
+/** How much may be asked of one process, and by one client. */
+export type Limits = {
+  /** Requests of one client a minute; 0 for as many as they like. */
+  readonly requestsPerMinute: number
+  /** Streams that may be open at once, of all and of one client. */
+  readonly maxStreams: number
+  readonly maxStreamsPerClient: number
+  /** Requests are shed while the event loop is late by more than this on average, in milliseconds; 0 for never. */
+  readonly maxEventLoopDelayMs: number
+  /** Requests are shed while the heap holds more than this, in bytes; 0 for never. */
+  readonly maxHeapBytes: number
+  /** Proxies in front of the service, each of which adds the address it saw to `X-Forwarded-For`. */
+  readonly trustedProxies: number
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Answered under whatever load and to whoever asks: what tells whether the process should be asked at all. */
+    readonly unlimited?: true
+  }
+}
