@@ -6,7 +6,7 @@ import { chainIds } from '../protocol/chains.ts'
 import type { Sources } from '../reads/read.ts'
 import { feedOf, settlement } from '../reads/settlements.ts'
 
-/** Bytes that may wait for a reader. One who is further behind is left, and may come again from where they are. */
+/** Bytes that may wait for a reader when more comes. One who is further behind is left, and may come again from where they are. */
 const MOST_WAITING = 65_536
 
 /** Items kept for those who are nearly at the end: they come from memory to all streams. */
@@ -90,19 +90,18 @@ export const createStreams = (deps: {
   }
 
   const write = (stream: Stream, text: string): void => {
-    if (!streams.has(stream)) return
-    stream.response.write(text)
+    if (!streams.has(stream) || text === '') return
+    // What is written now waits for this tick to end, however quick the reader is.
     if (stream.response.writableLength > MOST_WAITING) drop(stream, 'too slow')
+    else stream.response.write(text)
   }
 
   /** Writes what is kept and was not sent yet. */
   const deliver = (stream: Stream): void => {
     if (stream.isCatchingUp) return
     if (stream.after < start) return void catchUp(stream)
-    for (const item of recent) {
-      if (item.stored.seq <= stream.after) continue
-      if (matches(stream.filter, item)) write(stream, item.text)
-    }
+    const due = recent.filter((item) => item.stored.seq > stream.after && matches(stream.filter, item))
+    write(stream, due.map(({ text }) => text).join(''))
     stream.after = Math.max(stream.after, end)
   }
 
@@ -119,7 +118,7 @@ export const createStreams = (deps: {
       for (let isFull = true; isFull && streams.has(stream); ) {
         const reached = end
         const page = await settlements.after(stream.after, stream.filter, PAGE)
-        for (const stored of page) write(stream, itemOf(stored).text)
+        write(stream, page.map((stored) => itemOf(stored).text).join(''))
         isFull = page.length === PAGE
         // A page that is not full holds all there was, what is kept included.
         stream.after = Math.max(page.at(-1)?.seq ?? stream.after, isFull ? 0 : reached)

@@ -21,8 +21,11 @@ type Claimable = PortfolioRecord['claimables'][number]
 /** Rows of one kind that a wallet gets of a chain; there are lists for more. */
 const MAX_HELD = 1_000
 
-/** A holding whose row is made. */
-type Held = Holding & { readonly kind: Kind; readonly row: string }
+/** A holding, and its row as it leaves. */
+type Held = { readonly holding: Holding; readonly row: string }
+
+/** What a wallet has. */
+type Own = Readonly<Record<Kind, Held[]>>
 
 const chainPart = (sources: Sources, chainId: ChainId, { tips }: PortfolioRows, isWhole: boolean): ChainPart => {
   const tip = tips.find((it) => it.chainId === chainId)
@@ -49,53 +52,70 @@ const chainPart = (sources: Sources, chainId: ChainId, { tips }: PortfolioRows, 
   }
 }
 
-/** The token of a holding; of one that is not observed yet, as its row says. */
-const tokenOf = (sources: Sources, { chainId, token, row }: Held): Token => {
-  const address: Address = token === '' ? getAddress(JSON.parse(row).token) : `0x${token}`
-  const known = chainIds.find((id) => String(id) === chainId)
-  const found = known && sources.lists.tokens.known(known, address)
-  return found ?? { token: getAddress(address), symbol: null, decimals: null }
+/** A token's amounts over all that a wallet has in it. */
+type Total = {
+  readonly chainId: ChainId
+  readonly token: Token
+  readonly sums: Map<(typeof allFigures)[number], bigint>
+}
+
+const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) => figureNames[kind])
+
+/** Of a holding, or of its row while it is not observed yet. */
+const tokenOf = ({ holding: { token }, row }: Held): Address => (token === '' ? JSON.parse(row).token : `0x${token}`)
+
+const emptyTotal = (sources: Sources, chain: string, address: Address): Total => {
+  const chainId = chainIds.find((known) => String(known) === chain) ?? 8453
+  const token = sources.lists.tokens.known(chainId, address)
+  return {
+    chainId,
+    token: token ?? { token: getAddress(address), symbol: null, decimals: null },
+    sums: new Map(allFigures.map((name) => [name, 0n])),
+  }
 }
 
 const isClaim = (figure: string): figure is keyof typeof claims => figure in claims
 
-/** The totals a token, and what can be claimed, of a wallet's holdings. */
-const summed = (sources: Sources, held: readonly Held[]): { totals: object[]; claimables: Claimable[] } => {
-  const totals = new Map<string, { readonly of: Token & { chainId: number }; readonly sums: Map<string, bigint> }>()
+/** The totals a token, and what can be claimed, of what a wallet has. */
+const summed = (sources: Sources, own: Own): { totals: object[]; claimables: Claimable[] } => {
+  const totals = new Map<string, Total>()
   const claimables: Claimable[] = []
-  for (const holding of held) {
-    const token = tokenOf(sources, holding)
-    const chainId = chainIds.find((known) => String(known) === holding.chainId) ?? 8453
-    const key = `${chainId} ${token.token}`
-    const total = totals.get(key) ?? { of: { chainId, ...token }, sums: new Map(allFigures.map((name) => [name, 0n])) }
-    totals.set(key, total)
-    for (const [at, figure] of figureNames[holding.kind].entries()) {
-      const amount = holding.figures[at] ?? 0n
-      total.sums.set(figure, (total.sums.get(figure) ?? 0n) + amount)
-      if (amount === 0n || !isClaim(figure)) continue
-      const { kind, path, id } = claims[figure]
-      const build = { method: 'POST', path, body: { chainId, [id]: Number(holding.id) } } as const
-      claimables.push({ kind, chainId, id: Number(holding.id), ...token, amount: amount.toString(), build })
+  for (const kind of kinds) {
+    const names = figureNames[kind]
+    for (const held of own[kind]) {
+      const { chainId: chain, id, figures } = held.holding
+      const address = tokenOf(held)
+      const key = `${chain} ${address.toLowerCase()}`
+      const total = totals.get(key) ?? emptyTotal(sources, chain, address)
+      totals.set(key, total)
+      for (let at = 0; at < names.length; at += 1) {
+        const [figure, amount = 0n] = [names[at], figures[at]]
+        if (figure === undefined || amount === 0n) continue
+        total.sums.set(figure, (total.sums.get(figure) ?? 0n) + amount)
+        if (!isClaim(figure)) continue
+        const { chainId, token } = total
+        const claim = claims[figure]
+        const build = { method: 'POST', path: claim.path, body: { chainId, [claim.id]: Number(id) } } as const
+        claimables.push({ kind: claim.kind, chainId, id: Number(id), ...token, amount: amount.toString(), build })
+      }
     }
   }
   return {
-    totals: [...totals.values()].map(({ of, sums }) => ({
-      ...of,
+    totals: [...totals.values()].map(({ chainId, token, sums }) => ({
+      ...{ chainId, ...token },
       ...Object.fromEntries([...sums].map(([name, amount]) => [name, amount.toString()])),
     })),
     claimables,
   }
 }
 
-const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) => figureNames[kind])
-
 /** One wallet's record as JSON. */
-const recordOf = (sources: Sources, wallet: Address, chains: readonly ChainPart[], held: readonly Held[]): string => {
-  const rows = (kind: Kind): string => `[${held.filter((it) => it.kind === kind).map(({ row }) => row)}]`
-  const { totals, claimables } = summed(sources, held)
+const recordOf = (sources: Sources, wallet: Address, chains: readonly ChainPart[], own: Own): string => {
+  const rows = (kind: Kind): string => `[${own[kind].map(({ row }) => row).join()}]`
+  const { totals, claimables } = summed(sources, own)
   const isCut = kinds.some((kind) =>
     chains.some(
-      ({ chainId }) => held.filter((it) => it.kind === kind && it.chainId === String(chainId)).length >= MAX_HELD,
+      ({ chainId }) => own[kind].filter(({ holding }) => holding.chainId === String(chainId)).length >= MAX_HELD,
     ),
   )
   const members = [
@@ -138,7 +158,10 @@ export const portfoliosOf = async (
   if (atLeast !== null && only !== undefined && only.block.number < atLeast)
     throw behind(only.chainId, atLeast, only.block)
 
-  const held = new Map<number, Held[]>(wallets.map((_, at) => [at, []]))
+  const owners = wallets.map((wallet): { readonly wallet: Address; readonly own: Own } => ({
+    wallet,
+    own: { event: [], deposit: [], position: [] },
+  }))
   const unread = new Set<string>()
   let isIndexed = true
   for (const kind of kinds) {
@@ -149,11 +172,11 @@ export const portfoliosOf = async (
     isIndexed &&= made.isIndexed
     for (const [at, holding] of holdings.entries()) {
       const row = made.rows[at]
-      if (row != null) held.get(holding.wallet)?.push({ ...holding, kind, row })
+      if (row != null) owners[holding.wallet]?.own[kind].push({ holding, row })
     }
   }
   const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
-  const records = new Map(wallets.map((wallet, at) => [wallet, recordOf(sources, wallet, parts, held.get(at) ?? [])]))
+  const records = new Map(owners.map(({ wallet, own }) => [wallet, recordOf(sources, wallet, parts, own)]))
   const lags = parts.map(({ lagSeconds }) => lagSeconds)
   return {
     isIndexed,

@@ -3,6 +3,9 @@ import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { announce } from '../../src/db/changes.ts'
+import { settlementsScope } from '../../src/db/scopes.ts'
+import { insertSettlements } from '../../src/db/settlements.ts'
 import { Settlement, SettlementsMeta } from '../../src/reads/settlements.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
@@ -13,11 +16,14 @@ const DAY = 86_400
 let world: World
 let indexed: Awaited<ReturnType<typeof startIndexed>>
 let api: Awaited<ReturnType<typeof openApp>>
+/** Where it listens. */
+let base: string
 
 beforeAll(async () => {
   indexed = await startIndexed([8453])
   world = indexed.world
   api = await indexed.open({ limits: { maxStreams: 3 } })
+  base = await api.app.listen({ port: 0, host: '127.0.0.1' })
   await eventually('the first settlement', async () => (await feed('chainId=8453')).data.length === 1)
 })
 afterAll(() => indexed?.close())
@@ -120,7 +126,7 @@ test('a settlement that leaves the chain is told once as reverted, and again as 
 })
 
 /** A reader of the stream: what came so far. */
-const listen = async (base: string, query: string, headers: Record<string, string> = {}) => {
+const listen = async (query: string, headers: Record<string, string> = {}) => {
   const request = get(`${base}/v1/hedge/settlements?${query}`, { headers: { accept: 'text/event-stream', ...headers } })
   const [response]: [IncomingMessage] = (await once(request, 'response')) as never
   let text = ''
@@ -142,22 +148,60 @@ const listen = async (base: string, query: string, headers: Record<string, strin
   }
 }
 
+test('a reader who takes nothing is dropped with a notice, and loses nothing by coming again', async () => {
+  // A chain that nothing else is told of.
+  const feed56 = 'chainId=56'
+  const [A_BURST, MOST_BURSTS] = [1_000, 60]
+  let told = 0
+  const burst = (): Promise<void> =>
+    indexed.database.transaction(async (handle) => {
+      const last = await announce(handle, 56, new Set([settlementsScope]), A_BURST)
+      const drafts = Array.from({ length: A_BURST }, (_, at) => ({
+        ...{ type: 'settled' as const, eventId: BigInt(told + at), settledAt: 1n, triggered: false },
+        ...{ settlementPrice: 1n, blockNumber: 1n, blockHash: `0x${'22'.repeat(32)}` as const },
+      }))
+      await insertSettlements(handle, 56, drafts, last)
+      told += A_BURST
+    })
+  // With them there are as many streams as there may be: one more is let in when one of them was dropped.
+  const quick = [await listen(feed56), await listen(feed56)]
+  const stalled = await listen(feed56)
+  stalled.response.pause()
+  const count = ({ text }: typeof stalled): number => text().split('event: settled').length - 1
+  const isFull = async (): Promise<boolean> => {
+    const another = await fetch(`${base}/v1/hedge/settlements?${feed56}`, { headers: { accept: 'text/event-stream' } })
+    await another.body?.cancel()
+    return another.status === 503
+  }
+  for (let bursts = 0; bursts < MOST_BURSTS && (await isFull()); bursts += 1) {
+    await burst()
+    await eventually('the quick have all', () => quick.every((it) => count(it) === told))
+  }
+  stalled.response.resume()
+  await stalled.ended
+  expect(stalled.text()).toMatch(/event: dropped\ndata: \{"reason":"too slow"\}\n\n$/)
+  const again = await listen(feed56, { 'last-event-id': stalled.items().at(-1)?.id ?? '' })
+  await eventually('the rest', () => count(stalled) + count(again) === told)
+  const ids = [...stalled.items(), ...again.items()].map(({ data }) => data.eventId)
+  expect(ids).toEqual(Array.from({ length: told }, (_, at) => at))
+  for (const it of [...quick, again]) it.stop()
+})
+
 test('the stream tells the same, goes on after the last id, and takes leave at the end', async () => {
-  const base = await api.app.listen({ port: 0, host: '127.0.0.1' })
-  const all = await listen(base, 'chainId=8453')
+  const all = await listen('chainId=8453')
   expect(all.response.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
     vary: 'accept',
     'access-control-allow-origin': '*',
   })
-  const live = await listen(base, 'since=now')
+  const live = await listen('since=now')
   const { data } = await feed('chainId=8453')
   await eventually('the past', () => all.items().length === data.length)
   expect(all.items().map((it) => it.data)).toEqual(data)
   expect(all.items().map(({ id }) => id)).toEqual(data.map(({ seq }) => String(seq)))
 
-  const second = await listen(base, 'since=0', { 'last-event-id': all.items()[0]?.id ?? '' })
+  const second = await listen('since=0', { 'last-event-id': all.items()[0]?.id ?? '' })
   const refused = await fetch(`${base}/v1/hedge/settlements`, { headers: { accept: 'text/event-stream' } })
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
   const eventId = await expired()
