@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { z } from 'zod'
 import { environments, load, ratesOf } from './config.ts'
+import { createDrain } from './lib/drain.ts'
 import { errorText, OperatorError } from './lib/errors.ts'
 import { type Closers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
@@ -45,15 +46,17 @@ const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindS
 export const runEngine = async (): Promise<void> => {
   const config = load(environments.engine)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'engine' })
-  await serve(log, async (closers) => {
+  const drain = createDrain({ ms: config.DRAIN_MS, log })
+  await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
     const { DATABASE_URL: url } = config
     const findSet = url === undefined ? undefined : await findIn(url, log, closers)
     const engine = await openEngine({ ...optionsOf(config), findSet, now: Date.now, log })
-    const app = closers.add('http server', buildEngineApp({ engine, log }), (it) => it.close())
+    const app = closers.add('http server', buildEngineApp({ engine, draining: drain.signal, log }), (it) => it.close())
     await app.listen({ host: config.ENGINE_HOST, port: config.ENGINE_PORT })
     log.info({ signer: engine.signerAddress }, 'engine started')
     const stop = closers.add('refresh', new AbortController(), (it) => it.abort())
     void keepFresh(engine, config.ENGINE_REFRESH_MS, log, stop.signal)
+    closers.add('drain', drain, (it) => it.begin())
   })
 }
 

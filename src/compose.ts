@@ -17,6 +17,7 @@ import { auditSlice } from './indexer/audit-slice.ts'
 import { follow } from './indexer/follow.ts'
 import { createObserver } from './indexer/observer.ts'
 import { createJobs } from './jobs/run.ts'
+import { createDrain } from './lib/drain.ts'
 import { type Closers, createClosers, sleep } from './lib/lifecycle.ts'
 import { createLogger, type Logger } from './lib/log.ts'
 import { createMeter } from './lib/meter.ts'
@@ -91,7 +92,8 @@ const sourcesOf = (
 export const runApi = async (): Promise<void> => {
   const config = load(environments.api)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'api' })
-  await serve(log, async (closers) => {
+  const drain = createDrain({ ms: config.DRAIN_MS, log })
+  await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, API_POOL_SIZE: maxConnections } = config
     const database = openDatabase({ url, maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }, closers)
@@ -112,10 +114,12 @@ export const runApi = async (): Promise<void> => {
       defaultChainId: config.DEFAULT_CHAIN_ID,
       maxPageBytes: config.PAGE_CACHE_BYTES,
       maxStreams: config.MAX_STREAMS,
+      draining: drain.signal,
       log,
     })
     closers.add('http server', app, (it) => it.close())
     await app.listen({ host: config.HOST, port: config.PORT })
+    closers.add('drain', drain, (it) => it.begin())
   })
 }
 
@@ -141,6 +145,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       defaultChainId: 8453,
       maxPageBytes: 1,
       maxStreams: 1,
+      draining: new AbortController().signal,
       log,
     })
     closers.add('app', app, (it) => it.close())
@@ -161,7 +166,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
 export const runWorker = async (): Promise<void> => {
   const config = load(environments.worker)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'worker' })
-  await serve(log, async (closers) => {
+  await serve({ log }, async (closers) => {
     const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
@@ -257,7 +262,7 @@ export const runSandbox = async (flags: {
       command: process.execPath,
       // As we were started ourselves: from the build, or from the sources with a loader.
       args: [...process.execArgv, ...process.argv.slice(1, 2)],
-      env: { ...inherited(), LOG_LEVEL: config.LOG_LEVEL, POLL_MS: String(SANDBOX_POLL_MS) },
+      env: { ...inherited(), LOG_LEVEL: config.LOG_LEVEL, POLL_MS: String(SANDBOX_POLL_MS), DRAIN_MS: '0' },
     },
     print: (line) => void process.stdout.write(`${line}\n`),
   })

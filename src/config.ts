@@ -52,6 +52,11 @@ const chains = {
   NODE_TIMEOUT_MS: Milliseconds.default(3_000),
 }
 
+/** Servers that others send requests to. */
+const serving = {
+  DRAIN_MS: z.coerce.number({ error: 'expected milliseconds' }).int().min(0).max(600_000).default(5_000),
+}
+
 const api = {
   HOST: z.string().min(1).default('0.0.0.0'),
   PORT: Port.default(3000),
@@ -137,9 +142,9 @@ const sandbox = {
 
 /** The variables of each command; `.env.example` is held against them by a test. */
 export const environments = {
-  api: z.object({ ...logging, ...database, ...chains, ...api, ...identity }),
+  api: z.object({ ...logging, ...serving, ...database, ...chains, ...api, ...identity }),
   worker: z.object({ ...logging, ...database, ...chains, ...rates, ...worker }),
-  engine: z.object({ ...logging, ...rates, ...engine }),
+  engine: z.object({ ...logging, ...serving, ...rates, ...engine }),
   audit: z.object({ ...logging, ...database, ...chains }),
   migrate: z.object({ ...logging, ...database }),
   sandbox: z.object(sandbox),

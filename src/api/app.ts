@@ -40,6 +40,8 @@ export type AppOptions = {
   readonly maxPageBytes: number
   /** Streams that may be open at once. */
   readonly maxStreams: number
+  /** Aborts some time before the app closes. */
+  readonly draining: AbortSignal
   readonly log: FastifyBaseLogger
 }
 
@@ -59,7 +61,7 @@ const REQUEST_WITHIN_MS = 30_000
  * @example const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
  */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { identity, pricing, defaultChainId, maxPageBytes, maxStreams, log } = options
+  const { identity, pricing, defaultChainId, maxPageBytes, maxStreams, draining, log } = options
   const app = Fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -73,7 +75,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     frameworkErrors: routerError,
     clientErrorHandler: socketError,
   })
-  app.addHook('preClose', closesHalfOpen(app.server))
+  app.addHook('preClose', closesHalfOpen(app.server, draining))
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)
   // Bodies are JSON; anything else is 415.
@@ -95,7 +97,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(deprecation)
   await app.register(openapi)
 
-  await app.register(healthRoutes, { sources })
+  await app.register(healthRoutes, { sources, draining })
   await app.register(statusRoutes, { sources })
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })

@@ -24,6 +24,9 @@ const LEAVE_WITHIN_MS = 1_000
 /** When a reader should come again, in milliseconds. */
 const RETRY_MS = 1_000
 
+/** Those who are all sent away at once come again one after another within so many more, in milliseconds. */
+const RETRY_SPREAD_MS = 4_000
+
 type Item = { readonly stored: Stored; readonly text: string }
 
 type Stream = {
@@ -168,7 +171,10 @@ export const createStreams = (deps: {
     close(): void {
       stop()
       clearInterval(beat)
-      for (const stream of streams) leave(stream, notice('end', 'the service restarts'))
+      for (const stream of streams) {
+        const retry = RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS)
+        leave(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`)
+      }
     },
   }
 }

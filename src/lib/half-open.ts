@@ -1,33 +1,42 @@
-import type { IncomingMessage, Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Watches a server's connections. What comes back closes, at once, every one on which no whole request waits for its answer: idle
- * ones, and those whose request has only half arrived, for which the server's own `close` would wait. The others are closed as they
- * are answered.
+ * Watches a server's connections. From `draining` on every answer is the last of its connection and says so (`Connection: close`), so that
+ * clients go elsewhere between two requests and never in the middle of one. What comes back closes, at once, every connection on which
+ * no whole request waits for its answer: idle ones, and those whose request has only half arrived, for which the server's own `close`
+ * would wait. The others are closed as they are answered.
  *
- * @example app.addHook('preClose', closesHalfOpen(app.server))
+ * @example app.addHook('preClose', closesHalfOpen(app.server, drain.signal))
  */
-export const closesHalfOpen = (server: Server): (() => Promise<void>) => {
-  const connections = new Map<Socket, Set<IncomingMessage>>()
+export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Promise<void>) => {
+  const connections = new Map<Socket, Set<ServerResponse>>()
   let closing = false
-  const isWaiting = (socket: Socket): boolean => [...(connections.get(socket) ?? [])].some(({ complete }) => complete)
+  const isWaiting = (socket: Socket): boolean => [...(connections.get(socket) ?? [])].some(({ req }) => req.complete)
+
+  /** Makes what is being answered the last on its connection, as far as its head was not sent yet. */
+  const lastAnswers = (): void => {
+    for (const responses of connections.values()) for (const response of responses) response.shouldKeepAlive = false
+  }
+  draining.addEventListener('abort', lastAnswers, { once: true })
 
   server.on('connection', (socket) => {
     if (closing) return void socket.destroy()
     connections.set(socket, new Set())
     socket.once('close', () => connections.delete(socket))
   })
-  server.on('request', (request, response) => {
-    const { socket } = request
-    connections.get(socket)?.add(request)
+  // Before the framework, which may have answered when its listener returns.
+  server.prependListener('request', ({ socket }, response) => {
+    if (draining.aborted || closing) response.shouldKeepAlive = false
+    connections.get(socket)?.add(response)
     response.once('close', () => {
-      connections.get(socket)?.delete(request)
+      connections.get(socket)?.delete(response)
       if (closing && !isWaiting(socket)) socket.destroySoon()
     })
   })
   return async () => {
     closing = true
+    lastAnswers()
     for (const socket of connections.keys()) if (!isWaiting(socket)) socket.destroy()
   }
 }

@@ -2,13 +2,25 @@ import closeWithGrace from 'close-with-grace'
 import { type Closers, createClosers } from './lifecycle.ts'
 import type { Logger } from './log.ts'
 
-/** Longest an orderly stop may take before the process is ended, in milliseconds. */
+/** Longest an orderly stop may take before the process is ended, its drain aside, in milliseconds. */
 const STOP_WITHIN_MS = 10_000
 
-/** Runs a long-lived part until SIGTERM or SIGINT, then closes what it opened, last first; a second signal forces. */
-export const serve = async (log: Logger, start: (closers: Closers) => Promise<void>): Promise<void> => {
+type Options = {
+  readonly log: Logger
+  /** How long what was started drains before it closes, in milliseconds. */
+  readonly drainMs?: number
+}
+
+/**
+ * Runs a long-lived part until SIGTERM or SIGINT, then closes what it opened, last first. A second signal, or a stop that takes too long,
+ * ends the process with code 1.
+ */
+export const serve = async (
+  { log, drainMs = 0 }: Options,
+  start: (closers: Closers) => Promise<void>,
+): Promise<void> => {
   const closers = createClosers()
-  const grace = closeWithGrace({ delay: STOP_WITHIN_MS, logger: log }, async ({ err, signal }) => {
+  const grace = closeWithGrace({ delay: drainMs + STOP_WITHIN_MS, logger: log }, async ({ err, signal }) => {
     if (err) log.fatal({ err }, 'stopping after a fault')
     else log.info({ signal }, 'stopping')
     await closers.close()

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
-import { errorText, notFound } from '../lib/errors.ts'
+import { errorText, notFound, unavailable } from '../lib/errors.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
 import { parseInput } from '../lib/parse.ts'
 import { problem } from '../lib/problem.ts'
@@ -13,14 +13,17 @@ const BODY_LIMIT = 16_384
 const REQUEST_WITHIN_MS = 10_000
 
 /**
- * The engine's own small HTTP app: `POST /quote`, `GET /health`, `GET /signer` and `GET /livez`, in the API's envelopes. It is for the API
+ * The engine's own small HTTP app: `POST /quote`, `GET /health`, `GET /signer`, `GET /livez` and `GET /readyz`, in the API's envelopes. It is for the API
  * and has no business on a public network.
  */
 export const buildEngineApp = ({
   engine,
+  draining,
   log,
 }: {
   readonly engine: Engine
+  /** Aborts some time before the app closes. */
+  readonly draining: AbortSignal
   readonly log: FastifyBaseLogger
 }): FastifyInstance => {
   const app = Fastify({
@@ -30,7 +33,7 @@ export const buildEngineApp = ({
     requestTimeout: REQUEST_WITHIN_MS,
     return503OnClosing: false,
   })
-  app.addHook('preClose', closesHalfOpen(app.server))
+  app.addHook('preClose', closesHalfOpen(app.server, draining))
   app.removeContentTypeParser('text/plain')
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = problem(error, request.id)
@@ -46,5 +49,9 @@ export const buildEngineApp = ({
   app.get('/health', async () => ({ data: await engine.health() }))
   app.get('/signer', async () => ({ data: { signerAddress: engine.signerAddress } }))
   app.get('/livez', async () => ({ data: { status: 'ok' } }))
+  app.get('/readyz', async () => {
+    if (draining.aborted) throw unavailable('the engine is about to stop')
+    return { data: { status: 'ok' } }
+  })
   return app
 }

@@ -9,7 +9,8 @@ const POST =
 
 /** The app on a port, with a route that answers when it is told to. */
 const listening = async () => {
-  const api = await openApp({})
+  const drain = new AbortController()
+  const api = await openApp({ draining: drain.signal })
   let answer = (): void => {}
   const asked = new Promise<void>((arrived) => {
     const told = new Promise<void>((resolve) => {
@@ -34,7 +35,7 @@ const listening = async () => {
     })
     return { socket, ended: once(socket, 'close').then(() => text) }
   }
-  return { api, asked, answer: () => answer(), open }
+  return { api, drain, asked, answer: () => answer(), open }
 }
 
 /** Until the server has seen what was written. */
@@ -65,9 +66,31 @@ test('what was asked is answered before the stop, and its connection closed then
   expect(whole.socket.destroyed).toBe(false)
   const started = Date.now()
   answer()
-  expect(await whole.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\{"data":"late"\}$/)
+  expect(await whole.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n[\s\S]*\{"data":"late"\}$/i)
   await closed
   expect(Date.now() - started).toBeLessThan(5_000)
+})
+
+test('while it drains, each answer is complete and the last of its connection, those under way too, and it says that it is not ready', async () => {
+  const { api, drain, asked, answer, open } = await listening()
+  const under = await open(`${HEAD}\r\n`)
+  const idle = await open('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
+  await Promise.all([asked, once(idle.socket, 'data')])
+  drain.abort()
+  answer()
+  expect(await under.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n[\s\S]*\{"data":"late"\}$/i)
+  // The listener stays open, and what was kept open is good for one more.
+  const answers: [string, RegExp][] = [
+    ['/livez', /^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n[\s\S]*"ok"/i],
+    ['/readyz', /^HTTP\/1\.1 503 [\s\S]*\r\nconnection: close\r\n[\s\S]*this process is about to stop/i],
+  ]
+  for (const [path, expected] of answers) {
+    const { ended } = await open(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    expect(await ended).toMatch(expected)
+  }
+  idle.socket.write('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect((await idle.ended).match(/connection: .*/gi)).toEqual(['Connection: keep-alive', 'Connection: close'])
+  await api.close()
 })
 
 test('a request that is not all there in time is refused: 10 s for its head, 30 s for all of it', async () => {

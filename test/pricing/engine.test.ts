@@ -27,11 +27,12 @@ const signing = QuoteRequest.parse({ ...cedi, chainId: 8453, diamondAddress: add
 const euro = QuoteRequest.parse({ ...signing, pair: 'EUR/USD', strike: 1.03, payoutCap: 0.98, strikeAbove: false })
 
 let engine: Engine
+const leaving = new AbortController()
 let app: ReturnType<typeof buildEngineApp>
 let client: PricingClient
 beforeAll(async () => {
   engine = await openEngine(options)
-  app = buildEngineApp({ engine, log })
+  app = buildEngineApp({ engine, draining: leaving.signal, log })
   client = createPricingClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), timeoutMs: 5_000 })
 })
 afterAll(async () => {
@@ -146,7 +147,8 @@ describe('over HTTP', () => {
   })
 
   test('a fault of the engine is 500 and tells nothing', async () => {
-    const broken = buildEngineApp({ engine: { ...engine, quote: () => Promise.reject(new Error('secret')) }, log })
+    const failing = { ...engine, quote: () => Promise.reject(new Error('secret')) }
+    const broken = buildEngineApp({ engine: failing, draining: leaving.signal, log })
     const answer = await broken.inject({ method: 'POST', url: '/quote', payload: cedi })
     expect([answer.statusCode, answer.body.includes('secret')]).toEqual([500, false])
     await broken.close()
@@ -203,6 +205,17 @@ describe('the client', () => {
     expect(await fault(pricing.quote(cedi))).toMatchObject({ code: 'upstream_error' })
     await pricing.close()
     dying.close()
+  })
+
+  test('says that it is not ready when it is about to stop, and quotes on', async () => {
+    const draining = new AbortController()
+    const stopping = buildEngineApp({ engine, draining: draining.signal, log })
+    const ready = async (): Promise<number> => (await stopping.inject('/readyz')).statusCode
+    expect(await ready()).toBe(200)
+    draining.abort()
+    expect(await ready()).toBe(503)
+    expect((await stopping.inject('/signer')).statusCode).toBe(200)
+    await stopping.close()
   })
 
   test('asks below the path of its URL', async () => {

@@ -36,6 +36,7 @@ type Options = {
   }
   readonly engineUrl?: string
   readonly maxStreams?: number
+  readonly draining?: AbortSignal
   readonly log?: Logger
 }
 
@@ -88,7 +89,8 @@ export const openApp = async (options: Options) => {
   const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 3_000 })
   closers.add('pricing', pricing, (it) => it.close())
   const limits = { maxPageBytes: 16_777_216, maxStreams: options.maxStreams ?? 1_000 }
-  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, ...limits, log })
+  const draining = options.draining ?? new AbortController().signal
+  const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, ...limits, draining, log })
   closers.add('app', app, (it) => it.close())
   return { ...createClient(app), app, sources, database, close: closers.close }
 }

@@ -24,6 +24,10 @@ export const engineOptions = {
 /** The engine's own app on a free port. */
 export const startEngine = async () => {
   const log = pino({ level: 'silent' })
-  const app = buildEngineApp({ engine: await openEngine({ ...engineOptions, log }), log })
+  const app = buildEngineApp({
+    engine: await openEngine({ ...engineOptions, log }),
+    draining: new AbortController().signal,
+    log,
+  })
   return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
 }

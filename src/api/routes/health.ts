@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
+import { unavailable } from '../../lib/errors.ts'
 import { type ChainId, chainIds } from '../../protocol/chains.ts'
 import type { Sources } from '../../reads/read.ts'
 import { readiness } from '../../reads/vitals.ts'
@@ -26,10 +27,13 @@ const healthOf = async (sources: Sources, chainId: ChainId): Promise<ChainHealth
 }
 
 /**
- * `/livez`: the process answers. `/readyz`: the database too, a worker reaches every chain and its index is in bounds; else 503. Neither asks
- * a node.
+ * `/livez`: the process answers. `/readyz`: the database too, a worker reaches every chain and its index is in bounds; else 503, and from
+ * `draining` on. Neither asks a node.
  */
-export const healthRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
+export const healthRoutes: FastifyPluginAsync<{
+  readonly sources: Sources
+  readonly draining: AbortSignal
+}> = async (app, { sources, draining }) => {
   const live: Operation = { tag: 'Service', summary: 'Liveness', description: 'The process answers.' }
   app.get('/livez', { schema: { response: { 200: envelope(Live) } }, config: { operation: live } }, async () => ({
     data: { status: 'ok' },
@@ -39,11 +43,12 @@ export const healthRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = a
     tag: 'Service',
     summary: 'Readiness',
     description:
-      'The database answers, a worker reaches every chain, and its index is as close to the head as it must be.',
+      'The database answers, a worker reaches every chain, its index is as close to the head as it must be, and the process is not about to stop.',
     failures: ['service_unavailable'],
   }
   const schema = { response: { 200: envelope(Ready), ...errorResponses } }
-  app.get('/readyz', { schema, config: { operation: ready } }, async () => ({
-    data: { status: 'ok', chains: await Promise.all(chainIds.map((id) => healthOf(sources, id))) },
-  }))
+  app.get('/readyz', { schema, config: { operation: ready } }, async () => {
+    if (draining.aborted) throw unavailable('this process is about to stop')
+    return { data: { status: 'ok', chains: await Promise.all(chainIds.map((id) => healthOf(sources, id))) } }
+  })
 }
