@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Readiness
-         * @description The database answers, a worker reaches every chain, and its index is as close to the head as it must be.
+         * @description The database answers, a worker reaches every chain, its index is as close to the head as it must be, and the process is not about to stop.
          */
         get: operations["getReadyz"];
         put?: never;
