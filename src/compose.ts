@@ -171,8 +171,9 @@ export const runWorker = async (): Promise<void> => {
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
     const database = openDatabase({ ...pool, maxConnections }, closers)
+    const stop = new AbortController()
     // However many jobs wait for the database, the index does not.
-    const indexing = openDatabase({ ...pool, maxConnections: chains.size }, closers)
+    const indexing = openDatabase({ ...pool, maxConnections: chains.size, signal: stop.signal }, closers)
     const jobs = closers.add(
       'jobs',
       createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
@@ -191,8 +192,8 @@ export const runWorker = async (): Promise<void> => {
       }),
     )
     await jobs.work({
-      async sweep({ chainId }) {
-        await markChangeable(database, chainId)
+      async sweep({ chainId }, signal) {
+        await markChangeable(database, chainId, signal)
         await jobs.add('observe', { chainId })
       },
       async observe({ chainId }, signal) {
@@ -201,14 +202,13 @@ export const runWorker = async (): Promise<void> => {
         await observer.pace(signal)
         await observer.observeAll(signal)
       },
-      audit: ({ chainId }) => {
+      audit: ({ chainId }, signal) => {
         const chain = chainOf({ chains }, chainId)
-        return auditSlice({ chain, database, confirm: createConfirm(chain), log })
+        return auditSlice({ chain, database, confirm: createConfirm(chain), signal, log })
       },
-      calibrate,
+      calibrate: (_, signal) => calibrate(signal),
     })
 
-    const stop = new AbortController()
     const following = Promise.all(
       [...chains].map(([chainId, chain]) => {
         const onNoted = (): void => jobs.ask('observe', { chainId })

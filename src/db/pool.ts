@@ -11,6 +11,8 @@ export type DatabaseOptions = {
   readonly url: string
   readonly maxConnections: number
   readonly statementTimeoutMs: number
+  /** When it aborts, the transactions that run are given up and no more begin. */
+  readonly signal?: AbortSignal
   readonly log: Logger
 }
 
@@ -46,6 +48,9 @@ const CONNECT_TIMEOUT_MS = 1_000
  */
 const IDLE_IN_TRANSACTION_MS = 2_000
 
+/** A server that works for nobody any more, a process that was killed say, notices within this and rolls back. */
+const CHECK_CLIENT_MS = 500
+
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 /**
@@ -65,6 +70,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
+    options: `-c client_connection_check_interval=${CHECK_CLIENT_MS}`,
     application_name: 'fx-protection',
   })
   // A connection may break while nothing is asked of it, in the pool or between two statements of a transaction. The next query
@@ -84,7 +90,11 @@ export const createDatabase = (options: DatabaseOptions): Database => {
 
   const transaction = <T>(work: (handle: Handle, copy: Copy) => Promise<T>, config?: PgTransactionConfig): Promise<T> =>
     guarded(async () => {
+      options.signal?.throwIfAborted()
       const client = await pool.connect()
+      // Ends its connection, whatever it waits for; the server then rolls back.
+      const giveUp = (): void => void client.end()
+      options.signal?.addEventListener('abort', giveUp, { once: true })
       let fault: unknown
       try {
         return await drizzle(client).transaction((transaction) => work(transaction, copyOn(client)), config)
@@ -92,6 +102,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
         fault = error
         throw error
       } finally {
+        options.signal?.removeEventListener('abort', giveUp)
         // A connection that may still be stuck in what failed is not for the next one.
         client.release(isOutOfReach(fault))
       }

@@ -150,8 +150,9 @@ const SWEPT_UNSEEN = 500
  * never seen some are noted besides, whichever they are: there may be more that cannot be observed than one sweep notes, and they must
  * keep neither the rest nor one another waiting.
  */
-export const markChangeable = async (database: Database, chainId: ChainId): Promise<void> => {
+export const markChangeable = async (database: Database, chainId: ChainId, signal?: AbortSignal): Promise<void> => {
   for (const subject of subjects) {
+    if (signal?.aborted) return
     const every = changeable[subject](chainId)
     const found = sql`(SELECT id FROM (${every}) AS unseen WHERE at IS NULL ORDER BY random() LIMIT ${SWEPT_UNSEEN})
       UNION ALL (SELECT id FROM (${every}) AS seen WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEPT})`

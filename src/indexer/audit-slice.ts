@@ -13,6 +13,8 @@ type Deps = {
   readonly chain: Chain
   readonly database: Database
   readonly confirm: Confirm
+  /** When it aborts, the slice is left to the next run. */
+  readonly signal?: AbortSignal
   readonly log: Logger
 }
 
@@ -26,7 +28,7 @@ type Judged = Difference & { readonly verdict: Verdict }
  * remembers where to go on, so that any process may take the next. Differences are alarms. A row that the chain does not have is never
  * deleted for that: a rollback is the follower's.
  */
-export const auditSlice = async ({ chain, database, confirm, log }: Deps): Promise<void> => {
+export const auditSlice = async ({ chain, database, confirm, signal, log }: Deps): Promise<void> => {
   const { chainId } = chain
   try {
     const slice = await readSlice(database, chainId, SIZE)
@@ -34,7 +36,11 @@ export const auditSlice = async ({ chain, database, confirm, log }: Deps): Promi
     const { anchor, kind, rows, ids } = slice
     const compared = await compareRows({ chain, block: anchor, kind, rows, ids })
     const judged: Judged[] = []
-    for (const it of compared.differences) judged.push({ ...it, verdict: judge(it, await confirm(it)) })
+    for (const it of compared.differences) {
+      if (signal?.aborted) return
+      judged.push({ ...it, verdict: judge(it, await confirm(it)) })
+    }
+    if (signal?.aborted) return
     if (await store({ chain, database }, slice, compared, judged)) tell({ chain, log }, judged)
   } catch (fault) {
     // The block left the chain, or nodes or database are gone: the follower says so, and the slice waits for the next run.

@@ -12,6 +12,7 @@ import { createStep, type StepResult } from './step.ts'
 
 export type FollowDeps = {
   readonly chain: Chain
+  /** One that the follower's signal ends too, so that no long write keeps it. */
   readonly database: Database
   /** A database of one connection of the follower's own: that it ended tells others that the follower did. */
   readonly session: Database
@@ -98,6 +99,7 @@ export const follow = async (
     try {
       await sleep(await turn(), signal)
     } catch (fault) {
+      if (signal.aborted) break
       if (fault instanceof LeaseLost) lease = null
       const pause = backoffMs(faults, 100, MAX_PAUSE_MS)
       faults += 1

@@ -102,6 +102,8 @@ export const createBullDriver = (options: BullOptions): Driver => {
         })
         worker.on('error', warn)
         worker.on('failed', (job, error) => {
+          // Given up because this process ends: it is tried again by another.
+          if (stop.signal.aborted) return
           const fields = { job: name, attempt: job?.attemptsMade, fault: errorText(error) }
           if (job === undefined || job.attemptsMade >= queues[name].attempts) log.error(fields, 'job dropped')
           else log.warn(fields, 'job failed')

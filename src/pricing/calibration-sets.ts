@@ -78,20 +78,24 @@ const currentPairs = (set: CalibrationSet, market: Market): CalibratedPair[] =>
     return history?.source === source && history.last.date === lastClose && history.closes.length - 1 === returns
   })
 
-/** The scheduled job: reads rates, calibrates the pairs that have new closes and stores the set. Throws what `append` throws. */
+/**
+ * The scheduled job: reads rates, calibrates the pairs that have new closes and stores the set. Throws what `append` throws, and
+ * the signal's reason when it aborts.
+ */
 export const createCalibrator = (options: {
   readonly market: Market
   readonly find: FindSet
   readonly append: AppendSet
   readonly log: Logger
-}): (() => Promise<void>) => {
+}): ((signal?: AbortSignal) => Promise<void>) => {
   const { market, find, append, log } = options
   const readSet = createSetReader({ find, log })
-  return async () => {
-    await market.refresh()
+  return async (signal) => {
+    await market.refresh(signal)
+    signal?.throwIfAborted()
     const newest = await readSet()
     const current = newest === null ? [] : currentPairs(newest, market)
-    const renewed = await calibrateMarket(market, current)
+    const renewed = await calibrateMarket(market, current, signal)
     if (renewed.length === 0) return
     const pairs = [...current, ...renewed]
     const version = await append(CALIBRATION_MODEL, pairs)

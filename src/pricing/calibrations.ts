@@ -22,11 +22,12 @@ const isCalibrated = (pair: Pair): boolean => classify(pair)?.tier !== 'pegged'
 
 /**
  * Calibrates every published pair of a market that is not among the `known`, about 10 ms each; other work of the process goes on
- * between two.
+ * between two. Throws the reason of `signal` when it aborts.
  */
 export const calibrateMarket = async (
   market: Market,
   known: readonly CalibratedPair[] = [],
+  signal?: AbortSignal,
 ): Promise<CalibratedPair[]> => {
   const names = new Set(known.map(({ pair }) => pair))
   const calibrated: CalibratedPair[] = []
@@ -45,6 +46,7 @@ export const calibrateMarket = async (
       calibration: calibrate(returns, tier),
     })
     await breathe()
+    signal?.throwIfAborted()
   }
   return calibrated
 }

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
+import { Client } from 'pg'
 import { pino } from 'pino'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createDatabase, type Database, type Handle } from '../../src/db/pool.ts'
 import { clearUnobserved, markUnobserved, nextUnobserved, type Subject } from '../../src/db/unobserved.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
@@ -31,6 +32,39 @@ test('a connection that ends between two statements of a transaction is a fault 
   await expect(broken).rejects.toMatchObject({ code: 'service_unavailable' })
   const { rows } = await database.run((handle) => handle.execute(sql`SELECT 1 AS one`))
   expect(rows).toEqual([{ one: 1 }])
+})
+
+test('a transaction of a database whose signal aborts is given up whatever it waits for, and its locks with it', async () => {
+  const stop = new AbortController()
+  const stopping = createDatabase({
+    ...{ url: test_.url, log, maxConnections: 2, statementTimeoutMs: 120_000 },
+    signal: stop.signal,
+  })
+  const holder = new Client(test_.url)
+  const lock = (handle: Handle, id: number) => handle.execute(sql`SELECT pg_advisory_xact_lock(${id})`)
+  const isHeld = async (id: number): Promise<boolean> => {
+    const { rows } = await database.run((handle) =>
+      handle.execute(sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${id} AND granted`),
+    )
+    return rows.length > 0
+  }
+  try {
+    await holder.connect()
+    await holder.query('SELECT pg_advisory_lock(1)')
+    const waiting = stopping.transaction(async (handle) => {
+      await lock(handle, 2)
+      await lock(handle, 1)
+    })
+    await vi.waitUntil(() => isHeld(2), 5_000)
+    stop.abort()
+    await expect(waiting).rejects.toMatchObject({ code: 'service_unavailable' })
+    // The server sees to that by itself, while the other lock is still held.
+    await vi.waitUntil(async () => !(await isHeld(2)), 10_000)
+    expect(await isHeld(1)).toBe(true)
+    await expect(stopping.transaction((handle) => lock(handle, 1))).rejects.toThrow(/aborted/)
+  } finally {
+    await Promise.all([stopping.close(), holder.end()])
+  }
 })
 
 test('what is noted over and over does not keep the rest from being observed', async () => {

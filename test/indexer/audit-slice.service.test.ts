@@ -120,6 +120,20 @@ describe('an index that is the chain', () => {
     ])
   })
 
+  test('is left to the next by a process that stops: no more questions, nothing told', async () => {
+    await run('UPDATE events SET strike = strike + 1')
+    const stop = new AbortController()
+    let asked = 0
+    const confirm: Confirm = async () => {
+      asked += 1
+      stop.abort()
+      return undefined
+    }
+    await auditSlice({ chain, database, confirm, signal: stop.signal, log: silent })
+    expect(asked).toBe(1)
+    expect(await database.run((handle) => readAudit(handle, 8453))).toBeNull()
+  })
+
   test('two processes at once count a slice once', async () => {
     await Promise.all([runOnce(), runOnce()])
     const { compared } = await state()

@@ -16,6 +16,7 @@ import { openEngine } from '../../src/pricing/engine.ts'
 import { openMarket } from '../../src/pricing/market/open-market.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { engineOptions } from '../support/engine.ts'
+import { startPublisher } from '../support/publisher.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'
 
 /** One moment for everybody, so that made-up rates and expiries do not move between two prices. */
@@ -89,7 +90,12 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
     const jobs = createJobs({ redisUrl: url(), prefix: `test-calibrate-${process.pid}`, log: silent })
     const calibrate = vi.fn(calibrator())
     try {
-      await jobs.work({ sweep: async () => {}, observe: async () => {}, audit: async () => {}, calibrate })
+      await jobs.work({
+        sweep: async () => {},
+        observe: async () => {},
+        audit: async () => {},
+        calibrate: () => calibrate(),
+      })
       await jobs.repeat('calibrate', {}, 300)
       await vi.waitFor(() => expect(calibrate.mock.settledResults.length).toBeGreaterThanOrEqual(3), 20_000)
     } finally {
@@ -148,6 +154,23 @@ describe('sets', () => {
     const appended = await Promise.all(Array.from({ length: 8 }, () => appendSet(database, 1, ['same'])))
     expect(appended.filter((version) => version !== null)).toEqual([1])
     expect(await versions()).toEqual([1])
+  })
+
+  test('are not made by a process that stops, which waits for no publisher', async () => {
+    const publisher = await startPublisher(() => undefined)
+    const stop = new AbortController()
+    const job = createCalibrator({
+      market: openMarket({ ...engineOptions, ecbUrl: publisher.url, now, log }),
+      find,
+      append: (model, pairs) => appendSet(database, model, pairs),
+      log,
+    })
+    const stopped = job(stop.signal)
+    await vi.waitUntil(() => publisher.asked.length > 0)
+    stop.abort()
+    await expect(stopped).rejects.toThrow(/aborted/)
+    expect([await versions(), lines]).toEqual([[], []])
+    await publisher.close()
   })
 
   test('are kept, the newest thirty', async () => {

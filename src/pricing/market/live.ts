@@ -17,7 +17,7 @@ const HISTORY_DAYS = 3.1 * 365
 type Options = { readonly url: string; readonly now: () => number; readonly log: Logger }
 
 /** What one request to a publisher brings. */
-type Part = { readonly name: string; fetch(): Promise<readonly Series[]> }
+type Part = { readonly name: string; fetch(signal: AbortSignal | undefined): Promise<readonly Series[]> }
 
 /**
  * Fetches each part hourly, and again after a minute when it failed. A part that fails keeps what it had, with a warning; throws the
@@ -28,9 +28,9 @@ const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Fe
   const next = new Map<Part, number>()
   let sources: readonly Source[] = []
 
-  const fetchPart = async (part: Part) => {
+  const fetchPart = async (part: Part, signal: AbortSignal | undefined) => {
     try {
-      held.set(part, await part.fetch())
+      held.set(part, await part.fetch(signal))
       next.set(part, now() + EVERY_MS)
       return []
     } catch (fault) {
@@ -41,10 +41,10 @@ const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Fe
 
   return {
     name,
-    async read() {
+    async read(signal) {
       const due = parts.filter((part) => now() >= (next.get(part) ?? 0))
       // At once, so that a publisher who is silent takes the time of one request and not of all.
-      const failed = (await Promise.all(due.map(fetchPart))).flat()
+      const failed = (await Promise.all(due.map((part) => fetchPart(part, signal)))).flat()
       if (failed.length === parts.length) throw failed[0]?.fault
       for (const { part, fault } of failed) {
         log.warn({ feed: name, series: part.name, fault: errorText(fault) }, 'a series is not refreshed')
@@ -59,7 +59,9 @@ const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Fe
 
 /** The European Central Bank's reference rates, as CSV or in a zip archive (`eurofxref-hist.zip`). */
 export const ecbFeed = (options: Options): Feed =>
-  hourly('ECB', options, [{ name: 'all', fetch: async () => parseSeries(await download(options.url), 'ECB') }])
+  hourly('ECB', options, [
+    { name: 'all', fetch: async (signal) => parseSeries(await download(options.url, { signal }), 'ECB') },
+  ])
 
 /** The Federal Reserve's daily rates by FRED's `fredgraph.csv`, one series a request. */
 export const fredFeed = (options: Options): Feed =>
@@ -68,12 +70,12 @@ export const fredFeed = (options: Options): Feed =>
     options,
     Object.keys(fredSeries).map((id) => ({
       name: id,
-      async fetch() {
+      async fetch(signal) {
         const since = new Date(options.now() - HISTORY_DAYS * 86_400_000).toISOString().slice(0, 10)
         const url = new URL(options.url)
         url.searchParams.set('id', id)
         url.searchParams.set('cosd', since)
-        return parseSeries(await download(url.href), `FRED ${id}`)
+        return parseSeries(await download(url.href, { signal }), `FRED ${id}`)
       },
     })),
   )

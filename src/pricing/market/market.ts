@@ -5,7 +5,7 @@ import { type Pair, pairName } from '../pair.ts'
 import { type Close, closesOf, isOneLevel, isThick, type Source, type Table, usableCloses } from './series.ts'
 
 /** Where sources come from. `read` gives the same array as before when nothing changed, and throws when it cannot tell. */
-export type Feed = { readonly name: string; read(): Promise<readonly Source[]> }
+export type Feed = { readonly name: string; read(signal?: AbortSignal): Promise<readonly Source[]> }
 
 /** What is known of a pair: closes oldest first, from one source, with at least 30 in the 90 days to the newest. */
 export type History = {
@@ -23,8 +23,8 @@ export type Market = {
   history(pair: Pair): History | undefined
   /** The pairs that sources publish and that have a history, each in one direction. */
   pairs(): readonly Pair[]
-  /** Reads every feed again; one that fails keeps what it had. True when anything changed, as it may with a new day (UTC). */
-  refresh(): Promise<boolean>
+  /** Reads every feed again, until `signal` aborts; one that fails keeps what it had. True when anything changed, as it may with a new day (UTC). */
+  refresh(signal?: AbortSignal): Promise<boolean>
 }
 
 type Loaded = Omit<Source, 'series'> & { readonly table: Table }
@@ -112,17 +112,19 @@ export const createMarket = (options: {
       }
       return [...published.values()].filter((pair) => history(pair) !== undefined)
     },
-    async refresh() {
+    async refresh(signal) {
       turnDay()
       let changed = today !== refreshedOn
       refreshedOn = today
       for (const feed of feeds) {
+        if (signal?.aborted) break
         try {
-          const given = await feed.read()
+          const given = await feed.read(signal)
           if (held.get(feed)?.given === given) continue
           held.set(feed, { given, loaded: given.map(load) })
           changed = true
         } catch (fault) {
+          if (signal?.aborted) break
           log.warn({ feed: feed.name, fault: errorText(fault) }, 'rates not refreshed')
         }
       }

@@ -43,7 +43,7 @@ export const createUsdRate = (options: {
 
   const refresh = async (from: string): Promise<void> => {
     try {
-      const { date, value } = parseLastObservation(await download(from, TIMEOUT_MS), 'USD rate')
+      const { date, value } = parseLastObservation(await download(from, { timeoutMs: TIMEOUT_MS }), 'USD rate')
       const rate = value / 100
       if (Math.abs(rate) > 0.5) throw new Error(`USD rate: ${value} % cannot be`)
       held = { rate, recordDate: date, fetchedAt: now(), fallback: false }
