@@ -14,13 +14,14 @@ export type Answer = {
 }
 
 /** The API beside an index, as a process. `get` never throws. */
-export const startApi = async (index: Index, more: Readonly<Record<string, string>> = {}) => {
+export const startApi = async (index: Index, more: Readonly<Record<string, string>> = {}, name = 'api') => {
   const port = await freePort()
-  const process = await index.start('api', 'api', { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', ...more })
+  const process = await index.start('api', name, { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', ...more })
+  const url = `http://127.0.0.1:${port}`
   const get = async (path: string): Promise<Answer> => {
     const started = performance.now()
     try {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(CLIENT_WAITS_MS) })
+      const response = await fetch(`${url}${path}`, { signal: AbortSignal.timeout(CLIENT_WAITS_MS) })
       const body = await response.text()
       return { status: response.status, headers: response.headers, body, took: performance.now() - started }
     } catch {
@@ -36,5 +37,5 @@ export const startApi = async (index: Index, more: Readonly<Record<string, strin
   }
   const ready = await until('/readyz', ({ status }) => status === 200, 60_000)
   if (ready === null) throw new Error(`the API did not become ready: ${process.tail()}`)
-  return { process, get, until }
+  return { process, url, get, until }
 }

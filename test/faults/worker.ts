@@ -33,6 +33,8 @@ export const startProcess = async (command: 'worker' | 'api', env: Readonly<Reco
     },
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
+    /** SIGTERM, without waiting. */
+    terminate: () => signal('SIGTERM'),
     stop: child.stop,
   }
 }
