@@ -44,12 +44,15 @@ const commandOf = (pid: number): string => {
   }
 }
 
-/** Starts it and resolves when it says that it is ready. */
-export const startSandboxProcess = async (flags: readonly string[]): Promise<SandboxProcess> => {
+/** Starts it, with more in its environment perhaps, and resolves when it says that it is ready. */
+export const startSandboxProcess = async (
+  flags: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<SandboxProcess> => {
   const child: ChildProcess = spawn('npm', ['start', '--', ...flags], {
     // A process group of its own, as a terminal gives it.
     detached: true,
-    env: { ...process.env, PORT: '0', SANDBOX_RPC_PORT_8453: '0', SANDBOX_RPC_PORT_56: '0' },
+    env: { ...process.env, PORT: '0', SANDBOX_RPC_PORT_8453: '0', SANDBOX_RPC_PORT_56: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''

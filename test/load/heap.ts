@@ -1,0 +1,32 @@
+import { WebSocket } from 'undici'
+import { z } from 'zod'
+
+/** Longest a process may take to collect its garbage, in milliseconds. */
+const PATIENCE_MS = 20_000
+
+const Answer = z.object({ id: z.int(), result: z.object({ usedSize: z.number().optional() }).optional() })
+
+/**
+ * What a process that runs with `--inspect` still holds on its heap once its garbage is collected, in bytes. `url` is where its debugger
+ * says that it listens. Throws when it does not answer.
+ */
+export const heapAfterCollection = (url: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const socket = new WebSocket(url)
+    const end = (settle: () => void): void => {
+      clearTimeout(timer)
+      socket.close()
+      settle()
+    }
+    const fail = (): void => end(() => reject(new Error(`the debugger at ${url} does not answer`)))
+    const timer = setTimeout(fail, PATIENCE_MS)
+    socket.addEventListener('error', fail)
+    socket.addEventListener('open', () => {
+      for (const [id, method] of ['HeapProfiler.collectGarbage', 'Runtime.getHeapUsage'].entries())
+        socket.send(JSON.stringify({ id, method }))
+    })
+    socket.addEventListener('message', ({ data }) => {
+      const { id, result } = Answer.parse(JSON.parse(String(data)))
+      if (id === 1) end(() => resolve(result?.usedSize ?? Number.NaN))
+    })
+  })

@@ -1,0 +1,213 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { cpus, tmpdir } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { setup as build } from '../support/built.ts'
+import { startSandboxProcess } from '../support/sandbox-process.ts'
+import { heapAfterCollection } from './heap.ts'
+import { type Question, questionsOf } from './mix.ts'
+import { growth, type Point } from './trend.ts'
+import { mebibytes, usageOf } from './usage.ts'
+
+/*
+ * The whole system, as `npm start` runs it, under mixed load while its chains live on: what each process holds must not grow.
+ *
+ *   npm run soak                 SOAK_MINUTES=60: how long
+ */
+
+const MINUTES = Number(process.env.SOAK_MINUTES ?? 60)
+
+/** A sample is taken so often, in seconds, and printed every minute. */
+const SAMPLE_SECONDS = 15
+const PER_LINE = 60 / SAMPLE_SECONDS
+
+/** Callers, and what each waits between two requests, in milliseconds. */
+const CALLERS = 16
+const PAUSE_MS = 50
+const QUOTE_EVERY_MS = 500
+
+/** Streams that are open; the oldest makes way for a new one so often, in milliseconds. */
+const STREAMS = 20
+const STREAM_EVERY_MS = 1_000
+
+/**
+ * The bars, of the second half of the time: the heap after a collection may grow by 4 % of its median or a mebibyte, the memory the system
+ * gives by 8 % or 16 MiB (what a collection gives back, and when, is the runtime's business), handles, sockets and connections to the
+ * database by 3, files by none.
+ */
+const bounds = {
+  heap: (median: number) => Math.max(2 ** 20, 0.04 * median),
+  memory: (median: number) => Math.max(2 ** 24, 0.08 * median),
+  handles: () => 3,
+  sockets: () => 3,
+  connections: () => 3,
+  files: () => 0.5,
+} as const
+
+type What = keyof typeof bounds
+
+const names = ['api', 'worker', 'engine'] as const
+
+const chains = [8453, 56] as const
+const wallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+
+const quote = {
+  ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, notional: 10_000, strikeAbove: true },
+  expiryUnixSeconds: Math.floor(Date.now() / 1_000) + 90 * 86_400,
+}
+
+const series = new Map<string, { readonly what: What; readonly points: Point[] }>()
+const counts = new Map<string, number>()
+const over = new AbortController()
+
+const note = (who: string, what: What, at: number, value: number): void => {
+  const key = `${who} ${what}`
+  const known = series.get(key) ?? { what, points: [] }
+  series.set(key, { what, points: [...known.points, { at, value }] })
+}
+
+await build()
+const sandbox = await startSandboxProcess([], { NODE_OPTIONS: '--inspect=127.0.0.1:0', LOG_LEVEL: 'warn' })
+
+/** Where the debugger of the current process of this name listens. */
+const debuggerOf = (name: string): string => {
+  const found = [...sandbox.output().matchAll(new RegExp(`\\[${name}\\] Debugger listening on (\\S+)`, 'g'))].at(
+    -1,
+  )?.[1]
+  if (found === undefined) throw new Error(`${name} has no debugger`)
+  return found
+}
+
+const pidOf = (name: string): number => {
+  const [pid] = sandbox.children(new RegExp(`cli\\.js ${name}`))
+  if (pid === undefined) throw new Error(`${name} does not run:\n${sandbox.output().slice(-2_000)}`)
+  return pid
+}
+
+const databaseUrl = (): string => {
+  const [, file = ''] = /--env-file (\S+)/.exec(sandbox.output()) ?? []
+  const [, url = ''] = /^DATABASE_URL=(.*)$/m.exec(readFileSync(file, 'utf8')) ?? []
+  return url
+}
+
+const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1)
+
+const ask = async ({ method, path, body }: Question, tag: string | null): Promise<string | null> => {
+  try {
+    const headers = {
+      ...(body && { 'content-type': 'application/json' }),
+      ...(tag !== null && { 'if-none-match': tag }),
+    }
+    const response = await fetch(`${sandbox.url}${path}`, { method, headers, body: body ? JSON.stringify(body) : null })
+    await response.arrayBuffer()
+    count(String(response.status))
+    return response.headers.get('etag')
+  } catch {
+    count('no answer')
+    return null
+  }
+}
+
+/** Asks in turn, and every other time only for what is not what it has. */
+const caller = async (questions: readonly Question[], first: number): Promise<void> => {
+  const tags = new Map<string, string | null>()
+  for (let nth = first; !over.signal.aborted; nth += 1) {
+    const question = questions[nth % questions.length]
+    if (question === undefined) return
+    const isAgain = nth % (2 * questions.length) >= questions.length
+    tags.set(question.path, await ask(question, isAgain ? (tags.get(question.path) ?? null) : null))
+    await sleep(PAUSE_MS)
+  }
+}
+
+const quotes = async (): Promise<void> => {
+  for (; !over.signal.aborted; await sleep(QUOTE_EVERY_MS))
+    await ask({ method: 'POST', path: '/v1/pricing/quote', body: quote }, null)
+}
+
+const streams = async (): Promise<void> => {
+  const open: (() => void)[] = []
+  for (; !over.signal.aborted; await sleep(STREAM_EVERY_MS)) {
+    const asked = get(`${sandbox.url}/v1/hedge/settlements?since=now`, { headers: { accept: 'text/event-stream' } })
+    asked.on('error', () => {})
+    const [response]: IncomingMessage[] = await once(asked, 'response')
+    response?.on('error', () => {}).resume()
+    count(response?.statusCode === 200 ? 'stream' : `stream ${response?.statusCode}`)
+    open.push(() => asked.destroy())
+    if (open.length > STREAMS) open.shift()?.()
+  }
+  for (const close of open) close()
+}
+
+const files = (): number => readdirSync(tmpdir()).filter((name) => name.startsWith('fx-')).length
+
+const client = new Client(databaseUrl())
+await client.connect()
+const connections = async (): Promise<number> => {
+  const { rows } = await client.query(
+    `SELECT count(*)::int AS open FROM pg_stat_activity WHERE backend_type = 'client backend'`,
+  )
+  return rows[0]?.open
+}
+
+const sample = async (at: number): Promise<string> => {
+  const parts: string[] = []
+  for (const name of names) {
+    const heap = await heapAfterCollection(debuggerOf(name))
+    const { rssBytes, handles, sockets } = usageOf(pidOf(name))
+    note(name, 'heap', at, heap)
+    note(name, 'memory', at, rssBytes)
+    note(name, 'handles', at, handles)
+    note(name, 'sockets', at, sockets)
+    parts.push(`${name} ${mebibytes(heap)} of ${mebibytes(rssBytes)}, ${handles} handles, ${sockets} sockets`)
+  }
+  const [held, left] = [await connections(), files()]
+  note('PostgreSQL', 'connections', at, held)
+  note('temporary folder', 'files', at, left)
+  return [...parts, `${held} connections`, `${left} files`].join(' | ')
+}
+
+/** What was asked for and came; anything else is a failure. */
+const isWanted = (what: string): boolean => ['200', '304', 'stream'].includes(what)
+
+try {
+  console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}; ${MINUTES} minutes`)
+  const questions = chains.flatMap((chainId) => questionsOf({ chainId, eventId: 1, wallet }))
+  const load = [...Array.from({ length: CALLERS }, (_, at) => caller(questions, at * 7)), quotes(), streams()]
+  const pids = names.map(pidOf)
+  const started = performance.now()
+  for (let nth = 1; nth <= MINUTES * PER_LINE; nth += 1) {
+    await sleep(Math.max(0, started + nth * SAMPLE_SECONDS * 1_000 - performance.now()))
+    const line = await sample((nth * SAMPLE_SECONDS) / 60)
+    if (nth % PER_LINE > 0) continue
+    const answers = [...counts].map(([what, times]) => `${times} of ${what}`).join(', ')
+    console.log(`minute ${nth / PER_LINE}: ${line} | ${answers}`)
+  }
+  over.abort()
+  await Promise.all(load)
+
+  const restarted = names.filter((name, at) => pidOf(name) !== pids[at])
+  console.log(`growth over the second half, by the median of the slopes between all pairs of samples`)
+  for (const [key, { what, points }] of series) {
+    const { by, median } = growth(points)
+    const bound = bounds[what](median)
+    const show = what === 'heap' || what === 'memory' ? mebibytes : (value: number) => value.toFixed(1)
+    const met = by <= bound
+    console.log(
+      `  ${key.padEnd(24)} median ${show(median).padStart(9)}, grew by ${show(by).padStart(9)}, bar ${show(bound)} ${met ? 'met' : 'MISSED'}`,
+    )
+    if (!met) process.exitCode = 1
+  }
+  const failures = [...counts].filter(([what]) => !isWanted(what))
+  console.log(`  failed requests: ${failures.map(([what, times]) => `${times} of ${what}`).join(', ') || 'none'}`)
+  console.log(`  processes that were started again: ${restarted.join(', ') || 'none'}`)
+  if (failures.length > 0 || restarted.length > 0) process.exitCode = 1
+} finally {
+  over.abort()
+  await client.end()
+  const { code, left } = await sandbox.stop('SIGINT')
+  console.log(`the system ended with code ${code} and left ${left.length} processes`)
+  if (code !== 0 || left.length > 0) process.exitCode = 1
+}

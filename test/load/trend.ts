@@ -1,0 +1,26 @@
+import { quantile } from '../faults/bar.ts'
+
+/** A value at a time, in minutes. */
+export type Point = { readonly at: number; readonly value: number }
+
+/** What a value grows by in a minute: the median of the slopes between all pairs of points (Theil–Sen), which few outliers do not move. */
+export const slope = (points: readonly Point[]): number =>
+  quantile(
+    points.flatMap((one, from) =>
+      points.slice(from + 1).map((other) => (other.value - one.value) / (other.at - one.at)),
+    ),
+    0.5,
+  )
+
+/** What a value grew by over the second half of its points, by their slope, and its median there. */
+export const growth = (points: readonly Point[]): { readonly by: number; readonly median: number } => {
+  const half = points.slice(points.length >> 1)
+  const lasted = (half.at(-1)?.at ?? 0) - (half[0]?.at ?? 0)
+  return {
+    by: half.length < 2 ? 0 : slope(half) * lasted,
+    median: quantile(
+      half.map(({ value }) => value),
+      0.5,
+    ),
+  }
+}
