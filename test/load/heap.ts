@@ -26,7 +26,7 @@ export const heapAfterCollection = (url: string): Promise<number> =>
         socket.send(JSON.stringify({ id, method }))
     })
     socket.addEventListener('message', ({ data }) => {
-      const { id, result } = Answer.parse(JSON.parse(String(data)))
-      if (id === 1) end(() => resolve(result?.usedSize ?? Number.NaN))
+      const { data: answer } = Answer.safeParse(JSON.parse(String(data)))
+      if (answer?.id === 1) end(() => resolve(answer.result?.usedSize ?? Number.NaN))
     })
   })

@@ -144,7 +144,6 @@ const streams = async (): Promise<void> => {
 const files = (): number => readdirSync(tmpdir()).filter((name) => name.startsWith('fx-')).length
 
 const client = new Client(databaseUrl())
-await client.connect()
 const connections = async (): Promise<number> => {
   const { rows } = await client.query(
     `SELECT count(*)::int AS open FROM pg_stat_activity WHERE backend_type = 'client backend'`,
@@ -173,6 +172,7 @@ const sample = async (at: number): Promise<string> => {
 const isWanted = (what: string): boolean => ['200', '304', 'stream'].includes(what)
 
 try {
+  await client.connect()
   console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}; ${MINUTES} minutes`)
   const questions = chains.flatMap((chainId) => questionsOf({ chainId, eventId: 1, wallet }))
   const load = [...Array.from({ length: CALLERS }, (_, at) => caller(questions, at * 7)), quotes(), streams()]
