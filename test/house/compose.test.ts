@@ -78,3 +78,11 @@ test('each process that goes on is scraped, by the name of its service', () => {
   const scraped = scrape_configs.map(({ job_name, dns_sd_configs: [{ names }] }) => [job_name, ...names])
   expect(scraped).toEqual(['api', 'worker', 'engine'].map((name) => [name, name]))
 })
+
+test('the operations page writes every secret, and the database is the one that is started', () => {
+  const page = readFileSync('docs/operations.md', 'utf8')
+  const written = [...page.matchAll(/ > (\w+)$/gm)].map(([, name]) => name)
+  expect(new Set(written)).toEqual(new Set(Object.keys(compose.secrets)))
+  const { POSTGRES_USER, POSTGRES_DB } = compose.services.postgres?.environment ?? {}
+  expect(page).toContain(`"postgres://${POSTGRES_USER}:$password@postgres:5432/${POSTGRES_DB}" > database_url`)
+})
