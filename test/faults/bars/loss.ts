@@ -26,6 +26,7 @@ const DETECT_WITHIN_MS = 5_000
 type Telling = { readonly mined: number; readonly answered: number }
 
 type Seen = {
+  readonly seed: number
   readonly faults: number
   /** Answers that left creations out. */
   readonly falsified: number
@@ -50,6 +51,7 @@ const misbehave = ({ index }: Pick<Lane, 'index'>, nodes: Nodes, seed: number): 
 
 /** Watches one index until `stopped` and then until it is exact; `stopped` gives the last block that holds a log. */
 const judge = async (
+  seed: number,
   { index, worker }: Lane,
   traffic: Traffic,
   stopped: Promise<number>,
@@ -82,6 +84,7 @@ const judge = async (
     .reduce((sum, [fault, times]) => (fault === 'stale' || fault === 'creationsOnly' ? sum : sum + times), 0)
   const falsified = counts.flatMap((it) => it.falsified)
   return {
+    seed,
     faults,
     falsified: falsified.length,
     told: await tellings(index, traffic, falsified, began),
@@ -148,7 +151,7 @@ const watch = async (
     const stopped = live()
     const judged = taken.map(async (lane, at) => {
       try {
-        seen.push(await judge(lane, traffic, stopped, strict))
+        seen.push(await judge(seeds[at] ?? 0, lane, traffic, stopped, strict))
       } catch (fault) {
         failures.push({ seed: seeds[at] ?? 0, what: `${errorText(fault)}\n${lane.worker.tail().slice(-2_000)}` })
         await lanes.drop(at)
@@ -177,13 +180,14 @@ export const loss: Bar = {
     const { seen, failures } = await watch(context, nodes, true)
     const falsified = seen.reduce((sum, it) => sum + it.falsified, 0)
     const longest = most(seen.map((it) => it.longest))
-    const told = seen.flatMap((it) => it.told)
+    const told = seen.flatMap(({ seed, told: each }) => each.map((it) => ({ seed, ...it })))
     const mined = most(told.map((it) => it.mined))
+    const slowest = told.find((it) => it.mined === mined)?.seed
     const answered = most(told.map((it) => it.answered))
     const last = most(seen.map((it) => it.last))
     const isTested = falsified > 0 || !context.chains.variant.logs
     return {
-      measured: `${failures.length} of ${context.seeds.length} seeds inexact, ${falsified} answers that left rows out, told of or repaired and proved ${seconds(mined)} after the block and ${seconds(answered)} after the answer at most, a row missing for ${seconds(longest)} at most, exact ${seconds(last)} after the last log`,
+      measured: `${failures.length} of ${context.seeds.length} seeds inexact, ${falsified} answers that left rows out, told of or repaired and proved ${seconds(mined)} after the block and ${seconds(answered)} after the answer at most (seed ${slowest}), a row missing for ${seconds(longest)} at most, exact ${seconds(last)} after the last log`,
       met:
         failures.length === 0 &&
         isTested &&
