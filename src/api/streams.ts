@@ -18,8 +18,9 @@ const PAGE = 200
 /** How often a quiet stream says that it is there, in milliseconds: proxies close what says nothing for longer. */
 const BEAT_MS = 15_000
 
-/** How long the last words may take to reach a reader, in milliseconds. */
+/** How long the last words may take to reach a reader, in milliseconds: at the end of the service, and behind all that a slow one has yet to take. */
 const LEAVE_WITHIN_MS = 1_000
+const DROP_WITHIN_MS = 10_000
 
 /** When a reader should come again, in milliseconds. */
 const RETRY_MS = 1_000
@@ -66,23 +67,25 @@ export const createStreams = (deps: {
   let end = 0
   let reading = false
 
-  const leave = (stream: Stream, words: string): void => {
+  const leave = (stream: Stream, words: string, withinMs: number): void => {
     streams.delete(stream)
     const { response } = stream
     response.end(words)
-    setTimeout(() => response.destroy(), LEAVE_WITHIN_MS).unref()
+    setTimeout(() => response.destroy(), withinMs).unref()
   }
+
+  const drop = (stream: Stream, reason: string): void => leave(stream, notice('dropped', reason), DROP_WITHIN_MS)
 
   const write = (stream: Stream, text: string): void => {
     if (!streams.has(stream) || text === '') return
     // What is written now waits for this tick to end, however quick the reader is.
-    if (stream.response.writableLength > MOST_WAITING) leave(stream, notice('dropped', 'too slow'))
+    if (stream.response.writableLength > MOST_WAITING) drop(stream, 'too slow')
     else stream.response.write(text)
   }
 
   /** Writes what is kept and was not sent yet. */
   const deliver = (stream: Stream): void => {
-    if (stream.isCatchingUp) return
+    if (stream.isCatchingUp || !streams.has(stream)) return
     if (stream.after < start) return void catchUp(stream)
     const due = recent.filter((item) => item.stored.seq > stream.after && matches(stream.filter, item))
     write(stream, due.map(({ text }) => text).join(''))
@@ -93,7 +96,11 @@ export const createStreams = (deps: {
   const drained = ({ response }: Stream): Promise<void> =>
     new Promise((resolve) => {
       if (response.destroyed || !response.writableNeedDrain) return resolve()
-      response.once('drain', resolve).once('close', resolve)
+      const done = (): void => {
+        response.off('drain', done).off('close', done)
+        resolve()
+      }
+      response.on('drain', done).on('close', done)
     })
 
   const catchUp = async (stream: Stream): Promise<void> => {
@@ -112,7 +119,7 @@ export const createStreams = (deps: {
       deliver(stream)
     } catch (fault) {
       log.debug({ fault: errorText(fault) }, 'stream given up')
-      leave(stream, notice('dropped', 'the database is out of reach'))
+      drop(stream, 'the database is out of reach')
     }
   }
 
@@ -167,7 +174,7 @@ export const createStreams = (deps: {
     close(): void {
       stop()
       clearInterval(beat)
-      for (const stream of streams) leave(stream, notice('end', 'the service restarts'))
+      for (const stream of streams) leave(stream, notice('end', 'the service restarts'), LEAVE_WITHIN_MS)
     },
   }
 }
