@@ -18,8 +18,9 @@ const PAGE = 200
 /** How often a quiet stream says that it is there, in milliseconds: proxies close what says nothing for longer. */
 const BEAT_MS = 15_000
 
-/** How long the last words may take to reach a reader, in milliseconds. */
+/** How long the last words may take to reach a reader, in milliseconds: at the end of the service, and behind all that a slow one has yet to take. */
 const LEAVE_WITHIN_MS = 1_000
+const DROP_WITHIN_MS = 10_000
 
 /** When one for whom there is no room should come again, in seconds. */
 const RETRY_AFTER = 5
@@ -77,16 +78,16 @@ export const createStreams = (deps: {
   let reading = false
   let dropped = 0
 
-  const leave = (stream: Stream, words: string): void => {
+  const leave = (stream: Stream, words: string, withinMs: number): void => {
     streams.delete(stream)
     const { response } = stream
     response.end(words)
-    setTimeout(() => response.destroy(), LEAVE_WITHIN_MS).unref()
+    setTimeout(() => response.destroy(), withinMs).unref()
   }
 
   const drop = (stream: Stream, reason: string): void => {
     dropped += 1
-    leave(stream, notice('dropped', reason))
+    leave(stream, notice('dropped', reason), DROP_WITHIN_MS)
   }
 
   const write = (stream: Stream, text: string): void => {
@@ -98,7 +99,7 @@ export const createStreams = (deps: {
 
   /** Writes what is kept and was not sent yet. */
   const deliver = (stream: Stream): void => {
-    if (stream.isCatchingUp) return
+    if (stream.isCatchingUp || !streams.has(stream)) return
     if (stream.after < start) return void catchUp(stream)
     const due = recent.filter((item) => item.stored.seq > stream.after && matches(stream.filter, item))
     write(stream, due.map(({ text }) => text).join(''))
@@ -109,7 +110,11 @@ export const createStreams = (deps: {
   const drained = ({ response }: Stream): Promise<void> =>
     new Promise((resolve) => {
       if (response.destroyed || !response.writableNeedDrain) return resolve()
-      response.once('drain', resolve).once('close', resolve)
+      const done = (): void => {
+        response.off('drain', done).off('close', done)
+        resolve()
+      }
+      response.on('drain', done).on('close', done)
     })
 
   const catchUp = async (stream: Stream): Promise<void> => {
@@ -194,7 +199,7 @@ export const createStreams = (deps: {
       clearInterval(beat)
       for (const stream of streams) {
         const retry = RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS)
-        leave(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`)
+        leave(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`, LEAVE_WITHIN_MS)
       }
     },
   }

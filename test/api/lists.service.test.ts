@@ -1,9 +1,8 @@
-import { type Address, zeroAddress } from 'viem'
+import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
-import { startNodeProxy } from '../support/node-proxy.ts'
 
 const USDC = 10n ** 6n
 
@@ -256,79 +255,5 @@ test('after a claim the lists say so, and the feed has a settlement after its ow
     const claim = await base.newest()
     const { data } = await api.get(`/hedge/positions?chainId=8453&wallet=${wallet}&claimed=true&afterTx=${claim.hash}`)
     expect(Ids.parse(data)).toContain(Number(id))
-  }
-})
-
-test('a list as of what is safe or final has what was made by then, and says as of which block', async () => {
-  const { actions, creator, upward } = base
-  const create = async (name: string): Promise<number> =>
-    Number((await actions.createEvent(creator, { ...upward, name, expiry: (await actions.now()) + 60 })).eventId)
-  // The node calls safe what is 32 blocks old, and final what is 64.
-  const final = await create('Final')
-  await actions.node.mine({ blocks: 40 })
-  const safe = await create('Safe')
-  await actions.node.mine({ blocks: 40 })
-  const latest = await create('Latest')
-  await indexed.quiet()
-  const Meta = z.looseObject({ asOf: z.tuple([z.looseObject({ blockNumber: z.number(), blockHash: z.string() })]) })
-  for (const [finality, there, absent] of [
-    ['latest', [final, safe, latest], []],
-    ['safe', [final, safe], [latest]],
-    ['finalized', [final], [safe, latest]],
-  ] as const) {
-    const { data, meta } = await api.get(
-      `/hedge/events?chainId=8453&creator=${addressOf('creator')}&finality=${finality}`,
-    )
-    const ids = Ids.parse(data)
-    expect([finality, ids]).toEqual([finality, expect.arrayContaining([...there])])
-    for (const id of absent) expect([finality, ids]).toEqual([finality, expect.not.arrayContaining([id])])
-    const { number, hash } = await actions.client.getBlock({ blockTag: finality })
-    expect([finality, Meta.parse(meta).asOf[0]]).toMatchObject([
-      finality,
-      { blockNumber: Number(number), blockHash: hash },
-    ])
-  }
-})
-
-test('what was settled for good may be kept for an hour, and what was settled just now not at all', async () => {
-  const { actions, owner, creator, upward } = base
-  const { eventId } = await actions.createEvent(creator, {
-    ...upward,
-    name: 'Short',
-    expiry: (await actions.now()) + 60,
-  })
-  await actions.node.increaseTime({ seconds: 120 })
-  await actions.node.mine({ blocks: 1 })
-  await actions.settle(owner, eventId, 13_000_000n)
-  await indexed.quiet()
-  for (const [id, cacheControl] of [
-    [2n, 'public, max-age=3600'],
-    [eventId, 'public, no-cache'],
-  ] as const) {
-    const { data, headers } = await api.get(`/hedge/events/8453/${id}/stats`)
-    expect(z.looseObject({ settledAt: z.number() }).parse(data).settledAt).toBeGreaterThan(0)
-    expect([id, headers['cache-control']]).toEqual([id, cacheControl])
-  }
-})
-
-test('a token that the service does not know is read from its contract, once, and known from then on', async () => {
-  const proxy = await startNodeProxy(base.anvil.url)
-  try {
-    // The same protocol, for a service that was told of another payment token.
-    const deployment = { ...base.deployment, usdc: zeroAddress }
-    const strange = await indexed.open({ nodes: [{ url: proxy.url, deployment }] })
-    await indexed.quiet()
-    proxy.calls()
-    const list = '/hedge/positions?chainId=8453&limit=200'
-    const Rows = z.array(z.looseObject({ token: z.string(), symbol: z.string().nullable(), decimals: z.number() }))
-    const [first] = await Promise.all([strange.get(list), strange.get(list), strange.get(`${list}&order=asc`)])
-    const rows = Rows.parse(first.data)
-    expect(rows.length).toBeGreaterThan(5)
-    for (const row of rows) expect(row).toMatchObject({ token: base.deployment.usdc, symbol: 'USDC', decimals: 6 })
-    expect(proxy.calls().filter((method) => method === 'eth_call')).toHaveLength(2)
-    await strange.get(`${list}&claimed=false`)
-    expect(proxy.calls().filter((method) => method === 'eth_call')).toEqual([])
-  } finally {
-    await proxy.close()
   }
 })

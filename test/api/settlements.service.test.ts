@@ -195,13 +195,13 @@ test('the stream tells the same, goes on after the last id, and takes leave at t
     vary: 'accept',
     'access-control-allow-origin': '*',
   })
-  const live = await listen('since=now')
+  const live = await listen('chainId=8453&since=now')
   const { data } = await feed('chainId=8453')
   await eventually('the past', () => all.items().length === data.length)
   expect(all.items().map((it) => it.data)).toEqual(data)
   expect(all.items().map(({ id }) => id)).toEqual(data.map(({ seq }) => String(seq)))
 
-  const second = await listen('since=0', { 'last-event-id': all.items()[0]?.id ?? '' })
+  const second = await listen('chainId=8453&since=0', { 'last-event-id': all.items()[0]?.id ?? '' })
   const refused = await fetch(`${base}/v1/hedge/settlements`, { headers: { accept: 'text/event-stream' } })
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
   const eventId = await expired()
