@@ -30,8 +30,14 @@ const start = async (redisUrl: string, prefix: string) => {
 
 test('processes on one Redis share a limit, systems of another prefix do not', async () => {
   const prefix = `test-${randomUUID()}`
-  const [one, two, other] = await Promise.all([start(redis.url, prefix), start(redis.url, prefix), start(redis.url, `${prefix}-b`)])
-  await expect.poll(() => [one, two, other].map(({ limitStore }) => limitStore.redis.status)).toEqual(['ready', 'ready', 'ready'])
+  const [one, two, other] = await Promise.all([
+    start(redis.url, prefix),
+    start(redis.url, prefix),
+    start(redis.url, `${prefix}-b`),
+  ])
+  await expect
+    .poll(() => [one, two, other].map(({ limitStore }) => limitStore.redis.status))
+    .toEqual(['ready', 'ready', 'ready'])
   const tagged = { 'if-none-match': '"x"' }
   expect([await one.ask(), await two.ask(), await one.ask(tagged)]).toEqual([200, 200, 200])
   // What came with a tag is counted after it is answered.

@@ -50,7 +50,8 @@ describe('a limit of three requests a minute', () => {
   test('counts no 304, and everything else that came with a tag', async () => {
     const { app } = await limited()
     app.get('/v1/same', (request, reply) => reply.code(request.headers['if-none-match'] === '"a"' ? 304 : 204).send())
-    const ask = async (tag: string) => (await app.inject({ url: '/v1/same', headers: { 'if-none-match': tag } })).statusCode
+    const ask = async (tag: string) =>
+      (await app.inject({ url: '/v1/same', headers: { 'if-none-match': tag } })).statusCode
     for (let request = 0; request < 10; request += 1) expect(await ask('"a"')).toBe(304)
     for (let request = 0; request < 3; request += 1) expect(await ask('"b"')).toBe(204)
     expect(await ask('"b"')).toBe(429)
@@ -105,7 +106,11 @@ describe('more than the process can take', () => {
 describe('a refusal names the limit that was passed', () => {
   test('of a body', async () => {
     const { app } = await open({})
-    const answer = await app.inject({ method: 'POST', url: '/v1/tx/hedge/deposit', payload: { a: 'x'.repeat(1_048_576) } })
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/v1/tx/hedge/deposit',
+      payload: { a: 'x'.repeat(1_048_576) },
+    })
     expect(answer.statusCode).toBe(413)
     expect(answer.json().error.message).toBe('the body is larger than 1048576 bytes')
   })
@@ -135,7 +140,10 @@ describe('a refusal names the limit that was passed', () => {
       for await (const chunk of socket) answer += chunk
       return answer
     }
-    for (const head of [`x: ${'y'.repeat(20_000)}`, Array.from({ length: 2_000 }, (_, at) => `x${at}: y`).join('\r\n')]) {
+    for (const head of [
+      `x: ${'y'.repeat(20_000)}`,
+      Array.from({ length: 2_000 }, (_, at) => `x${at}: ${'y'.repeat(20)}`).join('\r\n'),
+    ]) {
       const answer = await exchange(head)
       expect(answer).toMatch(/^HTTP\/1\.1 431 /)
       expect(answer).toContain('"URL and headers are larger than 16384 bytes"')
@@ -171,7 +179,7 @@ describe('input that means harm', () => {
     '%00',
     '%e2%80%a8',
     '../../etc/passwd',
-    '${jndi:ldap://x}',
+    '$\u007bjndi:ldap://x}',
     '<script>alert(1)</script>',
     '{"$ne":null}',
   ]
@@ -205,7 +213,14 @@ describe('input that means harm', () => {
   test('in a header is neither repeated nor understood', async () => {
     const { app } = await open({})
     for (const text of [...hostile, 'x'.repeat(8_000)]) {
-      for (const name of ['x-request-id', 'traceparent', 'if-none-match', 'last-event-id', 'accept', 'x-forwarded-for']) {
+      for (const name of [
+        'x-request-id',
+        'traceparent',
+        'if-none-match',
+        'last-event-id',
+        'accept',
+        'x-forwarded-for',
+      ]) {
         const { statusCode, headers } = await app.inject({ url: chains, headers: { [name]: text } })
         expect(statusCode).toBe(200)
         expect(Object.values(headers)).not.toContain(text)
@@ -215,7 +230,9 @@ describe('input that means harm', () => {
 
   test('in a name of a field is named, and nothing else', async () => {
     for (const name of ['__proto__', 'constructor', "'; DROP TABLE events; --", '\r\nSet-Cookie: a=b']) {
-      const { statusCode, headers } = await post(JSON.stringify({ chainId: 8453, eventId: 1, amount: '1' }).replace('}', `,${JSON.stringify(name)}:1}`))
+      const { statusCode, headers } = await post(
+        JSON.stringify({ chainId: 8453, eventId: 1, amount: '1' }).replace('}', `,${JSON.stringify(name)}:1}`),
+      )
       expect(statusCode).toBe(400)
       expect(headers['set-cookie']).toBeUndefined()
     }

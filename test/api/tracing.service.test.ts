@@ -60,7 +60,9 @@ test('a request is a span of its caller, its nodes and the database children of 
   const headers = { traceparent: `00-${theirTrace}-${theirSpan}-01` }
   expect((await api.get('/hedge/fees?chainId=8453', headers)).status).toBe(200)
   expect((await api.get('/hedge/events/8453/999')).status).toBe(404)
-  expect((await api.post('/tx/broadcast', { chainId: 8453, signedTx: '0x02canary'.replace('canary', 'ca11a4') })).status).toBe(502)
+  expect(
+    (await api.post('/tx/broadcast', { chainId: 8453, signedTx: '0x02canary'.replace('canary', 'ca11a4') })).status,
+  ).toBe(502)
   expect((await api.app.inject('/readyz')).statusCode).toBe(503)
   await api.close()
   await tracing.close()
@@ -98,7 +100,9 @@ test('a request is a span of its caller, its nodes and the database children of 
 test('where no traces are wanted nobody listens', async () => {
   const before = sent.length
   const api = await openApp({ databaseUrl: database.url })
-  expect((await api.get('/chains', { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' })).status).toBe(200)
+  expect(
+    (await api.get('/chains', { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' })).status,
+  ).toBe(200)
   await api.close()
   expect(sent).toHaveLength(before)
 })

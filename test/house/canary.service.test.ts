@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort } from '../../src/sandbox/ports.ts'
+import { z } from 'zod'
 import { type Child, startChild } from '../../src/sandbox/child.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
 import { builtCommand } from '../support/built.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
@@ -103,6 +104,10 @@ afterAll(async () => {
 
 const statuses = new Set<number>()
 
+const Body = z.object({ content: z.object({ 'application/json': z.object({ example: z.unknown() }) }) })
+const Paths = z.object({ paths: z.record(z.string(), z.record(z.string(), z.object({ requestBody: Body.optional() }))) })
+
+
 const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const values: Readonly<Record<string, string>> = { chainId: '8453', addr: wallet, proposalId: `0x${'5f'.repeat(32)}` }
 
@@ -122,13 +127,12 @@ const askAll = async (base: string): Promise<void> => {
     keep(`${init.method ?? 'GET'} ${path.split('?')[0]}`, `${said}\n${await response.clone().text()}`)
     return response
   }
-  const { paths }: { paths: Record<string, Record<string, { requestBody?: { content: Record<string, { example: unknown }> } }>> } =
-    await (await ask('/v1/openapi.json')).json()
+  const { paths } = Paths.parse(await (await ask('/v1/openapi.json')).json())
   const requests = Object.entries(paths).flatMap(([template, methods]) =>
     Object.entries(methods).map(([method, { requestBody }]) => {
       const path = template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '1')
       const query = `?notional=1&hypoSettlement=1&unknown=${planted.query}`
-      const body = requestBody && JSON.stringify(requestBody.content['application/json']?.example)
+      const body = requestBody && JSON.stringify(requestBody.content['application/json'].example)
       return () => ask(path + (method === 'get' ? query : ''), { method: method.toUpperCase(), ...(body && { body }) })
     }),
   )
@@ -138,13 +142,19 @@ const askAll = async (base: string): Promise<void> => {
     () => ask(`/v1/nothing?${planted.query}`),
     () => ask(`/v1/chains/%zz?${planted.query}`),
     () => ask('/v1/me'),
-    () => ask('/v1/tx/broadcast', { method: 'POST', body: JSON.stringify({ chainId: 8453, signedTx: `0x02${planted.signedTx}` }) }),
+    () =>
+      ask('/v1/tx/broadcast', {
+        method: 'POST',
+        body: JSON.stringify({ chainId: 8453, signedTx: `0x02${planted.signedTx}` }),
+      }),
     () => ask('/v1/tx/broadcast', { method: 'POST', body: `{"chainId":8453,"signedTx":"${planted.signedTx}` }),
   ]
   const queue = [...requests, ...others].values()
-  await Promise.all(Array.from({ length: 8 }, async () => {
-    for (const request of queue) await request()
-  }))
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (const request of queue) await request()
+    }),
+  )
 }
 
 const scrape = async (port: number): Promise<void> => {
@@ -159,10 +169,16 @@ test('no secret comes out of a process, whether things go well or not', { timeou
   await Promise.all([
     run('engine', { ...env, ENGINE_PORT: String(engine), METRICS_PORT: String(engineMetrics) }),
     run('worker', { ...env, METRICS_PORT: String(workerMetrics) }),
-    run('api', { ...env, PORT: String(api), METRICS_PORT: String(apiMetrics), ENGINE_URL: `http://127.0.0.1:${engine}` }),
+    run('api', {
+      ...env,
+      PORT: String(api),
+      METRICS_PORT: String(apiMetrics),
+      ENGINE_URL: `http://127.0.0.1:${engine}`,
+    }),
   ])
   const ports = [apiMetrics, workerMetrics, engineMetrics]
-  const answers = async (path: string): Promise<number> => (await fetch(base + path).catch(() => undefined))?.status ?? 0
+  const answers = async (path: string): Promise<number> =>
+    (await fetch(base + path).catch(() => undefined))?.status ?? 0
   await expect.poll(() => answers('/livez'), { timeout: 30_000 }).toBe(200)
   await expect.poll(() => answers('/v1/hedge/events/8453/1'), { timeout: 30_000 }).toBe(200)
   await expect.poll(() => answers('/v1/pricing/signer'), { timeout: 30_000 }).toBe(200)

@@ -2792,11 +2792,11 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "validation_error",
-                 *         "message": "Request body is too large",
+                 *         "message": "the body is larger than 1048576 bytes",
                  *         "details": [
                  *           {
                  *             "path": "body",
-                 *             "message": "Request body is too large"
+                 *             "message": "the body is larger than 1048576 bytes"
                  *           }
                  *         ]
                  *       }
@@ -2847,10 +2847,11 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Reserved: no limit is applied at present */
+        /** @description Too many requests of one address, where the operator has set a limit (none by default); `Retry-After` says when to come back */
         rate_limited: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
@@ -2858,7 +2859,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "rate_limited",
-                 *         "message": "too many requests"
+                 *         "message": "more than 600 requests a minute"
                  *       }
                  *     }
                  */
@@ -3027,6 +3028,7 @@ export interface operations {
             };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     getReadyz: {
@@ -3215,6 +3217,7 @@ export interface operations {
             };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     getMe: {
@@ -6019,6 +6022,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildCreateEvent: {
@@ -6168,6 +6172,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildDeposit: {
@@ -6233,6 +6238,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildBuyProtection: {
@@ -6312,6 +6318,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildClaimPayout: {
@@ -6370,6 +6377,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildClaimPremiums: {
@@ -6428,6 +6436,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildWithdrawCapital: {
@@ -6486,6 +6495,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetPoolSettings: {
@@ -6558,6 +6568,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildWithdrawCreatorEarnings: {
@@ -6616,6 +6627,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildInitializeHedgeFees: {
@@ -6706,6 +6718,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSettleEvent: {
@@ -6771,6 +6784,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildPause: {
@@ -6825,6 +6839,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildUnpause: {
@@ -6879,6 +6894,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildActivateOracleV2: {
@@ -6933,6 +6949,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetOracleAdmin: {
@@ -6991,6 +7008,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetPricingEngineSigner: {
@@ -7049,6 +7067,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildWithdrawPlatformFees: {
@@ -7111,6 +7130,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildWithdrawPlatformFeesByToken: {
@@ -7176,6 +7196,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildRescueETH: {
@@ -7234,6 +7255,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildRescueERC20: {
@@ -7295,6 +7317,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetAllowedPaymentToken: {
@@ -7360,6 +7383,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildRecoverExpiredPayouts: {
@@ -7418,6 +7442,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSubmitRate: {
@@ -7483,6 +7508,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildAddOracle: {
@@ -7541,6 +7567,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildRemoveOracle: {
@@ -7599,6 +7626,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetRequiredSigners: {
@@ -7661,6 +7689,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetToleranceBps: {
@@ -7723,6 +7752,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildClearStaleSubmissions: {
@@ -7781,6 +7811,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildTransferOwnership: {
@@ -7839,6 +7870,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildAcceptOwnership: {
@@ -7893,6 +7925,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildDiamondCut: {
@@ -7981,6 +8014,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildExecuteCut: {
@@ -8043,6 +8077,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildCancelCut: {
@@ -8105,6 +8140,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     postTxBroadcast: {
