@@ -105,8 +105,9 @@ afterAll(async () => {
 const statuses = new Set<number>()
 
 const Body = z.object({ content: z.object({ 'application/json': z.object({ example: z.unknown() }) }) })
-const Paths = z.object({ paths: z.record(z.string(), z.record(z.string(), z.object({ requestBody: Body.optional() }))) })
-
+const Paths = z.object({
+  paths: z.record(z.string(), z.record(z.string(), z.object({ requestBody: Body.optional() }))),
+})
 
 const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const values: Readonly<Record<string, string>> = { chainId: '8453', addr: wallet, proposalId: `0x${'5f'.repeat(32)}` }
