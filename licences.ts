@@ -56,15 +56,20 @@ const shipped = Object.entries(Lock.parse(read('package-lock.json')).packages)
   .filter((path) => existsSync(new URL(path, import.meta.url)))
   .map((path) => Installed.parse(read(path)))
 
-const lines = new Set(shipped.map(({ name, version, license }) => `| ${name} | ${version} | ${license ?? 'none'} |`))
+const rows = shipped.map(({ name, version, license = 'none' }) => [name, version, license] as const)
+const heads = ['package', 'version', 'licence'] as const
+const widths = heads.map((head, at) => Math.max(head.length, ...rows.map((row) => row[at]?.length ?? 0)))
+const line = (cells: readonly string[]): string =>
+  `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
+
 const text = [
   '# Licences',
   '',
   'What the service is shipped with; written by `npm run licences`.',
   '',
-  '| package | version | licence |',
-  '| --- | --- | --- |',
-  ...[...lines].sort(),
+  line(heads),
+  line(widths.map((width) => '-'.repeat(width))),
+  ...[...new Set(rows.map(line))].sort(),
   '',
 ].join('\n')
 

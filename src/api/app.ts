@@ -74,7 +74,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestId,
     bodyLimit: BODY_LIMIT,
-    trustProxy: limits.trustedProxies,
+    trustProxy: limits.trustedProxies > 0 && ((_, hop) => hop < limits.trustedProxies),
     requestTimeout: REQUEST_WITHIN_MS,
     http: { headersTimeout: HEAD_WITHIN_MS, connectionsCheckingInterval: 1_000 },
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
@@ -104,15 +104,14 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(requestLog)
   await app.register(unchanged, { conditional })
   if (limits.requestsPerMinute > 0) {
-    const onLimited = (): void => void (refused.rate += 1)
-    await app.register(rateLimits, { limits, store: options.limitStore, onLimited })
+    await app.register(rateLimits, { limits, store: options.limitStore, refused })
   }
   await app.register(kept, { conditional })
   await app.register(timing)
   await app.register(cors)
   await app.register(security)
   await app.register(errors)
-  await app.register(shedding, { limits, onShed: () => void (refused.load += 1) })
+  await app.register(shedding, { limits, refused })
   await app.register(deprecation)
   await app.register(openapi)
 

@@ -16,6 +16,9 @@ export type Limits = {
   readonly trustedProxies: number
 }
 
+/** How many requests were turned away, by why. */
+export type Refused = { load: number; rate: number }
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answered under whatever load and to whoever asks: what tells whether the process should be asked at all. */

@@ -49,7 +49,8 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
     new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
   let agent = open()
   // A node's words are relayed to clients, and some repeat the key they were asked with.
-  const scrub = createScrub(partsOf(options.url))
+  const hide = createScrub(partsOf(options.url))
+  const scrub = (text: string): string => hide(redactUrls(text))
   const leaving = new Set<Promise<void>>()
 
   const post = async (body: string, { signal, timeoutMs = options.timeoutMs }: SendOptions): Promise<Reply> => {
@@ -145,7 +146,7 @@ const refusedAltogether = (
   const fault = classify({ ...http, ...refused.data.error })
   // In words nobody knows, it is the batch that was refused: each request has an answer of its own otherwise.
   return new NodeUnreachable(
-    `node refused the batch: ${redactUrls(scrub(refused.data.error.message))}`,
+    `node refused the batch: ${scrub(refused.data.error.message)}`,
     fault.kind === 'other' ? { kind: 'batch', most: null } : fault,
   )
 }

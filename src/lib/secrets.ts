@@ -26,7 +26,7 @@ export const credentialsOf = (text: string): string[] => {
  */
 export const partsOf = (text: string): string[] => {
   if (!URL.canParse(text)) return []
-  const { href, hostname, pathname, searchParams } = new URL(text)
+  const { href, hostname, pathname } = new URL(text)
   const isName = /[a-z]/i.test(hostname) && hostname.includes('.')
   const parts = pathname.split('/').filter((part) => part.length >= SHORTEST.part)
   return [...new Set([text, href, ...(isName ? [hostname] : []), ...bothWays(parts), ...credentialsOf(text)])]

@@ -142,7 +142,7 @@ describe('a refusal names the limit that was passed', () => {
     }
     for (const head of [
       `x: ${'y'.repeat(20_000)}`,
-      Array.from({ length: 2_000 }, (_, at) => `x${at}: y`).join('\r\n'),
+      Array.from({ length: 2_000 }, (_, at) => `x${at}: ${'y'.repeat(20)}`).join('\r\n'),
     ]) {
       const answer = await exchange(head)
       expect(answer).toMatch(/^HTTP\/1\.1 431 /)
@@ -179,7 +179,7 @@ describe('input that means harm', () => {
     '%00',
     '%e2%80%a8',
     '../../etc/passwd',
-    '${jndi:ldap://x}',
+    '$\u007bjndi:ldap://x}',
     '<script>alert(1)</script>',
     '{"$ne":null}',
   ]

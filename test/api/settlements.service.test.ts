@@ -222,3 +222,30 @@ test('the stream tells the same, goes on after the last id, and takes leave at t
   expect(all.text()).toMatch(/event: end\ndata: .*\n\n$/)
   await closing
 })
+
+test('one address has as many streams as one may have, also when they all come at once', async () => {
+  const { deployment, anvil } = world
+  const limits = { maxStreamsPerClient: 2, trustedProxies: 1 }
+  const own = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }], limits })
+  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
+  const from = (address: string) => listen(base, 'since=0', { 'x-forwarded-for': address })
+  const statuses = (readers: readonly Awaited<ReturnType<typeof listen>>[]) =>
+    readers.map(({ response }) => response.statusCode ?? 0).sort()
+  await eventually('the changes', () => own.sources.changes.isCurrent([8453]))
+
+  const crowd = await Promise.all(Array.from({ length: 6 }, () => from('192.0.2.1')))
+  expect(statuses(crowd)).toEqual([200, 200, 429, 429, 429, 429])
+  const refused = crowd.find(({ response }) => response.statusCode === 429)
+  expect(refused?.response.headers['retry-after']).toBe('5')
+  expect(refused?.text()).toContain('"code":"rate_limited"')
+  const other = await from('192.0.2.2')
+  expect(other.response.statusCode).toBe(200)
+  for (const reader of crowd) reader.stop()
+  await eventually('room again', async () => {
+    const again = await from('192.0.2.1')
+    again.stop()
+    return again.response.statusCode === 200
+  })
+  other.stop()
+  await own.close()
+})

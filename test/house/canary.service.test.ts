@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { type Child, startChild } from '../../src/sandbox/child.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { builtCommand } from '../support/built.ts'
@@ -103,6 +104,11 @@ afterAll(async () => {
 
 const statuses = new Set<number>()
 
+const Body = z.object({ content: z.object({ 'application/json': z.object({ example: z.unknown() }) }) })
+const Paths = z.object({
+  paths: z.record(z.string(), z.record(z.string(), z.object({ requestBody: Body.optional() }))),
+})
+
 const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const values: Readonly<Record<string, string>> = { chainId: '8453', addr: wallet, proposalId: `0x${'5f'.repeat(32)}` }
 
@@ -122,15 +128,12 @@ const askAll = async (base: string): Promise<void> => {
     keep(`${init.method ?? 'GET'} ${path.split('?')[0]}`, `${said}\n${await response.clone().text()}`)
     return response
   }
-  const {
-    paths,
-  }: { paths: Record<string, Record<string, { requestBody?: { content: Record<string, { example: unknown }> } }>> } =
-    await (await ask('/v1/openapi.json')).json()
+  const { paths } = Paths.parse(await (await ask('/v1/openapi.json')).json())
   const requests = Object.entries(paths).flatMap(([template, methods]) =>
     Object.entries(methods).map(([method, { requestBody }]) => {
       const path = template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '1')
       const query = `?notional=1&hypoSettlement=1&unknown=${planted.query}`
-      const body = requestBody && JSON.stringify(requestBody.content['application/json']?.example)
+      const body = requestBody && JSON.stringify(requestBody.content['application/json'].example)
       return () => ask(path + (method === 'get' ? query : ''), { method: method.toUpperCase(), ...(body && { body }) })
     }),
   )

@@ -2813,11 +2813,11 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "validation_error",
-                 *         "message": "Request body is too large",
+                 *         "message": "the body is larger than 1048576 bytes",
                  *         "details": [
                  *           {
                  *             "path": "body",
-                 *             "message": "Request body is too large"
+                 *             "message": "the body is larger than 1048576 bytes"
                  *           }
                  *         ]
                  *       }
@@ -2868,10 +2868,11 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Reserved: no limit is applied at present */
+        /** @description Too many requests of one address, where the operator has set a limit (none by default); `Retry-After` says when to come back */
         rate_limited: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
@@ -2879,7 +2880,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "rate_limited",
-                 *         "message": "too many requests"
+                 *         "message": "more than 600 requests a minute"
                  *       }
                  *     }
                  */
@@ -3048,6 +3049,7 @@ export interface operations {
             };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     getReadyz: {
@@ -3244,6 +3246,7 @@ export interface operations {
             };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     getMe: {
@@ -6048,6 +6051,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildCreateEvent: {
@@ -6197,6 +6201,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildDeposit: {
@@ -6262,6 +6267,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildBuyProtection: {
@@ -6341,6 +6347,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildClaimPayout: {
@@ -6399,6 +6406,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildClaimPremiums: {
@@ -6457,6 +6465,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildWithdrawCapital: {
@@ -6515,6 +6524,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetPoolSettings: {
@@ -6587,6 +6597,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildWithdrawCreatorEarnings: {
@@ -6645,6 +6656,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildInitializeHedgeFees: {
@@ -6735,6 +6747,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSettleEvent: {
@@ -6800,6 +6813,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildPause: {
@@ -6854,6 +6868,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildUnpause: {
@@ -6908,6 +6923,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildActivateOracleV2: {
@@ -6962,6 +6978,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetOracleAdmin: {
@@ -7020,6 +7037,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetPricingEngineSigner: {
@@ -7078,6 +7096,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildWithdrawPlatformFees: {
@@ -7140,6 +7159,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildWithdrawPlatformFeesByToken: {
@@ -7205,6 +7225,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildRescueETH: {
@@ -7263,6 +7284,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildRescueERC20: {
@@ -7324,6 +7346,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetAllowedPaymentToken: {
@@ -7389,6 +7412,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildRecoverExpiredPayouts: {
@@ -7447,6 +7471,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSubmitRate: {
@@ -7512,6 +7537,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildAddOracle: {
@@ -7570,6 +7596,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildRemoveOracle: {
@@ -7628,6 +7655,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetRequiredSigners: {
@@ -7690,6 +7718,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildSetToleranceBps: {
@@ -7752,6 +7781,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildClearStaleSubmissions: {
@@ -7810,6 +7840,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildTransferOwnership: {
@@ -7868,6 +7899,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildAcceptOwnership: {
@@ -7922,6 +7954,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildDiamondCut: {
@@ -8010,6 +8043,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildExecuteCut: {
@@ -8072,6 +8106,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     buildCancelCut: {
@@ -8134,6 +8169,7 @@ export interface operations {
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
         };
     };
     postTxBroadcast: {

@@ -1,6 +1,7 @@
 import fp from 'fastify-plugin'
 import { measureRequests } from '../../lib/http-metrics.ts'
 import { type Metrics, show } from '../../lib/metrics.ts'
+import type { Refused } from '../limits.ts'
 import type { Pages } from '../pages.ts'
 import type { Streams } from '../streams.ts'
 
@@ -8,8 +9,7 @@ type Options = {
   readonly metrics: Metrics
   readonly pages: Pages
   readonly streams: Streams
-  /** How many requests were turned away, by why. */
-  readonly refused: Readonly<Record<string, number>>
+  readonly refused: Readonly<Refused>
 }
 
 /** Measures the requests, and shows what the kept pages and the open streams take. */

@@ -3,14 +3,14 @@ import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Redis } from 'ioredis'
 import { ServiceError } from '../../lib/errors.ts'
-import type { Limits } from '../limits.ts'
+import type { Limits, Refused } from '../limits.ts'
 import { corsHeaders } from './cors.ts'
 import { securityHeaders } from './security.ts'
 
 /** Where processes that share a limit count together; undefined for each on its own. */
 export type LimitStore = { readonly redis: Redis; readonly prefix: string }
 
-type Options = { readonly limits: Limits; readonly store: LimitStore | undefined; readonly onLimited: () => void }
+type Options = { readonly limits: Limits; readonly store: LimitStore | undefined; readonly refused: Refused }
 
 const MINUTE_MS = 60_000
 
@@ -28,7 +28,7 @@ const isFree = ({ method, routeOptions }: FastifyRequest): boolean =>
  * Refuses a client's requests beyond so many a minute with 429; a 304 is not counted. A store out of reach counts nothing and refuses
  * nobody. It is asked before the hooks that set headers, so a refusal's come by hand.
  */
-export const rateLimits = fp<Options>(async (app, { limits, store, onLimited }) => {
+export const rateLimits = fp<Options>(async (app, { limits, store, refused }) => {
   await app.register(rateLimit, {
     global: false,
     max: limits.requestsPerMinute,
@@ -46,7 +46,7 @@ export const rateLimits = fp<Options>(async (app, { limits, store, onLimited }) 
     const { max, remaining, ttlInSeconds } = told
     reply.headers({ 'ratelimit-limit': max, 'ratelimit-remaining': remaining, 'ratelimit-reset': ttlInSeconds })
     if (!(isUncounted ? remaining === 0 : told.isExceeded)) return
-    onLimited()
+    refused.rate += 1
     reply.headers({ ...corsHeaders, ...securityHeaders })
     const message = `more than ${max} requests a minute`
     throw new ServiceError('rate_limited', message, { retryAfter: Math.max(1, ttlInSeconds) })
