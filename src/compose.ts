@@ -128,6 +128,9 @@ const openTracing = async (endpoint: string | undefined, closers: Closers): Prom
   return closers.add('traces', opened, (it) => it.close())
 }
 
+/** Connections that may wait to be accepted, as far as the system's own bound allows: one that finds no place is tried again by its client after seconds. */
+const BACKLOG = 4_096
+
 /** The HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
   const config = load(environments.api)
@@ -178,7 +181,7 @@ export const runApi = async (): Promise<void> => {
       log,
     })
     closers.add('http server', app, (it) => it.close())
-    await app.listen({ host: config.HOST, port: config.PORT })
+    await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG })
     const stop = closers.add('checks', new AbortController(), (it) => it.abort())
     void checks.watch(stop.signal)
     closers.add('drain', drain, (it) => it.begin())

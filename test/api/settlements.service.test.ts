@@ -126,8 +126,8 @@ test('a settlement that leaves the chain is told once as reverted, and again as 
 })
 
 /** A reader of the stream: what came so far. */
-const listen = async (query: string, headers: Record<string, string> = {}) => {
-  const request = get(`${base}/v1/hedge/settlements?${query}`, { headers: { accept: 'text/event-stream', ...headers } })
+const listen = async (query: string, headers: Record<string, string> = {}, at = base) => {
+  const request = get(`${at}/v1/hedge/settlements?${query}`, { headers: { accept: 'text/event-stream', ...headers } })
   const [response]: [IncomingMessage] = (await once(request, 'response')) as never
   let text = ''
   response.setEncoding('utf8').on('data', (chunk: string) => {
@@ -224,11 +224,9 @@ test('the stream tells the same, goes on after the last id, and takes leave at t
 })
 
 test('one address has as many streams as one may have, also when they all come at once', async () => {
-  const { deployment, anvil } = world
-  const limits = { maxStreamsPerClient: 2, trustedProxies: 1 }
-  const own = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }], limits })
-  const base = await own.app.listen({ port: 0, host: '127.0.0.1' })
-  const from = (address: string) => listen(base, 'since=0', { 'x-forwarded-for': address })
+  const own = await indexed.open({ limits: { maxStreamsPerClient: 2, trustedProxies: 1 } })
+  const at = await own.app.listen({ port: 0, host: '127.0.0.1' })
+  const from = (address: string) => listen('since=0', { 'x-forwarded-for': address }, at)
   const statuses = (readers: readonly Awaited<ReturnType<typeof listen>>[]) =>
     readers.map(({ response }) => response.statusCode ?? 0).sort()
   await eventually('the changes', () => own.sources.changes.isCurrent([8453]))
@@ -247,5 +245,4 @@ test('one address has as many streams as one may have, also when they all come a
     return again.response.statusCode === 200
   })
   other.stop()
-  await own.close()
 })
