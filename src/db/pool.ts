@@ -145,7 +145,11 @@ const isOutOfReach = (error: unknown): boolean => {
   if (error instanceof DatabaseError) return cannotServe.some((kind) => error.code?.startsWith(kind))
   if (!(error instanceof Error)) return false
   if ('code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code)) return true
-  if (/^(Connection terminated|timeout exceeded|Query read timeout|Client (has encountered|was closed))/.test(error.message))
+  if (
+    /^(Connection terminated|timeout exceeded|Query read timeout|Client (has encountered|was closed))/.test(
+      error.message,
+    )
+  )
     return true
   return error.cause !== undefined && isOutOfReach(error.cause)
 }
