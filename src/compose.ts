@@ -88,6 +88,9 @@ const sourcesOf = (
   maxLagSeconds,
 })
 
+/** Connections that may wait to be accepted, as far as the system's own bound allows: one that finds no place is tried again by its client after seconds. */
+const BACKLOG = 4_096
+
 /** The HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
   const config = load(environments.api)
@@ -118,7 +121,7 @@ export const runApi = async (): Promise<void> => {
       log,
     })
     closers.add('http server', app, (it) => it.close())
-    await app.listen({ host: config.HOST, port: config.PORT })
+    await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG })
     closers.add('drain', drain, (it) => it.begin())
   })
 }
