@@ -26,34 +26,35 @@ type Command = {
   readonly run: (flags: Flags, operand: string | undefined) => Promise<void>
 }
 
-/** Loaded when it is wanted: a process holds what it runs and no more. */
-const composed =
-  (name: keyof typeof import('./compose.ts')) =>
-  async (flags: Flags): Promise<void> =>
-    (await import('./compose.ts'))[name](flags)
-
+/** What a command runs is loaded when it is wanted: a process holds that and no more. */
 const commands: Readonly<Record<string, Command>> = {
   sandbox: {
     summary: 'the whole system on embedded parts [--quiet] [--persist DIR]',
-    run: async ({ quiet, persist }) => (await import('./compose-sandbox.ts')).runSandbox({ quiet, persist }),
+    run: async ({ quiet, persist }) => (await import('./compose/sandbox.ts')).runSandbox({ quiet, persist }),
   },
-  api: { summary: 'the HTTP API', run: composed('runApi') },
-  worker: { summary: 'the indexer and its jobs', run: composed('runWorker') },
+  api: { summary: 'the HTTP API', run: async () => (await import('./compose/api.ts')).runApi() },
+  worker: { summary: 'the indexer and its jobs', run: async () => (await import('./compose/worker.ts')).runWorker() },
   engine: {
     summary: 'the pricing engine; the only process with a key',
-    run: async () => (await import('./compose-engine.ts')).runEngine(),
+    run: async () => (await import('./compose/engine.ts')).runEngine(),
   },
   'engine chart': {
     summary: 'a quote as a picture, to stdout: see docs/pricing.md [--below] [--at DAY] [--out FILE.svg]',
     operand: 'PAIR --strike RATE --payout-cap RATE --expiry DAY --notional AMOUNT',
-    run: async (flags, pair) => (await import('./compose-engine.ts')).runChart(pair, flags),
+    run: async (flags, pair) => (await import('./compose/engine.ts')).runChart(pair, flags),
   },
-  migrate: { summary: 'bring the database to the schema of this version', run: composed('runMigrate') },
+  migrate: {
+    summary: 'bring the database to the schema of this version',
+    run: async () => (await import('./compose/tools.ts')).runMigrate(),
+  },
   audit: {
     summary: 'compare the index with the chains and print the counts; exit 1 on a difference',
-    run: composed('runAudit'),
+    run: async () => (await import('./compose/tools.ts')).runAudit(),
   },
-  openapi: { summary: "write the API's description to docs/openapi.json [--check]", run: composed('runOpenapi') },
+  openapi: {
+    summary: "write the API's description to docs/openapi.json [--check]",
+    run: async (flags) => (await import('./compose/api.ts')).runOpenapi(flags),
+  },
   help: { summary: 'this text', run: async () => console.log(usage()) },
 }
 

@@ -1,19 +1,19 @@
 import { writeFile } from 'node:fs/promises'
 import type { z } from 'zod'
-import { environments, load, metricsOf, ratesOf, secretsOf } from './config.ts'
-import { createDrain } from './lib/drain.ts'
-import { errorText, OperatorError } from './lib/errors.ts'
-import { type Closers, sleep } from './lib/lifecycle.ts'
-import { createLogger, type Logger } from './lib/log.ts'
-import { createMetrics } from './lib/metrics.ts'
-import { serveMetrics } from './lib/metrics-server.ts'
-import { parseInput } from './lib/parse.ts'
-import { serve } from './lib/serve.ts'
-import type { FindSet } from './pricing/calibration-sets.ts'
-import { drawChart } from './pricing/chart/chart.ts'
-import { ChartRequest } from './pricing/chart/request.ts'
-import { type Engine, type EngineOptions, openEngine } from './pricing/engine.ts'
-import { buildEngineApp } from './pricing/server.ts'
+import { environments, load, metricsOf, ratesOf, secretsOf } from '../config.ts'
+import { createDrain } from '../lib/drain.ts'
+import { errorText, OperatorError } from '../lib/errors.ts'
+import { type Closers, sleep } from '../lib/lifecycle.ts'
+import { createLogger, type Logger } from '../lib/log.ts'
+import { createMetrics } from '../lib/metrics.ts'
+import { serveMetrics } from '../lib/metrics-server.ts'
+import { parseInput } from '../lib/parse.ts'
+import { serve } from '../lib/serve.ts'
+import type { FindSet } from '../pricing/calibration-sets.ts'
+import { drawChart } from '../pricing/chart/chart.ts'
+import { ChartRequest } from '../pricing/chart/request.ts'
+import { type Engine, type EngineOptions, openEngine } from '../pricing/engine.ts'
+import { buildEngineApp } from '../pricing/server.ts'
 
 /*
  * The engine's composition, apart from the rest: its process loads no queue and no chain, a database only where it is given one, and no
@@ -36,9 +36,9 @@ const FIND_WITHIN_MS = 2_000
 /** Finds sets in a database; its driver takes memory, so it is loaded where there is one. */
 const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindSet> => {
   const [{ createDatabase }, { newestSet }, { requireVersionOnceReached }] = await Promise.all([
-    import('./db/pool.ts'),
-    import('./db/calibrations.ts'),
-    import('./db/versions.ts'),
+    import('../db/pool.ts'),
+    import('../db/calibrations.ts'),
+    import('../db/versions.ts'),
   ])
   const options = { url, maxConnections: 1, statementTimeoutMs: FIND_WITHIN_MS, log }
   const database = closers.add('database', createDatabase(options), (it) => it.close())

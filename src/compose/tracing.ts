@@ -1,6 +1,6 @@
-import { nodeReports } from './chain/reports.ts'
-import { databaseReports } from './db/reports.ts'
-import { createTracing, type Tracing } from './lib/tracing.ts'
+import { nodeReports } from '../chain/reports.ts'
+import { databaseReports } from '../db/reports.ts'
+import { createTracing, type Tracing } from '../lib/tracing.ts'
 
 /** Traces of requests, with what each asks of nodes and database. Loaded only where traces are wanted. */
 export const openTracing = (options: { readonly endpoint: string; readonly service: string }): Tracing => {

@@ -1,5 +1,5 @@
-import { environments, inherited, load } from './config.ts'
-import { runSandbox as runEmbedded } from './sandbox/run.ts'
+import { environments, inherited, load } from '../config.ts'
+import { runSandbox as runEmbedded } from '../sandbox/run.ts'
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
 const SANDBOX_POLL_MS = 200

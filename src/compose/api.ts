@@ -1,0 +1,183 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import type { z } from 'zod'
+import { buildApp } from '../api/app.ts'
+import type { LimitStore } from '../api/plugins/rate-limit.ts'
+import { measureChains } from '../chain/metrics.ts'
+import { environments, limitsOf, load, metricsOf, secretsOf } from '../config.ts'
+import { measureDatabases } from '../db/metrics.ts'
+import type { Database } from '../db/pool.ts'
+import { createQueries } from '../db/query.ts'
+import { createReader, type Reader } from '../db/reader.ts'
+import { createSettlementQueries } from '../db/settlements.ts'
+import { readVitals } from '../db/vitals.ts'
+import { defaultClaims } from '../identity/me.ts'
+import { createIdentity } from '../identity/verify.ts'
+import { createDrain } from '../lib/drain.ts'
+import { type Closers, createClosers } from '../lib/lifecycle.ts'
+import { createLogger, type Logger } from '../lib/log.ts'
+import { createMetrics } from '../lib/metrics.ts'
+import { serveMetrics } from '../lib/metrics-server.ts'
+import { packaged } from '../lib/root.ts'
+import { serve } from '../lib/serve.ts'
+import type { Tracing } from '../lib/tracing.ts'
+import { createPricingClient } from '../pricing/client.ts'
+import { type Changes, createChanges } from '../reads/changes.ts'
+import { type Checks, createChecks } from '../reads/checks.ts'
+import { createLists } from '../reads/lists.ts'
+import { showIndex } from '../reads/metrics.ts'
+import type { Sources } from '../reads/read.ts'
+import { diamondFunctions } from '../tx/builders.ts'
+import { openChains, openDatabase, requireVersionOf } from './parts.ts'
+
+/** Longest a statement of a read may take, in milliseconds: it has another source to turn to. */
+const READ_WITHIN_MS = 2_000
+
+const sourcesOf = (deps: {
+  readonly chains: Sources['chains']
+  readonly database: Database
+  /** What `changes` come from too: what is read has to be as new as what is known. */
+  readonly reader: Reader
+  readonly changes: Changes
+  readonly checks: Checks
+  readonly maxLagSeconds: number
+}): Sources => {
+  const { chains, database, reader, changes, checks, maxLagSeconds } = deps
+  return {
+    chains,
+    queries: createQueries(database),
+    lists: createLists({ database: reader, chains }),
+    changes,
+    settlements: createSettlementQueries(database),
+    vitals: (chainId) => readVitals(database, chainId),
+    checks,
+    maxLagSeconds,
+  }
+}
+
+/** Where the API counts requests, where it does so with other processes; its driver is loaded for that alone. */
+const openLimitStore = async (
+  config: Pick<z.output<typeof environments.api>, 'RATE_LIMIT_PER_MINUTE' | 'REDIS_URL' | 'JOBS_PREFIX'>,
+  log: Logger,
+  closers: Closers,
+): Promise<LimitStore | undefined> => {
+  const { RATE_LIMIT_PER_MINUTE: most, REDIS_URL: redisUrl, JOBS_PREFIX: prefix } = config
+  if (most === 0 || redisUrl === undefined) return undefined
+  const { createLimitStore } = await import('../api/limit-store.ts')
+  return closers.add('limits', createLimitStore({ redisUrl, prefix, log }), (it) => it.close())
+}
+
+/** Traces, where they are wanted; what makes them is loaded for that alone. */
+const openTracing = async (endpoint: string | undefined, closers: Closers): Promise<Tracing | undefined> => {
+  if (endpoint === undefined) return undefined
+  const opened = (await import('./tracing.ts')).openTracing({ endpoint, service: 'fx-protection-api' })
+  return closers.add('traces', opened, (it) => it.close())
+}
+
+/** Connections that may wait to be accepted, as far as the system's own bound allows: one that finds no place is tried again by its client after seconds. */
+const BACKLOG = 4_096
+
+/** The HTTP API until a signal. */
+export const runApi = async (): Promise<void> => {
+  const config = load(environments.api)
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'api', secrets: secretsOf(config) })
+  const drain = createDrain({ ms: config.DRAIN_MS, log })
+  await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
+    const metrics = createMetrics()
+    const served = await serveMetrics({ metrics, ...metricsOf(config), log })
+    closers.add('metrics', served, (it) => it.close())
+    const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
+    const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl, API_POOL_SIZE: maxConnections } = config
+    const pool = { maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }
+    const database = openDatabase({ ...pool, url }, closers)
+    await requireVersionOf(database, log, closers)
+    const reader =
+      copyUrl === undefined
+        ? database
+        : createReader({ copy: openDatabase({ ...pool, url: copyUrl }, closers), origin: database, log })
+    const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
+    const identity = createIdentity({
+      userinfoUrl: config.IDENTITY_USERINFO_URL,
+      claims: config.IDENTITY_CLAIMS,
+      timeoutMs: config.IDENTITY_TIMEOUT_MS,
+      now: performance.now.bind(performance),
+    })
+    closers.add('identity provider', identity, (it) => it.close())
+    const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
+    closers.add('pricing engine', pricing, (it) => it.close())
+    const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
+    const sources = sourcesOf({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS })
+    measureChains(metrics, chains)
+    measureDatabases(metrics, { reads: database })
+    showIndex(metrics, sources)
+    const limits = limitsOf(config)
+    const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, closers)
+    const limitStore = await openLimitStore(config, log, closers)
+    const app = await buildApp({
+      sources,
+      identity,
+      pricing,
+      defaultChainId: config.DEFAULT_CHAIN_ID,
+      maxPageBytes: config.PAGE_CACHE_BYTES,
+      limits,
+      ...(limitStore && { limitStore }),
+      draining: drain.signal,
+      metrics,
+      ...(tracing && { tracing }),
+      log,
+    })
+    closers.add('http server', app, (it) => it.close())
+    await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG })
+    const stop = closers.add('checks', new AbortController(), (it) => it.abort())
+    void checks.watch(stop.signal)
+    closers.add('drain', drain, (it) => it.begin())
+  })
+}
+
+const OPENAPI_FILE = packaged('docs/openapi.json')
+
+/** Writes what `/v1/openapi.json` serves to the repository; with `check`, exit code 1 when the file there says something else. */
+export const runOpenapi = async ({ check }: { readonly check: boolean }): Promise<void> => {
+  const log = createLogger({ level: 'error', process: 'openapi' })
+  const closers = createClosers()
+  try {
+    // Routes describe themselves without asking anybody, so nothing has to be in reach.
+    const nowhere = { url: 'postgres://127.0.0.1:9/none', maxConnections: 1, statementTimeoutMs: 1, log }
+    const database = openDatabase(nowhere, closers)
+    const changes = closers.add('changes', createChanges({ ...nowhere, database }), (it) => it.close())
+    const identity = createIdentity({ userinfoUrl: undefined, claims: defaultClaims, timeoutMs: 1, now: Date.now })
+    closers.add('identity provider', identity, (it) => it.close())
+    const pricing = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 1 })
+    closers.add('pricing engine', pricing, (it) => it.close())
+    const checks = createChecks({ chains: new Map(), pricing, writes: [], log })
+    const nobody = {
+      requestsPerMinute: 0,
+      maxStreams: 1,
+      maxStreamsPerClient: 1,
+      maxEventLoopDelayMs: 0,
+      maxHeapBytes: 0,
+      trustedProxies: 0,
+    }
+    const app = await buildApp({
+      sources: sourcesOf({ chains: new Map(), database, reader: database, changes, checks, maxLagSeconds: 0 }),
+      identity,
+      pricing,
+      defaultChainId: 8453,
+      maxPageBytes: 1,
+      limits: nobody,
+      draining: new AbortController().signal,
+      metrics: createMetrics(),
+      log,
+    })
+    closers.add('app', app, (it) => it.close())
+    const served = await app.inject('/v1/openapi.json')
+    if (served.statusCode !== 200) throw new Error('the API cannot describe itself')
+    const text = `${JSON.stringify(served.json(), null, 2)}\n`
+    if (!check) await writeFile(OPENAPI_FILE, text)
+    else if (text !== (await readFile(OPENAPI_FILE, 'utf8'))) {
+      process.stderr.write('docs/openapi.json is not what the API serves: run npm run openapi\n')
+      process.exitCode = 1
+    }
+  } finally {
+    await closers.close()
+  }
+}

@@ -1,0 +1,34 @@
+import { type Chain, createChain } from '../chain/chain.ts'
+import { chainsOf } from '../config.ts'
+import { createDatabase, type Database, type DatabaseOptions } from '../db/pool.ts'
+import { requireVersionOnceReached } from '../db/versions.ts'
+import type { Closers } from '../lib/lifecycle.ts'
+import type { Logger } from '../lib/log.ts'
+import type { ChainId } from '../protocol/chains.ts'
+
+/** The chains of an environment, which close with the process. */
+export const openChains = (
+  config: Parameters<typeof chainsOf>[0],
+  headMaxAgeMs: number,
+  log: Logger,
+  closers: Closers,
+): Map<ChainId, Chain> =>
+  new Map(
+    chainsOf(config).map(({ deployment, rpcUrls }) => {
+      const chain = createChain({ deployment, rpcUrls, timeoutMs: config.NODE_TIMEOUT_MS, headMaxAgeMs, log })
+      return [deployment.chainId, closers.add(`chain ${deployment.chainId}`, chain, (it) => it.close())]
+    }),
+  )
+
+/** Longest a statement of the worker or the audit may take, in milliseconds. */
+export const WORK_WITHIN_MS = 10_000
+
+/** A database that closes with the process. */
+export const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
+  closers.add('database', createDatabase(options), (it) => it.close())
+
+/** Resolves when the database serves this version or cannot be asked: see `requireVersionOnceReached`. */
+export const requireVersionOf = (database: Database, log: Logger, closers: Closers): Promise<void> => {
+  const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
+  return requireVersionOnceReached({ database, log, signal })
+}
