@@ -191,6 +191,7 @@ export const environments = {
 /** What is secret or private: instead of `NAME`, `NAME_FILE` may name a file that holds it. */
 export const privateNames: readonly string[] = [
   'DATABASE_URL',
+  'DATABASE_READ_URL',
   'REDIS_URL',
   ...chainIds.map((id) => `RPC_URLS_${id}`),
   'IDENTITY_USERINFO_URL',

@@ -6,6 +6,9 @@ import type { LimitStore } from './plugins/rate-limit.ts'
 /** Longest a request waits to be counted, in milliseconds: it is not counted then. */
 const COUNTED_WITHIN_MS = 200
 
+/** A connection that says nothing for so long, in milliseconds, while it is asked, is given up. */
+const SILENT_MS = 1_000
+
 /**
  * Opens the Redis on which the processes of a service count requests together. One out of reach is logged, once until it is back, and holds
  * nobody up.
@@ -21,6 +24,9 @@ export const createLimitStore = (options: {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COUNTED_WITHIN_MS,
+    // One that hangs must not gather what it was asked.
+    socketTimeout: SILENT_MS,
+    autoResendUnfulfilledCommands: false,
   })
   let isLost = false
   redis.on('ready', () => {

@@ -56,6 +56,10 @@ const matches = ({ chainIds: chains, eventIds, triggered }: SettlementFilter, { 
   (eventIds === undefined || eventIds.includes(stored.eventId)) &&
   (triggered === undefined || stored.triggered === triggered)
 
+/** Whether a request's `Accept` asks for a stream. */
+export const isStream = (accept: string | undefined): boolean =>
+  accept?.split(',').some((type) => type.trim().startsWith('text/event-stream')) === true
+
 /**
  * The open streams of settlements. What is new is read once and written to all; one who begins in the past reads by themselves until they
  * have come to what is kept. No reader makes another wait.
@@ -77,6 +81,7 @@ export const createStreams = (deps: {
   let end = 0
   let reading = false
   let dropped = 0
+  let closed = false
 
   const leave = (stream: Stream, words: string, withinMs: number): void => {
     streams.delete(stream)
@@ -149,7 +154,8 @@ export const createStreams = (deps: {
         recent = [...recent, ...page.map(itemOf)]
         const forgotten = recent.splice(0, Math.max(0, recent.length - RECENT))
         start = forgotten.at(-1)?.stored.seq ?? start
-        end = Math.max(page.at(-1)?.seq ?? end, isFull ? end : reached)
+        // It may have been set anew meanwhile: the last reader left and another one came.
+        end = Math.max(end, page.at(-1)?.seq ?? 0, isFull ? 0 : reached)
       }
     } catch (fault) {
       // The next commit, or the next beat of the changes, tries again.
@@ -173,6 +179,7 @@ export const createStreams = (deps: {
      * may.
      */
     makeRoom(client: string): void {
+      if (closed) throw unavailable('the service restarts', undefined, RETRY_AFTER)
       if (streams.size >= max) throw unavailable('as many streams are open as may be', undefined, RETRY_AFTER)
       let own = 0
       for (const stream of streams) if (stream.client === client) own += 1
@@ -180,8 +187,12 @@ export const createStreams = (deps: {
       const message = `${maxPerClient} streams are open for your address, which is the most`
       throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER })
     },
-    /** Streams to a client's response whose head was written, from after a place in the feed, until its reader leaves or `close`. */
+    /**
+     * Streams to a client's response whose head was written, from after a place in the feed, until its reader leaves or `close`. One who left
+     * before is nobody's reader.
+     */
     open(response: ServerResponse, client: string, after: number, filter: SettlementFilter): void {
+      if (response.destroyed) return
       if (streams.size === 0) {
         recent = []
         start = end = changes.position()
@@ -195,6 +206,7 @@ export const createStreams = (deps: {
     },
     /** Takes leave of all readers. */
     close(): void {
+      closed = true
       stop()
       clearInterval(beat)
       for (const stream of streams) {

@@ -9,6 +9,7 @@ import { isOfTheNode } from './faults.ts'
 import type { Keeper } from './keeper.ts'
 import { type Member, needsOf } from './member.ts'
 import type { Request } from './requests.ts'
+import { isSeeing } from './standing.ts'
 
 type Options<T extends readonly Request<unknown>[]> = Pick<SendOptions, 'signal'> & {
   /** Tells an answer, where what the node lacks would send the batch on to the next. */
@@ -101,7 +102,7 @@ export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; reado
       const next = order.shift()?.member
       if (next !== undefined) {
         asked.set(next, { since: Date.now(), settled: ask(next, requests, signal) })
-        patience = (order[0]?.standing ?? 'ok') === 'ok' ? next.latency.patience() : LAST_RESORT_MS
+        patience = isSeeing(order[0]?.standing ?? 'ok') ? next.latency.patience() : LAST_RESORT_MS
       }
       if (asked.size === 0) break
       // What contradicts is no answer to be content with while another may come.

@@ -5,7 +5,7 @@ import { NodeUnreachable, redactUrls } from './errors.ts'
 import type { Need } from './lacks.ts'
 import { createMember, type Member } from './member.ts'
 import { getBlock, getChainId } from './requests.ts'
-import { type Standing, standingOf, standings } from './standing.ts'
+import { isSeeing, type Standing, standingOf, standings } from './standing.ts'
 import { type ChainStatus, logWidthOf, statusOf } from './status.ts'
 
 export type KeeperOptions = {
@@ -126,8 +126,8 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     fit: findFit,
     async witnesses(needed) {
       const found = await findFit(needed)
-      const isSeeing = found.some(({ standing }) => standing === 'ok' || standing === 'forgetful')
-      return found.filter(({ standing }) => !isSeeing || standing !== 'lagging').map(({ member }) => member)
+      const isSeen = found.some(({ standing }) => isSeeing(standing))
+      return found.filter(({ standing }) => !isSeen || standing !== 'lagging').map(({ member }) => member)
     },
     doubt(endpoint, why) {
       members[endpoint]?.learn({ is: 'doubt', why: redactUrls(why) })

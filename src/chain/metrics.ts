@@ -5,14 +5,16 @@ import { NodeUnreachable } from './errors.ts'
 import { nodeReports } from './reports.ts'
 import type { EndpointStatus } from './status.ts'
 
-const states = [
-  'ok',
-  'lagging',
-  'doubted',
-  'unseen',
-  'resting',
-  'wrong chain',
-] as const satisfies EndpointStatus['state'][]
+const every: Readonly<Record<EndpointStatus['state'], true>> = {
+  ok: true,
+  forgetful: true,
+  lagging: true,
+  doubted: true,
+  unseen: true,
+  resting: true,
+  'wrong chain': true,
+}
+const states = Object.keys(every)
 
 type Seen = { readonly chainId: number; readonly node: EndpointStatus; readonly highest: bigint | null }
 

@@ -9,6 +9,9 @@ export const standings = ['ok', 'forgetful', 'lagging', 'doubted'] as const
 
 export type Standing = (typeof standings)[number]
 
+/** Whether what it says of blocks is as good as any: it is on time and believed. */
+export const isSeeing = (standing: Standing): boolean => standing === 'ok' || standing === 'forgetful'
+
 /** Seconds of chain time that an endpoint may be behind another and still be preferred to it. */
 const LAG_SECONDS = 5n
 

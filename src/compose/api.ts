@@ -9,7 +9,7 @@ import type { Database } from '../db/pool.ts'
 import { createQueries } from '../db/query.ts'
 import { createReader, type Reader } from '../db/reader.ts'
 import { createSettlementQueries } from '../db/settlements.ts'
-import { readVitals } from '../db/vitals.ts'
+import { readVitals, type Vitals } from '../db/vitals.ts'
 import { defaultClaims } from '../identity/me.ts'
 import { createIdentity } from '../identity/verify.ts'
 import { createDrain } from '../lib/drain.ts'
@@ -19,6 +19,7 @@ import { createMetrics } from '../lib/metrics.ts'
 import { serveMetrics } from '../lib/metrics-server.ts'
 import { packaged } from '../lib/root.ts'
 import { serve } from '../lib/serve.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import type { Tracing } from '../lib/tracing.ts'
 import { createPricingClient } from '../pricing/client.ts'
 import { type Changes, createChanges } from '../reads/changes.ts'
@@ -42,13 +43,15 @@ const sourcesOf = (deps: {
   readonly maxLagSeconds: number
 }): Sources => {
   const { chains, database, reader, changes, checks, maxLagSeconds } = deps
+  const vitals = createSingleFlight<Vitals>()
   return {
     chains,
     queries: createQueries(database),
     lists: createLists({ database: reader, chains }),
     changes,
     settlements: createSettlementQueries(database),
-    vitals: (chainId) => readVitals(database, chainId),
+    // Whoever asks how an index is while that is read is told the same.
+    vitals: (chainId) => vitals(`${chainId}`, () => readVitals(database, chainId)),
     checks,
     maxLagSeconds,
   }
@@ -88,12 +91,10 @@ export const runApi = async (): Promise<void> => {
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl, API_POOL_SIZE: maxConnections } = config
     const pool = { maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }
-    const database = openDatabase({ ...pool, url }, closers)
+    const database = openDatabase({ ...pool, name: 'reads', url }, closers)
     await requireVersionOf(database, log, closers)
-    const reader =
-      copyUrl === undefined
-        ? database
-        : createReader({ copy: openDatabase({ ...pool, url: copyUrl }, closers), origin: database, log })
+    const copy = copyUrl === undefined ? undefined : openDatabase({ ...pool, name: 'copy', url: copyUrl }, closers)
+    const reader = copy === undefined ? database : createReader({ copy, origin: database, log })
     const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
     const identity = createIdentity({
       userinfoUrl: config.IDENTITY_USERINFO_URL,
@@ -107,7 +108,7 @@ export const runApi = async (): Promise<void> => {
     const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
     const sources = sourcesOf({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS })
     measureChains(metrics, chains)
-    measureDatabases(metrics, { reads: database })
+    measureDatabases(metrics, { reads: database, ...(copy && { copy }) })
     showIndex(metrics, sources)
     const limits = limitsOf(config)
     const tracing = await openTracing(config.OTEL_EXPORTER_OTLP_ENDPOINT, closers)

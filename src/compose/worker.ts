@@ -46,11 +46,11 @@ export const runWorker = async (): Promise<void> => {
     const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
-    const database = openDatabase({ ...pool, maxConnections }, closers)
+    const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
     await requireVersionOf(database, log, closers)
     const stop = new AbortController()
     // However many jobs wait for the database, the index does not.
-    const indexing = openDatabase({ ...pool, maxConnections: chains.size, signal: stop.signal }, closers)
+    const indexing = openDatabase({ ...pool, name: 'index', maxConnections: chains.size, signal: stop.signal }, closers)
     const jobs = closers.add(
       'jobs',
       createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),

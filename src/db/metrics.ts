@@ -19,7 +19,7 @@ export const measureDatabases = (metrics: Metrics, pools: Readonly<Record<string
   const failures = new Counter({
     name: 'fx_database_failures_total',
     help: 'Queries and transactions that failed, because the database was out of reach or for what was asked',
-    labelNames: ['kind', 'reason'],
+    labelNames: ['pool', 'kind', 'reason'],
     registers,
   })
   show(metrics, () => Object.entries(pools), [
@@ -35,9 +35,9 @@ export const measureDatabases = (metrics: Metrics, pools: Readonly<Record<string
     },
   ])
   return databaseReports.listen({
-    over({ kind, startedAt, error }) {
+    over({ pool, kind, startedAt, error }) {
       durations.observe({ kind }, (performance.now() - startedAt) / 1_000)
-      if (error !== undefined) failures.inc({ kind, reason: isUnavailable(error) ? 'unreachable' : 'failed' })
+      if (error !== undefined) failures.inc({ pool, kind, reason: isUnavailable(error) ? 'unreachable' : 'failed' })
     },
   })
 }

@@ -10,6 +10,8 @@ import { type Asked, databaseReports } from './reports.ts'
 
 export type DatabaseOptions = {
   readonly url: string
+  /** What its figures are told under; `database` unless given. */
+  readonly name?: string
   readonly maxConnections: number
   readonly statementTimeoutMs: number
   /** When it aborts, the transactions that run are given up and no more begin. */
@@ -66,6 +68,7 @@ const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } 
  * await database.run((handle) => handle.select().from(events))
  */
 export const createDatabase = (options: DatabaseOptions): Database => {
+  const { name = 'database' } = options
   const pool = new Pool({
     connectionString: options.url,
     max: options.maxConnections,
@@ -95,7 +98,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     })
 
   const transaction = <T>(work: (handle: Handle, copy: Copy) => Promise<T>, config?: PgTransactionConfig): Promise<T> =>
-    guarded({ kind: 'transaction', name: undefined }, async () => {
+    guarded({ pool: name, kind: 'transaction', name: undefined }, async () => {
       options.signal?.throwIfAborted()
       const client = await pool.connect()
       // Ends its connection, whatever it waits for; the server then rolls back.
@@ -103,6 +106,8 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       options.signal?.addEventListener('abort', giveUp, { once: true })
       let fault: unknown
       try {
+        // It may have come while there was no connection yet.
+        options.signal?.throwIfAborted()
         return await drizzle(client).transaction((transaction) => work(transaction, copyOn(client)), config)
       } catch (error) {
         fault = error
@@ -116,15 +121,15 @@ export const createDatabase = (options: DatabaseOptions): Database => {
 
   return {
     handle,
-    run: (query) => guarded({ kind: 'query', name: undefined }, () => query(handle)),
-    rows: ({ name, text, values }) =>
-      guarded({ kind: 'query', name }, async () => {
+    run: (query) => guarded({ pool: name, kind: 'query', name: undefined }, () => query(handle)),
+    rows: ({ name: statement, text, values }) =>
+      guarded({ pool: name, kind: 'query', name: statement }, async () => {
         const query: QueryArrayConfig = {
           text,
           values: [...values],
           rowMode: 'array',
           types: asText,
-          ...(name && { name }),
+          ...(statement && { name: statement }),
         }
         return (await pool.query<(string | null)[]>(query)).rows
       }),

@@ -17,6 +17,9 @@ const CATCH_UP_WITHIN_MS = 500
 const isConflict = (fault: unknown): boolean =>
   fault instanceof DatabaseError ? fault.code === '40001' : fault instanceof Error && isConflict(fault.cause)
 
+/** Every database has as much. */
+const nothing = [0n, 0n] as const
+
 /** How far a database is: the number of its newest change and, between two changes, the blocks of its cursors, which only rise then. */
 const state = async (database: Reader): Promise<readonly [bigint, bigint]> => {
   const [[change, blocks] = []] = await database.rows({
@@ -43,6 +46,8 @@ export const createReader = (deps: {
   const { copy, origin, log, returnAfterMs = RETURN_AFTER_MS } = deps
   /** When the copy failed; null while it is read from. */
   let failedAt: number | null = null
+  /** Something was read from the origin since the copy failed, which the copy may not have yet. */
+  let isAhead = false
   /** Reads of the origin that are under way. */
   const underWay = new Set<Promise<unknown>>()
   let held: Promise<void> | null = null
@@ -51,7 +56,9 @@ export const createReader = (deps: {
   const fromOrigin = <T>(ask: (database: Reader) => Promise<T>): Promise<T> => {
     const asked = ask(origin)
     const over = asked.then(
-      () => {},
+      () => {
+        isAhead = true
+      },
       () => {},
     )
     underWay.add(over)
@@ -66,13 +73,17 @@ export const createReader = (deps: {
 
   /** Holds reads until those of the origin are over and the copy has what they saw, or it takes too long. */
   const catchUp = async (): Promise<void> => {
-    await Promise.all(underWay)
-    const wanted = await state(origin)
-    for (const deadline = performance.now() + CATCH_UP_WITHIN_MS; performance.now() < deadline; await sleep(10)) {
-      if (!(await hasAll(wanted))) continue
-      failedAt = null
-      log.info('the copy of the database is read again')
-      return
+    const late = sleep(CATCH_UP_WITHIN_MS).then(() => null)
+    const inTime = <T>(work: Promise<T>): Promise<T | null> => Promise.race([work, late])
+    if ((await inTime(Promise.all(underWay))) === null) return
+    const wanted = isAhead ? await inTime(state(origin)) : nothing
+    for (let has: boolean | null = false; wanted !== null && !has; ) {
+      has = await inTime(hasAll(wanted))
+      if (has === null) return
+      if (has) {
+        failedAt = null
+        log.info('the copy of the database is read again')
+      } else await sleep(10)
     }
   }
 
@@ -80,7 +91,7 @@ export const createReader = (deps: {
     isTrying = true
     try {
       // Without holding anybody up: most often it is not there yet.
-      if (!(await hasAll(await state(origin)))) return
+      if (!(await hasAll(isAhead ? await state(origin) : nothing))) return
       held = catchUp()
       await held
     } catch (fault) {
@@ -92,9 +103,13 @@ export const createReader = (deps: {
     }
   }
 
+  /** Over when nobody is held up any more. What comes of it, the one who tries again sees to. */
+  const letGo = async (): Promise<void> => {
+    while (held !== null) await held.catch(() => {})
+  }
+
   const read = async <T>(ask: (database: Reader) => Promise<T>): Promise<T> => {
-    // What comes of it, the one who tries again sees to.
-    await held?.catch(() => {})
+    await letGo()
     if (failedAt !== null) {
       if (!isTrying && performance.now() - failedAt > returnAfterMs) void tryCopy()
       return fromOrigin(ask)
@@ -103,9 +118,13 @@ export const createReader = (deps: {
       return await ask(copy)
     } catch (fault) {
       if (!isUnavailable(fault) && !isConflict(fault)) throw fault
-      if (failedAt === null) log.warn({ fault: errorText(fault) }, 'the copy of the database is out of reach')
-      failedAt ??= performance.now()
-      return fromOrigin(ask)
+      if (failedAt === null) {
+        log.warn({ fault: errorText(fault) }, 'the copy of the database is out of reach')
+        isAhead = false
+        failedAt = performance.now()
+      }
+      await letGo()
+      return failedAt === null ? ask(copy) : fromOrigin(ask)
     }
   }
 

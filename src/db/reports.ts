@@ -2,6 +2,8 @@ import { createReports } from '../lib/reports.ts'
 
 /** One piece of work that the database does: a statement, or a transaction of several. */
 export type Asked = {
+  /** The pool's name. */
+  readonly pool: string
   readonly kind: 'query' | 'transaction'
   /** Of a prepared statement. */
   readonly name: string | undefined

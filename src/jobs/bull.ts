@@ -117,7 +117,9 @@ export const createBullDriver = (options: BullOptions): Driver => {
     waiting: (name) =>
       reach(name, async (queue) => {
         const [jobs, [first]] = [await queue.getWaitingCount(), await queue.getWaiting(0, 0)]
-        return { jobs, oldestSeconds: first === undefined ? 0 : Math.max(0, Date.now() - first.timestamp) / 1_000 }
+        // A scheduled job is made an interval ahead.
+        const dueAt = first === undefined ? Date.now() : first.timestamp + (first.opts.delay ?? 0)
+        return { jobs, oldestSeconds: Math.max(0, Date.now() - dueAt) / 1_000 }
       }),
     async close() {
       stop.abort()

@@ -13,7 +13,7 @@ export const measureRequests = (app: FastifyInstance, metrics: Metrics): void =>
   const registers = [metrics]
   const durations = new Histogram({
     name: 'fx_http_request_duration_seconds',
-    help: 'Requests answered, from their arrival to the end of the answer; a stream counts when it ends',
+    help: 'Requests, from their arrival to the end of the answer, or to when the client left (status left); a stream counts when it ends',
     labelNames: ['method', 'route', 'status'],
     buckets: DURATIONS,
     registers,
@@ -23,14 +23,16 @@ export const measureRequests = (app: FastifyInstance, metrics: Metrics): void =>
     help: 'Requests answered 304: what the client has still holds',
     registers,
   })
-  app.addHook('onResponse', (request, reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { method, routeOptions } = request
-    const { statusCode } = reply
-    durations.observe(
-      { method, route: routeOptions.url ?? 'unknown', status: statusOf(statusCode) },
-      reply.elapsedTime / 1_000,
-    )
-    if (statusCode === 304) notModified.inc()
+    const route = routeOptions.url ?? 'unknown'
+    const { raw } = reply
+    // A client that leaves is no response, and the slowest answers are those that clients leave.
+    raw.once('close', () => {
+      const status = raw.writableFinished ? statusOf(raw.statusCode) : 'left'
+      durations.observe({ method, route, status }, reply.elapsedTime / 1_000)
+      if (raw.writableFinished && raw.statusCode === 304) notModified.inc()
+    })
     done()
   })
 }

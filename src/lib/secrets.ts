@@ -11,11 +11,16 @@ const decoded = (text: string): string => {
 
 const bothWays = (texts: readonly string[]): string[] => [...new Set(texts.flatMap((text) => [text, decoded(text)]))]
 
+/** What a store's URL says in its query are settings, `sslmode` or `application_name`, but for these. */
+const SECRET_SETTING = /pass|key|secret|token/i
+
 /** What of a URL lets somebody in: its password, and what its query says; too short a one is left out. None for what is no URL. */
 export const credentialsOf = (text: string): string[] => {
   if (!URL.canParse(text)) return []
-  const { password, searchParams } = new URL(text)
-  return bothWays([password, ...searchParams.values()].filter((it) => it.length >= SHORTEST.credential))
+  const { protocol, password, searchParams } = new URL(text)
+  const isWeb = protocol.startsWith('http')
+  const said = [...searchParams].flatMap(([name, value]) => (isWeb || SECRET_SETTING.test(name) ? [value] : []))
+  return bothWays([password, ...said].filter((it) => it.length >= SHORTEST.credential))
 }
 
 /**

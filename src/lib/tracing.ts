@@ -33,6 +33,9 @@ export type Tracing = {
   close(): Promise<void>
 }
 
+/** Longest a collector is waited for, in milliseconds; an orderly stop waits for it too. */
+const EXPORT_WITHIN_MS = 2_000
+
 /**
  * Traces by OpenTelemetry, sent by OTLP over HTTP to a collector at `endpoint`. It sets the global tracer, so a process has one. A message of
  * an error is no part of a span: it may hold what nobody should be told.
@@ -40,10 +43,11 @@ export type Tracing = {
  * @example const tracing = createTracing({ endpoint: 'http://collector:4318', service: 'fx-protection-api' })
  */
 export const createTracing = (options: { readonly endpoint: string; readonly service: string }): Tracing => {
-  const exporter = new OTLPTraceExporter({ url: `${options.endpoint.replace(/\/$/, '')}/v1/traces` })
+  const url = `${options.endpoint.replace(/\/$/, '')}/v1/traces`
+  const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_WITHIN_MS })
   const provider = new NodeTracerProvider({
     resource: resourceFromAttributes({ 'service.name': options.service }),
-    spanProcessors: [new BatchSpanProcessor(exporter)],
+    spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: EXPORT_WITHIN_MS })],
   })
   provider.register()
   const tracer = provider.getTracer('fx-protection')
@@ -83,7 +87,8 @@ export const createTracing = (options: { readonly endpoint: string; readonly ser
     },
     async close() {
       for (const stop of stops) stop()
-      await provider.shutdown()
+      // What a collector does not take is lost, and no fault of the stop.
+      await provider.shutdown().catch(() => {})
       trace.disable()
       context.disable()
       propagation.disable()

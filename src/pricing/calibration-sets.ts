@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { errorText } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { type CalibratedPair, calibrateMarket } from './calibrations.ts'
+import { type CalibratedPair, calibrateMarket, digestOf } from './calibrations.ts'
 import type { Market } from './market/market.ts'
 import { daysBetween } from './market/series.ts'
 import { parsePair } from './pair.ts'
@@ -23,6 +23,7 @@ const Pairs: z.ZodType<CalibratedPair[]> = z.array(
     source: z.string(),
     lastClose: z.iso.date(),
     returns: z.int(),
+    digest: z.string().optional(),
     calibration: z.object({
       garch: z.object({ alpha: AtLeastZero, beta: AtLeastZero, sigmaLongRun: AtLeastZero }),
       garchFrom: z.enum(['fit', 'sample', 'tier']),
@@ -72,10 +73,10 @@ export const fittingPairs = (set: CalibrationSet, market: Market): CalibratedPai
 
 /** The part of a set that has seen exactly what the market has: to calibrate it again would come to the same. */
 const currentPairs = (set: CalibrationSet, market: Market): CalibratedPair[] =>
-  set.pairs.filter(({ pair, source, lastClose, returns }) => {
+  set.pairs.filter(({ pair, source, digest }) => {
     const parsed = parsePair(pair)
     const history = parsed && market.history(parsed)
-    return history?.source === source && history.last.date === lastClose && history.closes.length - 1 === returns
+    return history?.source === source && digest === digestOf(history.closes.map(({ close }) => close))
   })
 
 /**

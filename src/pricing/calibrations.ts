@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { type Calibration, calibrate } from './calibrate/calibrate.ts'
 import type { Market } from './market/market.ts'
@@ -14,6 +15,8 @@ export type CalibratedPair = {
   readonly lastClose: string
   /** How many daily returns it has seen. */
   readonly returns: number
+  /** A digest of those; a set of an older release has none. */
+  readonly digest?: string | undefined
   readonly calibration: Calibration
 }
 
@@ -35,7 +38,8 @@ export const calibrateMarket = async (
     const history = market.history(pair)
     const classification = classify(pair)
     if (history === undefined || classification === undefined) continue
-    const returns = logReturns(history.closes.map(({ close }) => close))
+    const closes = history.closes.map(({ close }) => close)
+    const returns = logReturns(closes)
     const tier = { garch: tiers[classification.tier].garch, jumps: jumpsOf(classification) }
     const { source, last } = history
     calibrated.push({
@@ -43,6 +47,7 @@ export const calibrateMarket = async (
       source,
       lastClose: last.date,
       returns: returns.length,
+      digest: digestOf(closes),
       calibration: calibrate(returns, tier),
     })
     await breathe()
@@ -50,6 +55,10 @@ export const calibrateMarket = async (
   }
   return calibrated
 }
+
+/** Tells closes of a history from the same ones corrected. */
+export const digestOf = (closes: readonly number[]): string =>
+  createHash('sha256').update(closes.join()).digest('base64url').slice(0, 22)
 
 /** The parameters to price a pair with. */
 export type Parameters = Calibration & {

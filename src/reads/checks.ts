@@ -1,5 +1,6 @@
 import { zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.ts'
+import { isRevert, toServiceError } from '../chain/errors.ts'
 import { errorText, isUnavailable, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
@@ -20,13 +21,18 @@ type Asked = {
 /** What is assumed of the world, each held against it: gives what is wrong and what to do, or null. Throws when nobody can tell. */
 const checks = {
   async nodes({ chain }: Asked) {
-    await chain.head()
+    // Nodes that all are of another chain have no head to tell.
+    const silence = await chain.head().then(
+      () => null,
+      (fault: unknown) => fault,
+    )
     const { chainId } = chain
     const { endpoints } = chain.status()
     const wrong = endpoints.filter(({ state }) => state === 'wrong chain').map(({ index }) => index)
     if (wrong.length > 0) {
       return `Of RPC_URLS_${chainId}, the nodes at ${wrong.join(', ')} (counted from 0) are of another chain and not used: correct or remove them.`
     }
+    if (silence !== null) throw silence
     const silent = endpoints.find(({ state }) => state === 'unseen' || state === 'resting')
     if (silent) throw unavailable(`the node at ${silent.index} has not told its chain`)
     return null
@@ -56,6 +62,7 @@ const checks = {
   async tokens({ chain }: Asked) {
     const tokens = configuredTokens(chain.deployment)
     const told = await chain.send(tokens.map(({ token }) => decimalsOf(token)))
+    for (const said of told) if (!said.ok && !isRevert(said.error)) throw toServiceError(said.error)
     const wrong = tokens.flatMap(({ symbol, decimals }, at) => {
       const said = told[at]
       if (said?.ok && said.value === decimals) return []

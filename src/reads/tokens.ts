@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Address, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, isHex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import type { Chain } from '../chain/chain.ts'
-import { NodeError } from '../chain/errors.ts'
+import { isRevert, NodeError } from '../chain/errors.ts'
 import type { Request } from '../chain/requests.ts'
 import { unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
@@ -85,7 +85,9 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
           symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
           decimals: decimals.ok ? decimals.value : null,
         }
-        asked.set(keyOf(chainId, address), kept(token))
+        // What a node could not tell now it may tell another time.
+        if ([symbol, decimals].every((said) => said.ok || isRevert(said.error)))
+          asked.set(keyOf(chainId, address), kept(token))
         return token
       })
     },

@@ -187,6 +187,27 @@ test('a reader who takes nothing is dropped with a notice, and loses nothing by 
   for (const it of [...quick, again]) it.stop()
 })
 
+test('a stream is a stream though its URL has a page, and a reader who left before it opened takes no room', async () => {
+  const { meta } = await feed('chainId=8453')
+  const page = await listen('chainId=8453')
+  expect(page.response.headers['content-type']).toMatch(/^text\/event-stream/)
+  page.stop()
+  const block = Number(meta?.asOf[0]?.blockNumber)
+  const leaving = new AbortController()
+  const url = `${base}/v1/hedge/settlements?chainId=8453&minBlock=${block + 20}&waitMs=10000`
+  const init = { headers: { accept: 'text/event-stream' }, signal: leaving.signal }
+  const gone = Array.from({ length: 4 }, () => fetch(url, init).catch(() => null))
+  await sleep(200)
+  leaving.abort()
+  await Promise.all(gone)
+  await world.actions.node.mine({ blocks: 20 })
+  await indexed.reachHead()
+  await sleep(200)
+  const readers = await Promise.all(Array.from({ length: 3 }, () => listen('chainId=8453')))
+  expect(readers.map(({ response }) => response.statusCode)).toEqual([200, 200, 200])
+  for (const reader of readers) reader.stop()
+})
+
 test('the stream tells the same, goes on after the last id, and takes leave at the end', async () => {
   const all = await listen('chainId=8453')
   expect(all.response.headers).toMatchObject({

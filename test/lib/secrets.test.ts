@@ -14,6 +14,7 @@ test('of other URLs what lets somebody in is', () => {
   expect(credentialsOf('https://fred.example/graph.csv?id=DTB3&api_key=abcdef')).toEqual(['abcdef'])
   expect(credentialsOf('postgres://u:p@db/fx')).toEqual([])
   expect(credentialsOf('https://bank.example/rates.zip')).toEqual([])
+  expect(credentialsOf('postgres://u@db/fx?application_name=worker&password=opensesame')).toEqual(['opensesame'])
 })
 
 test('they are taken out wherever they stand, the longest first, in JSON as well', () => {

@@ -22,6 +22,7 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 60)
 /** A sample is taken so often, in seconds, and printed every minute. */
 const SAMPLE_SECONDS = 15
 const PER_LINE = 60 / SAMPLE_SECONDS
+if (!(MINUTES >= 1)) throw new RangeError('SOAK_MINUTES is at least 1')
 
 /** Callers, and what each waits between two requests, in milliseconds. */
 const CALLERS = 16

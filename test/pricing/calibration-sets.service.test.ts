@@ -128,7 +128,7 @@ test('a pair is calibrated anew when it has closes that the newest set has not s
     ...pair,
     calibration: { ...pair.calibration, garchFrom: 'tier' },
   })
-  await appendSet(database, CALIBRATION_MODEL, [odd({ ...behind, returns: behind.returns - 1 }), ...others.map(odd)])
+  await appendSet(database, CALIBRATION_MODEL, [odd({ ...behind, digest: 'of other closes' }), ...others.map(odd)])
   await calibrator()()
   expect(await versions()).toEqual([1, 2, 3])
   expect(await pairsOfNewest()).toEqual([...others.map(odd), behind])

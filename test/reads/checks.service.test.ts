@@ -138,6 +138,11 @@ test('a node of another chain is named by its place and never by its URL', () =>
     expect(JSON.stringify(lines)).not.toMatch(/https?:|127\.0\.0\.1/)
   }))
 
+test('nodes that all are of another chain are named too', () =>
+  within(reference, { rpcUrls: [bnb.url] }, async ({ faults }) => {
+    expect(await faults()).toMatchObject({ nodes: expect.stringContaining('RPC_URLS_8453, the nodes at 0 ') })
+  }))
+
 test('what nobody can tell waits: nodes and engine away are no fault of the configuration', async () => {
   await within(reference, { rpcUrls: [NOWHERE] }, async ({ faults, states, lines }) => {
     expect(await faults()).toEqual({})

@@ -5,6 +5,7 @@ import type { Resource } from '../../reads/changes.ts'
 import { freshnessHeaders } from '../../reads/freshness.ts'
 import type { Conditional } from '../conditional.ts'
 import type { Page } from '../pages.ts'
+import { isStream } from '../streams.ts'
 import { corsHeaders } from './cors.ts'
 import { securityHeaders } from './security.ts'
 
@@ -80,7 +81,9 @@ export const unchanged = fp<{ readonly conditional: Conditional }>(async (app, {
     done(null, payload)
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const page = request.method === 'GET' ? pages.get(request.raw.url ?? '') : undefined
+    const { method, headers, raw } = request
+    // A stream has the URL of a page.
+    const page = method === 'GET' && !isStream(headers.accept) ? pages.get(raw.url ?? '') : undefined
     if (page === undefined || !isCurrent(page.resource) || !holds(page.resource, page.tag)) return done()
     if (request.headers['if-none-match'] === page.etag) return send(request, reply, page, null)
     request.kept = page

@@ -18,7 +18,8 @@ const MINUTE_MS = 60_000
 const MOST_CLIENTS = 100_000
 
 /** A request that may come to a 304: it is counted when it does not. */
-const mayBeUnchanged = ({ headers }: FastifyRequest): boolean => headers['if-none-match'] !== undefined
+const mayBeUnchanged = ({ method, headers }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') && headers['if-none-match'] !== undefined
 
 /** Asks nothing of anybody: a browser's question before the request itself. */
 const isFree = ({ method, routeOptions }: FastifyRequest): boolean =>
@@ -41,6 +42,12 @@ export const rateLimits = fp<Options>(async (app, { limits, store, refused }) =>
   app.addHook('onRequest', async (request, reply) => {
     if (isFree(request)) return
     const isUncounted = mayBeUnchanged(request)
+    if (isUncounted) {
+      // Also when nobody waits for the answer any more.
+      reply.raw.once('close', () => {
+        if (![304, 429].includes(reply.statusCode)) count(request).catch(() => {})
+      })
+    }
     const told = await count(request, { increment: !isUncounted })
     if (told.isAllowed) return
     const { max, remaining, ttlInSeconds } = told
@@ -50,9 +57,5 @@ export const rateLimits = fp<Options>(async (app, { limits, store, refused }) =>
     reply.headers({ ...corsHeaders, ...securityHeaders })
     const message = `more than ${max} requests a minute`
     throw new ServiceError('rate_limited', message, { retryAfter: Math.max(1, ttlInSeconds) })
-  })
-  app.addHook('onResponse', async (request, reply) => {
-    if (isFree(request) || !mayBeUnchanged(request) || [304, 429].includes(reply.statusCode)) return
-    await count(request)
   })
 })

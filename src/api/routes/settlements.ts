@@ -1,3 +1,4 @@
+import { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { awaitIndex } from '../../reads/consistency.ts'
@@ -16,7 +17,7 @@ import {
 import { type Conditional, DATED_MS, NEVER, REVALIDATE } from '../conditional.ts'
 import { errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
-import type { Streams } from '../streams.ts'
+import { isStream, type Streams } from '../streams.ts'
 
 const operation: Operation = {
   tag: 'Events',
@@ -29,9 +30,6 @@ const operation: Operation = {
   failures: ['service_unavailable'],
   headers: ['X-Data-Source', 'X-Index-Lag', 'Cache-Control', 'Vary', 'Server-Timing', 'ETag'],
 }
-
-const isStream = (accept: string | undefined): boolean =>
-  accept?.split(',').some((type) => type.trim().startsWith('text/event-stream')) === true
 
 /** `/hedge/settlements`: the feed in pages, or as a stream of events. */
 export const settlementRoutes: FastifyPluginAsync<{
@@ -57,11 +55,12 @@ export const settlementRoutes: FastifyPluginAsync<{
         const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
         const head = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
         // Nothing is awaited from here on, or many could come in together where there is room for one.
-        streams.makeRoom(request.ip)
+        const client = normalizeIP(request.ip)
+        streams.makeRoom(client)
         reply.headers({ ...head, 'cache-control': NEVER, 'x-data-source': 'database' })
         reply.hijack()
         reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
-        streams.open(reply.raw, request.ip, after, filter)
+        streams.open(reply.raw, client, after, filter)
         return reply
       }
 

@@ -84,7 +84,7 @@ export const ownTransaction: Bar = {
       await Promise.all([cycles(chains.chain, chains.traffic, CYCLES / 2), cycles(chains.quiet, other, CYCLES / 2)])
       return {
         measured: `${counts.there} lists with it, ${counts.late} of them 503 at first, ${counts.absent} without; p50 ${seconds(quantile(took, 0.5))}, p99 ${seconds(quantile(took, 0.99))} after the block`,
-        met: failures.length === 0,
+        met: failures.length === 0 && counts.late > 0,
         failures: failures.slice(0, 10),
       }
     } finally {
