@@ -38,7 +38,7 @@ test(`${CYCLES} times a transaction and then the list: it is there`, { timeout: 
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
     const id = await world.actions.deposit(world.lp, 1n, 20n * USDC)
     const { hash, block } = await world.newest()
-    const query = cycle % 3 === 0 ? `minBlock=${block}` : `afterTx=${hash}`
+    const query = cycle % 3 === 0 ? `minBlock=${block}&waitMs=10000` : `afterTx=${hash}&waitMs=10000`
     // The page before it is asked for too, so that it may be kept.
     const [before, { status, data, headers, error }] = await Promise.all([read('', cycle % 2), read(query, cycle % 2)])
     expect(before.status).toBe(200)
@@ -55,7 +55,7 @@ test('a transaction that reverted has a block like any other', async () => {
     ...{ from: world.stranger.account.address, to: world.deployment.diamond, data: '0x12345678', gas: 1_000_000n },
   })
   expect((await client.waitForTransactionReceipt({ hash })).status).toBe('reverted')
-  expect((await read(`afterTx=${hash}`)).status).toBe(200)
+  expect((await read(`afterTx=${hash}&waitMs=10000`)).status).toBe(200)
 })
 
 test('what does not come in time is 503, with both blocks, and can be asked for again', async () => {

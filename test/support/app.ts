@@ -82,7 +82,8 @@ export const openApp = async (options: Options) => {
   const database = createDatabase({
     url,
     log,
-    maxConnections: 4,
+    // As many as the API has unless told otherwise.
+    maxConnections: 10,
     statementTimeoutMs: 5_000,
   })
   closers.add('database', database, (it) => it.close())
