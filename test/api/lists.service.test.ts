@@ -248,12 +248,16 @@ test('after a claim the lists say so, and the feed has a settlement after its ow
   await actions.node.mine({ blocks: 1 })
   await actions.settle(owner, eventId, 13_000_000n)
   const { hash } = await base.newest()
-  const feed = await api.app.inject(`/v1/hedge/settlements?chainId=8453&eventIds=${eventId}&afterTx=${hash}&waitMs=10000`)
+  const feed = await api.app.inject(
+    `/v1/hedge/settlements?chainId=8453&eventIds=${eventId}&afterTx=${hash}&waitMs=10000`,
+  )
   expect([feed.statusCode, feed.json().data]).toMatchObject([200, [{ type: 'settled', triggered: true }]])
   for (const id of bought) {
     await actions.claimPayout(hedger, id)
     const claim = await base.newest()
-    const { data } = await api.get(`/hedge/positions?chainId=8453&wallet=${wallet}&claimed=true&afterTx=${claim.hash}&waitMs=10000`)
+    const { data } = await api.get(
+      `/hedge/positions?chainId=8453&wallet=${wallet}&claimed=true&afterTx=${claim.hash}&waitMs=10000`,
+    )
     expect(Ids.parse(data)).toContain(Number(id))
   }
 })
