@@ -14,6 +14,8 @@ export type DatabaseOptions = {
   readonly name?: string
   readonly maxConnections: number
   readonly statementTimeoutMs: number
+  /** Longest to wait for a connection, a second unless given. */
+  readonly connectTimeoutMs?: number
   /** When it aborts, the transactions that run are given up and no more begin. */
   readonly signal?: AbortSignal
   readonly log: Logger
@@ -68,11 +70,11 @@ const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } 
  * await database.run((handle) => handle.select().from(events))
  */
 export const createDatabase = (options: DatabaseOptions): Database => {
-  const { name = 'database' } = options
+  const { name = 'database', connectTimeoutMs = CONNECT_TIMEOUT_MS } = options
   const pool = new Pool({
     connectionString: options.url,
     max: options.maxConnections,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: options.statementTimeoutMs,
     // A server that vanished without a word must not hold a query for ever.
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,

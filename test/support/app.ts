@@ -85,6 +85,8 @@ export const openApp = async (options: Options) => {
     // As many as the API has unless told otherwise.
     maxConnections: 10,
     statementTimeoutMs: 5_000,
+    // A machine that runs many tests at once is late for no fault of the database.
+    connectTimeoutMs: 10_000,
   })
   closers.add('database', database, (it) => it.close())
   const opened = new Map(chains.map((chain) => [chain.chainId, chain]))
