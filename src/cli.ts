@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { ConfigError } from './config.ts'
+import { ConfigError } from './config/load.ts'
 import { OperatorError, ServiceError } from './lib/errors.ts'
 
 const options = {

@@ -2,7 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { chainsOf, environments, inherited, load, privateNames } from '../src/config.ts'
+import { environments, privateNames } from '../src/config/environments.ts'
+import { inherited, load } from '../src/config/load.ts'
+import { chainsOf } from '../src/config/parts.ts'
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 

@@ -1,5 +1,5 @@
 import { type Chain, createChain } from '../chain/chain.ts'
-import { chainsOf } from '../config.ts'
+import { chainsOf } from '../config/parts.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../db/pool.ts'
 import { requireVersionOnceReached } from '../db/versions.ts'
 import type { Closers } from '../lib/lifecycle.ts'

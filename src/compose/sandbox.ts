@@ -1,4 +1,5 @@
-import { environments, inherited, load } from '../config.ts'
+import { environments } from '../config/environments.ts'
+import { inherited, load } from '../config/load.ts'
 import { runSandbox as runEmbedded } from '../sandbox/run.ts'
 
 /** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */

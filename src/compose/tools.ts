@@ -1,4 +1,6 @@
-import { environments, load, secretsOf } from '../config.ts'
+import { environments } from '../config/environments.ts'
+import { load } from '../config/load.ts'
+import { secretsOf } from '../config/parts.ts'
 import { migrate } from '../db/migrate.ts'
 import { requireVersion } from '../db/versions.ts'
 import { audit, formatAudit } from '../indexer/audit.ts'

@@ -1,5 +1,7 @@
 import { measureChains } from '../chain/metrics.ts'
-import { environments, load, metricsOf, ratesOf, secretsOf } from '../config.ts'
+import { environments } from '../config/environments.ts'
+import { load } from '../config/load.ts'
+import { metricsOf, ratesOf, secretsOf } from '../config/parts.ts'
 import { appendSet, newestSet } from '../db/calibrations.ts'
 import { measureDatabases } from '../db/metrics.ts'
 import { markChangeable } from '../db/unobserved.ts'

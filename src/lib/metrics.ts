@@ -31,32 +31,15 @@ export const show = <Seen>(metrics: Metrics, look: () => Promise<Seen> | Seen, s
   const seen = (): Promise<Seen | null> => flight('look', async () => look()).catch(() => null)
   for (const { name, help, labels = [], of } of shown) {
     const options = { name, help, labelNames: [...labels], registers: [metrics] }
-    const valuesOf = async (): Promise<(readonly [Labels, number])[]> => {
+    // From zero, to add is to set: a gauge has `inc` as a counter has.
+    const collect = async (metric: Counter | Gauge): Promise<void> => {
       const it = await seen()
-      return it === null ? [] : [...of(it)].flatMap(([of, value]) => (value === null ? [] : [[of, value] as const]))
+      metric.reset()
+      // A metric without labels begins at 0, which is more than is known.
+      if (labels.length === 0) metric.remove()
+      for (const [labelled, value] of it === null ? [] : of(it)) if (value !== null) metric.inc(labelled, value)
     }
-    if (name.endsWith('_total')) {
-      new Counter({
-        ...options,
-        async collect() {
-          const values = await valuesOf()
-          this.reset()
-          // A metric without labels begins at 0, which is more than is known.
-          if (labels.length === 0) this.remove()
-          for (const [of, value] of values) this.inc(of, value)
-        },
-      })
-    } else {
-      new Gauge({
-        ...options,
-        async collect() {
-          const values = await valuesOf()
-          this.reset()
-          // A metric without labels begins at 0, which is more than is known.
-          if (labels.length === 0) this.remove()
-          for (const [of, value] of values) this.set(of, value)
-        },
-      })
-    }
+    const Kind = name.endsWith('_total') ? Counter : Gauge
+    const metric: Counter | Gauge = new Kind({ ...options, collect: () => collect(metric) })
   }
 }

@@ -76,7 +76,7 @@ const currentPairs = (set: CalibrationSet, market: Market): CalibratedPair[] =>
   set.pairs.filter(({ pair, source, digest }) => {
     const parsed = parsePair(pair)
     const history = parsed && market.history(parsed)
-    return history?.source === source && digest === digestOf(history.closes.map(({ close }) => close))
+    return history?.source === source && digest === digestOf(history)
   })
 
 /**

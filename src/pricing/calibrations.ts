@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { type Calibration, calibrate } from './calibrate/calibrate.ts'
-import type { Market } from './market/market.ts'
+import type { History, Market } from './market/market.ts'
 import { inverse, type Pair, pairName } from './pair.ts'
 import { type Classification, classify, jumpsOf, tiers } from './tiers.ts'
 import { logReturns } from './variance.ts'
@@ -38,8 +38,7 @@ export const calibrateMarket = async (
     const history = market.history(pair)
     const classification = classify(pair)
     if (history === undefined || classification === undefined) continue
-    const closes = history.closes.map(({ close }) => close)
-    const returns = logReturns(closes)
+    const returns = logReturns(history.closes.map(({ close }) => close))
     const tier = { garch: tiers[classification.tier].garch, jumps: jumpsOf(classification) }
     const { source, last } = history
     calibrated.push({
@@ -47,7 +46,7 @@ export const calibrateMarket = async (
       source,
       lastClose: last.date,
       returns: returns.length,
-      digest: digestOf(closes),
+      digest: digestOf(history),
       calibration: calibrate(returns, tier),
     })
     await breathe()
@@ -57,8 +56,10 @@ export const calibrateMarket = async (
 }
 
 /** Tells closes of a history from the same ones corrected. */
-export const digestOf = (closes: readonly number[]): string =>
-  createHash('sha256').update(closes.join()).digest('base64url').slice(0, 22)
+export const digestOf = ({ closes }: History): string => {
+  const values = closes.map(({ close }) => close)
+  return createHash('sha256').update(values.join()).digest('base64url').slice(0, 22)
+}
 
 /** The parameters to price a pair with. */
 export type Parameters = Calibration & {

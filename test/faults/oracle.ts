@@ -83,9 +83,6 @@ export const say = (verdict: Verdict): string => {
   return `at ${cursor.number}: ${missing.length} missing, ${extra.length} extra, ${different.length} different ${found.slice(0, 5).join('; ')}${example}${proof}`
 }
 
-/** While the node mines a block, its calls at the newest one before may see that block's state already. */
-const AHEAD = 1
-
 type Difference = { readonly name: string; readonly here: Row; readonly there: Row }
 
 /**
@@ -101,8 +98,7 @@ const createComparison =
     })
     const isOther = logs
       ? ({ here, there }: Difference) => here.from !== there.from
-      : ({ here, there }: Difference) =>
-          here.hasLog || here.block + AHEAD < there.block || hashes.get(here.block) !== here.hash
+      : ({ here, there }: Difference) => here.hasLog || here.block < there.block || hashes.get(here.block) !== here.hash
     const numbers = logs ? [] : [...new Set(both.map(({ here }) => here.block))]
     const blocks = await Promise.all(numbers.map((number) => node.block(number)))
     const hashes = new Map(blocks.flatMap((block) => (block === null ? [] : [[block.number, plain(block.hash)]])))

@@ -6,6 +6,7 @@ import { uniforms } from '../../src/lib/random.ts'
 import { creationTopics } from './creations.ts'
 import { createRpc, heightOf, type RpcAnswer, type RpcCall } from './rpc.ts'
 import { createStale } from './stale.ts'
+import type { Turns } from './turns.ts'
 
 /** What a rule does to a whole HTTP request. */
 const transports = {
@@ -112,9 +113,11 @@ export const startFaultProxy = async (options: {
   readonly seed: number
   /** Rules that hold whatever others are set. */
   readonly always?: readonly Rule[]
+  /** Its calls take turns with who mines on the node. */
+  readonly turns?: Turns
 }) => {
   let uniform = uniforms(options.seed)
-  const { target, always = [] } = options
+  const { target, always = [], turns } = options
   let rules = always
   let since = performance.now()
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
@@ -182,7 +185,9 @@ export const startFaultProxy = async (options: {
       .filter((rule) => strikes(rule, methods))
     const transport = struck.map(({ fault }) => fault).find((fault) => has(transports, fault))
     if (transport !== undefined && transport !== 'slow') return void transports[transport](response, '', uniform)
-    const said = (await ask(calls, struck)).map((it) => ({
+    const forward = (): Promise<RpcAnswer[]> => ask(calls, struck)
+    const isCall = turns !== undefined && methods.includes('eth_call')
+    const said = (await (isCall ? turns.ask(forward) : forward())).map((it) => ({
       jsonrpc: '2.0',
       ...tampered(
         calls.find(({ id }) => id === it.id),

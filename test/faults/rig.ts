@@ -78,7 +78,12 @@ export const openIndex = async (options: {
   const database = closers.add('database', await cloneDatabase(store.server, store.template), (it) => it.close())
   const proxies = await Promise.all(
     Array.from({ length: options.nodes ?? 1 }, (_, at) =>
-      startFaultProxy({ target: chains.chain.rpcUrl, seed: seed * 31 + at, always: chains.variant.always }),
+      startFaultProxy({
+        target: chains.chain.rpcUrl,
+        seed: seed * 31 + at,
+        always: chains.variant.always,
+        turns: chains.traffic.turns,
+      }),
     ),
   )
   for (const proxy of proxies) closers.add('proxy', proxy, (it) => it.close())

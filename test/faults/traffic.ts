@@ -6,6 +6,7 @@ import { createCast } from '../../src/sandbox/accounts.ts'
 import type { SandboxChain } from '../../src/sandbox/chain.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { createRpc, hex } from './rpc.ts'
+import { createTurns } from './turns.ts'
 
 const USDC = 10n ** 6n
 
@@ -24,7 +25,8 @@ const PER_STRIDE = 100
 
 /**
  * Seeded life on a chain whose blocks are mined here and nowhere else: events, deposits and positions, so many a block, and reorgs in
- * which the same ids come to mean something else. The node signs for its own accounts.
+ * which the same ids come to mean something else. The node signs for its own accounts. While it mines, its calls at the newest block
+ * may see the next one's state already, which no other node does: who calls it takes `turns` with the miner.
  *
  * @example
  * const traffic = await createTraffic({ chain, seed: 7 })
@@ -34,6 +36,7 @@ const PER_STRIDE = 100
  */
 export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxChain; readonly seed: number }) => {
   const node = createRpc(chain.rpcUrl)
+  const turns = createTurns()
   const cast = createCast()
   const wallets = [...cast.users, ...cast.extras].map(({ account }) => account.address)
   const [token] = chain.tokens
@@ -119,7 +122,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
       await submit(calls.flat())
     }
     if (event !== undefined) await submit([{ from: random.pick(wallets), to: diamond, data: deposit(event) }])
-    await node.send('evm_mine')
+    await turns.mine(() => node.send('evm_mine'))
     const at = Date.now()
     const head = await node.blockNumber()
     minedAt.set(head, at)
@@ -140,7 +143,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     }
   }
 
-  const mineEmpty = (blocks: number): Promise<unknown> => node.send('anvil_mine', [hex(blocks)])
+  const mineEmpty = (blocks: number): Promise<unknown> => turns.mine(() => node.send('anvil_mine', [hex(blocks)]))
 
   /** Mines many blocks at once, transactions in the first of every `PER_STRIDE` only; gives the height. */
   const mineMany = async (blocks: number): Promise<number> => {
@@ -170,7 +173,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     }
     return async (grow = byOnes) => {
       const depth = (await node.blockNumber()) - ancestor
-      await node.send('evm_revert', [snapshot])
+      await turns.mine(() => node.send('evm_revert', [snapshot]))
       await grow(depth)
       return mine(2)
     }
@@ -195,6 +198,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
 
   return {
     node,
+    turns,
     wallets,
     mine,
     mineEmpty,
@@ -211,7 +215,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     /** Brings the chain's clock to the present; blocks a second apart keep it there. */
     async toPresent(): Promise<void> {
       await node.send('evm_setNextBlockTimestamp', [Math.floor(Date.now() / 1000)])
-      await node.send('evm_mine')
+      await mine()
     },
     /** Goes on as a traffic of this seed would. */
     reseed(next: number): void {

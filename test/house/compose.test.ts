@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { environments, load } from '../../src/config.ts'
+import { environments } from '../../src/config/environments.ts'
+import { load } from '../../src/config/load.ts'
 import { readCompose } from '../support/compose.ts'
 
 const compose = readCompose()

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { setup as build } from '../support/built.ts'
@@ -70,7 +71,14 @@ const note = (who: string, what: What, at: number, value: number): void => {
 }
 
 await build()
-const sandbox = await startSandboxProcess([], { NODE_OPTIONS: '--inspect=127.0.0.1:0', LOG_LEVEL: 'warn' })
+// A temporary folder of its own, so that what is in it is the system's; PostgreSQL may run under another account.
+const folder = mkdtempSync(join(tmpdir(), 'soak-'))
+chmodSync(folder, 0o755)
+const sandbox = await startSandboxProcess([], {
+  NODE_OPTIONS: '--inspect=127.0.0.1:0',
+  LOG_LEVEL: 'warn',
+  TMPDIR: folder,
+})
 
 /** Where the debugger of the current process of this name listens. */
 const debuggerOf = (name: string): string => {
@@ -142,7 +150,7 @@ const streams = async (): Promise<void> => {
   for (const close of open) close()
 }
 
-const files = (): number => readdirSync(tmpdir()).filter((name) => name.startsWith('fx-')).length
+const files = (): number => readdirSync(folder).length
 
 const client = new Client(databaseUrl())
 const connections = async (): Promise<number> => {
@@ -209,6 +217,7 @@ try {
   over.abort()
   await client.end()
   const { code, left } = await sandbox.stop('SIGINT')
-  console.log(`the system ended with code ${code} and left ${left.length} processes`)
-  if (code !== 0 || left.length > 0) process.exitCode = 1
+  console.log(`the system ended with code ${code} and left ${left.length} processes and ${files()} files`)
+  if (code !== 0 || left.length > 0 || files() > 0) process.exitCode = 1
+  rmSync(folder, { recursive: true })
 }

@@ -48,6 +48,7 @@ export const backfill: Bar = {
 const ENTITIES = 100_000
 const A_BLOCK = 500
 const WITHIN_MS = 60_000
+const MINED_WITHIN_MS = 10_000
 
 /** A node with a contract that knows very many positions without storing any. */
 const openArchive = async () => {
@@ -56,7 +57,11 @@ const openArchive = async () => {
   const from = createCast().owner.account.address
   const { abi, bytecode } = artifact('Archive')
   const created = await node.send('eth_sendTransaction', [{ from, data: encodeDeployData({ abi, bytecode }) }])
-  const receipt = await node.send('eth_getTransactionReceipt', [created])
+  // The node names the transaction before it has mined it.
+  const receiptOf = async (): Promise<unknown> => (await node.send('eth_getTransactionReceipt', [created])) ?? null
+  let receipt = await receiptOf()
+  for (const until = Date.now() + MINED_WITHIN_MS; receipt === null && Date.now() < until; await sleep(50))
+    receipt = await receiptOf()
   const { contractAddress } = z.object({ contractAddress: z.string() }).parse(receipt)
   const diamond = getAddress(contractAddress)
   const deployBlock = await node.blockNumber()

@@ -11,6 +11,9 @@ const POLLERS = 10_000
 const EVERY_MS = 10_000
 const MEASURED_MS = 30_000
 
+/** An answer later than this is none. */
+const PATIENCE_MS = 10_000
+
 /** Connections that are opened at once: a server lets only so many wait. */
 const AT_ONCE = 100
 
@@ -22,9 +25,12 @@ const openPoller = (url: string) => {
   const poll = (etag: string | undefined): Promise<Polled> =>
     new Promise((resolve) => {
       const headers = etag === undefined ? {} : { 'if-none-match': etag }
-      get(url, { agent, headers }, (response) => {
+      const lost = () => resolve({ status: 0, etag: undefined })
+      const request = get(url, { agent, headers, timeout: PATIENCE_MS }, (response) => {
         response.resume().once('end', () => resolve({ status: response.statusCode ?? 0, etag: response.headers.etag }))
-      }).once('error', () => resolve({ status: 0, etag: undefined }))
+      })
+      request.once('timeout', () => request.destroy())
+      request.once('error', lost).once('close', lost)
     })
   return { poll, close: () => agent.destroy() }
 }

@@ -1,20 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { zeroAddress } from 'viem'
 import { z } from 'zod'
-import type { Limits } from './api/limits.ts'
-import { type Claims, defaultClaims } from './identity/me.ts'
-import { errorText, OperatorError } from './lib/errors.ts'
-import { credentialsOf, partsOf } from './lib/secrets.ts'
-import type { Rates } from './pricing/market/open-market.ts'
-import { tierNames } from './pricing/tiers.ts'
-import { BodyChainId, type ChainId, chainIds, type Deployment } from './protocol/chains.ts'
-import { profileNames } from './protocol/profiles.ts'
-import { Address20 } from './protocol/wire.ts'
-
-/** A mistake in the environment; the message lists every faulty variable, so that one start is enough to mend them all. */
-export class ConfigError extends OperatorError {
-  override readonly name = 'ConfigError'
-}
+import { type Claims, defaultClaims } from '../identity/me.ts'
+import { tierNames } from '../pricing/tiers.ts'
+import { BodyChainId, type ChainId, chainIds } from '../protocol/chains.ts'
+import { profileNames } from '../protocol/profiles.ts'
+import { Address20 } from '../protocol/wire.ts'
 
 const Port = z.coerce.number({ error: 'expected a port' }).int().min(0).max(65_535)
 const Milliseconds = z.coerce.number({ error: 'expected milliseconds' }).int().positive()
@@ -32,7 +22,7 @@ const logging = { LOG_LEVEL: Level.default('info') }
 
 const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: NodeUrl.optional() }
 
-const metrics = {
+export const metrics = {
   METRICS_HOST: z.string().min(1).default('0.0.0.0'),
   METRICS_PORT: z.union([z.literal('off'), Port], { error: 'expected a port or off' }).default(9464),
 }
@@ -58,7 +48,7 @@ type OfChain<Id extends ChainId> = { [Name in keyof typeof chain as `${Name}_${I
 const ofChain = <Id extends ChainId>(id: Id): OfChain<Id> =>
   Object.fromEntries(Object.entries(chain).map(([name, codec]) => [`${name}_${id}`, codec])) as OfChain<Id>
 
-const chains = {
+export const chains = {
   ...ofChain(8453),
   ...ofChain(56),
   USDT_ADDRESS_56: Contract,
@@ -78,7 +68,7 @@ const redis = {
     .default('fx-protection'),
 }
 
-const api = {
+export const api = {
   DATABASE_READ_URL: database.DATABASE_URL.optional(),
   HOST: z.string().min(1).default('0.0.0.0'),
   PORT: Port.default(3000),
@@ -121,7 +111,7 @@ const identity = {
 }
 
 /** The market's rates. The worker calibrates on them and the engine prices on them, so both are given the same. */
-const rates = {
+export const rates = {
   NODE_ENV: z.string().default('development'),
   ENGINE_RATES_FOLDER: z.string().optional(),
   ENGINE_ECB_URL: NodeUrl.optional(),
@@ -197,105 +187,3 @@ export const privateNames: readonly string[] = [
   'IDENTITY_USERINFO_URL',
   'ENGINE_PRIVATE_KEY',
 ]
-
-type Fault = readonly [name: string, message: string]
-
-/** The value that a variable's file holds, or what is wrong with it: never a word of what is in it. */
-const readPrivate = (name: string, env: NodeJS.ProcessEnv): { value?: string; fault?: Fault } => {
-  const [variable, path] = [`${name}_FILE`, env[`${name}_FILE`]]
-  if (path === undefined) return {}
-  if (env[name] !== undefined) return { fault: [name, `is given twice, itself and by ${variable}: unset one of them`] }
-  try {
-    const value = readFileSync(path, 'utf8').trim()
-    return value === '' ? { fault: [variable, 'names an empty file: write the value into it'] } : { value }
-  } catch (fault) {
-    const mend = 'name a file that this process may read'
-    return { fault: [variable, `cannot be read (${errorText(fault)}): ${mend}`] }
-  }
-}
-
-/**
- * The environment of one command, checked and frozen. An empty variable counts as unset. Throws a ConfigError that names every
- * fault at once.
- *
- * @example const { DATABASE_URL } = load(environments.migrate)
- */
-export const load = <S extends z.ZodObject>(
-  environment: S,
-  env: NodeJS.ProcessEnv = process.env,
-): Readonly<z.output<S>> => {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
-  const faults: Fault[] = []
-  const unread = new Set<PropertyKey | undefined>()
-  for (const name of privateNames.filter((each) => each in environment.shape)) {
-    const { value, fault } = readPrivate(name, given)
-    if (value !== undefined) given[name] = value
-    if (fault === undefined) continue
-    faults.push(fault)
-    unread.add(name)
-  }
-  const parsed = environment.safeParse(given)
-  if (parsed.success && faults.length === 0) return Object.freeze(parsed.data)
-  for (const { path, message } of parsed.error?.issues ?? []) {
-    if (!unread.has(path[0])) faults.push([path.join('.'), message])
-  }
-  const lines = faults.map(([name, message]) => `  ${name}: ${message}`)
-  throw new ConfigError(`the environment is not complete:\n${lines.join('\n')}\nSee .env.example for what each means.`)
-}
-
-/** What processes started by this one inherit. Where a value is given to them, the file of another must not contradict it. */
-export const inherited = (): NodeJS.ProcessEnv => ({
-  ...process.env,
-  ...Object.fromEntries(privateNames.map((name) => [`${name}_FILE`, ''])),
-})
-
-/** The chains of a parsed environment: where the protocol is, and the private nodes that serve it. */
-export const chainsOf = (
-  config: z.output<z.ZodObject<typeof chains>>,
-): { deployment: Deployment; rpcUrls: readonly string[] }[] =>
-  chainIds.map((chainId) => ({
-    deployment: {
-      chainId,
-      diamond: config[`DIAMOND_ADDRESS_${chainId}`],
-      usdc: config[`USDC_ADDRESS_${chainId}`],
-      usdt: chainId === 56 ? config.USDT_ADDRESS_56 : null,
-      publicRpcUrl: config[`PUBLIC_RPC_URL_${chainId}`],
-      startBlock: config[`START_BLOCK_${chainId}`],
-      profile: config[`PROFILE_${chainId}`],
-    },
-    rpcUrls: config[`RPC_URLS_${chainId}`],
-  }))
-
-/** The rates of a parsed environment. */
-export const ratesOf = (config: z.output<z.ZodObject<typeof rates>>): Rates => ({
-  ratesFolder: config.ENGINE_RATES_FOLDER,
-  ecbUrl: config.ENGINE_ECB_URL,
-  fredUrl: config.ENGINE_FRED_URL,
-  synthetic: config.ENGINE_SYNTHETIC,
-})
-
-/** Where a parsed environment has metrics served. */
-export const metricsOf = (
-  config: z.output<z.ZodObject<typeof metrics>>,
-): { readonly host: string; readonly port: number | 'off' } => ({
-  host: config.METRICS_HOST,
-  port: config.METRICS_PORT,
-})
-
-/** How much the API of a parsed environment takes. */
-export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => ({
-  requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
-  maxStreams: config.MAX_STREAMS,
-  maxStreamsPerClient: config.MAX_STREAMS_PER_CLIENT,
-  maxEventLoopDelayMs: config.MAX_EVENT_LOOP_DELAY_MS,
-  maxHeapBytes: config.MAX_HEAP_BYTES,
-  trustedProxies: config.TRUSTED_PROXIES,
-})
-
-/** What of a parsed environment nobody may be told: node URLs in every part, of the others what lets somebody in. */
-export const secretsOf = (config: Readonly<Record<string, unknown>>): string[] =>
-  Object.entries(config).flatMap(([name, value]) => {
-    const texts = z.array(z.string()).catch([]).parse([value].flat())
-    if (name.startsWith('RPC_URLS_')) return texts.flatMap(partsOf)
-    return name.endsWith('PRIVATE_KEY') ? texts : texts.flatMap(credentialsOf)
-  })
