@@ -74,7 +74,7 @@ export const createChain = (options: ChainOptions): Chain => {
   const { deployment, rpcUrls: urls, ...rest } = options
   const { chainId } = deployment
   const keeper = createKeeper({ chainId, urls, ...rest })
-  const node = createNode({ chainId, keeper })
+  const node = createNode({ chainId, keeper, timeoutMs: options.timeoutMs })
   const head: Head = createHead({
     node,
     doubt: keeper.doubt,

@@ -38,8 +38,11 @@ export type Node = {
 const isLacking = (request: Request<unknown> | undefined, outcome: Outcome<unknown>): boolean =>
   outcome.ok ? request?.mayLack === true && outcome.value === null : isOfTheNode(outcome.error.fault)
 
-/** A node that says nothing for so long is taken to be down; whoever waits for it goes on waiting while another may answer. */
-const SILENT_MS = 1_000
+/**
+ * A node that says nothing for the first part of its time-out is failing, and for the second it is down; whoever waits for it goes on
+ * waiting while another may answer.
+ */
+const SILENT = [1 / 3, 1 / 2]
 
 /** One that lags or is doubted has little to say: it is asked when the others say nothing for so long. */
 const LAST_RESORT_MS = 500
@@ -51,13 +54,6 @@ type Settled = { readonly member: Member; readonly outcomes: readonly Outcome<un
 
 type Attempt = { readonly since: number; readonly settled: Promise<Settled> }
 
-const silence = {
-  is: 'fault',
-  fault: { kind: 'unanswered' },
-  text: `said nothing for ${SILENT_MS} ms`,
-  needed: [],
-} as const
-
 const isUp = (member: Member): boolean => isFit(member.state(), Date.now())
 
 /**
@@ -65,19 +61,25 @@ const isUp = (member: Member): boolean => isFit(member.state(), Date.now())
  * well, whoever is first counts, and the other's request is given up. An error that speaks of the node and not of the request sends
  * the batch on to the next, and so does a block that the node does not have yet.
  */
-export const createNode = ({ keeper, chainId }: { readonly keeper: Keeper; readonly chainId: number }): Node => {
+export const createNode = (deps: {
+  readonly keeper: Keeper
+  readonly chainId: number
+  /** What each endpoint is given for an answer, in milliseconds. */
+  readonly timeoutMs: number
+}): Node => {
+  const { keeper, chainId, timeoutMs } = deps
   const ask = async (member: Member, requests: readonly Request<unknown>[], signal: AbortSignal): Promise<Settled> => {
-    const silent = setTimeout(member.learn, SILENT_MS, silence)
-    const started = performance.now()
+    const since = Date.now()
+    const silences = SILENT.map((part) => setTimeout(member.learn, part * timeoutMs, { is: 'silent', since }))
     try {
       const outcomes = await member.send(requests, { signal })
-      member.latency.note(performance.now() - started)
+      member.latency.note(Date.now() - since)
       return { member, outcomes }
     } catch (failure) {
       if (failure instanceof NodeUnreachable) return { member, outcomes: null }
       throw failure
     } finally {
-      clearTimeout(silent)
+      for (const silence of silences) clearTimeout(silence)
     }
   }
 

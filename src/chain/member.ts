@@ -68,6 +68,9 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     if (seen.is === 'fault' && isOfTheNode(seen.fault)) {
       log.warn({ ...fields, failures: state.failures, kind: seen.fault.kind, fault: seen.text }, 'node failed')
     }
+    if (seen.is === 'silent' && state.failures > before.failures) {
+      log.warn({ ...fields, failures: state.failures, fault: state.fault }, 'node failed')
+    }
     if (state.doubt !== null && state.doubt !== before.doubt) {
       const { why, times, until } = state.doubt
       log.warn(
@@ -88,7 +91,8 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     const before = state
     state = learn(state, seen, Date.now())
     tell(before, seen)
-    const isSilent = seen.is === 'overtaken' || (seen.is === 'fault' && seen.fault.kind === 'unanswered')
+    const isSilent =
+      ['overtaken', 'silent'].includes(seen.is) || (seen.is === 'fault' && seen.fault.kind === 'unanswered')
     const isDown = isSilent && state.restsUntil > before.restsUntil
     if (isDown) endpoint.renew()
   }

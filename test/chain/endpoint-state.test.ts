@@ -54,6 +54,13 @@ test('requests that fail together count once', () => {
   expect(many.restsUntil - START).toBeLessThanOrEqual(250)
 })
 
+test('saying nothing to one request twice makes it rest, unless it has answered another one since', () => {
+  const silent: Seen = { is: 'silent', since: START }
+  expect(isFit(after([silent, silent], START + 1_500, known), START + 1_500)).toBe(false)
+  const answering = learn(known, answer, START + 500)
+  expect(after([silent, silent], START + 1_500, answering)).toMatchObject({ failures: 0, restsUntil: 0 })
+})
+
 test('a rate limit rests at once, for as long as the node says and a minute at most; it is no doubt of its chain', () => {
   const rest = (retryAfterMs: number | null) => after([fault({ kind: 'rate', retryAfterMs })], START, known)
   expect(rest(7_000).restsUntil - START).toBe(7_000)

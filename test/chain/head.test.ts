@@ -16,7 +16,7 @@ const headOf = async (...nodes: readonly ScriptedNode[]) => {
   const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 2_000, log: pino({ level: 'silent' }) })
   onTestFinished(keeper.close)
   const clock = { now: 1_000_000 }
-  const node = createNode({ keeper, chainId: 8453 })
+  const node = createNode({ keeper, chainId: 8453, timeoutMs: 3_000 })
   const head = createHead({
     node,
     doubt: keeper.doubt,

@@ -23,7 +23,7 @@ const startNode = async () => {
 const nodeOf = (urls: readonly string[], timeoutMs = 3_000) => {
   const keeper = createKeeper({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
   open.push(keeper.close)
-  return { ...keeper, ...createNode({ keeper, chainId: 8453 }) }
+  return { ...keeper, ...createNode({ keeper, chainId: 8453, timeoutMs }) }
 }
 
 type Sending = Pick<ReturnType<typeof nodeOf>, 'send'>
