@@ -71,7 +71,7 @@ const note = (who: string, what: What, at: number, value: number): void => {
 }
 
 await build()
-// A temporary folder of its own, so that what is in it is the system's; PostgreSQL may run under another account.
+// A temporary folder of its own: no other system's files are in it. PostgreSQL may run under another account.
 const folder = mkdtempSync(join(tmpdir(), 'soak-'))
 chmodSync(folder, 0o755)
 const sandbox = await startSandboxProcess([], {
@@ -150,7 +150,7 @@ const streams = async (): Promise<void> => {
   for (const close of open) close()
 }
 
-const files = (): number => readdirSync(folder).length
+const files = (): string[] => readdirSync(folder).filter((name) => name.startsWith('fx-'))
 
 const client = new Client(databaseUrl())
 const connections = async (): Promise<number> => {
@@ -171,7 +171,7 @@ const sample = async (at: number): Promise<string> => {
     note(name, 'sockets', at, sockets)
     parts.push(`${name} ${mebibytes(heap)} of ${mebibytes(rssBytes)}, ${handles} handles, ${sockets} sockets`)
   }
-  const [held, left] = [await connections(), files()]
+  const [held, left] = [await connections(), files().length]
   note('PostgreSQL', 'connections', at, held)
   note('temporary folder', 'files', at, left)
   return [...parts, `${held} connections`, `${left} files`].join(' | ')
@@ -217,7 +217,10 @@ try {
   over.abort()
   await client.end()
   const { code, left } = await sandbox.stop('SIGINT')
-  console.log(`the system ended with code ${code} and left ${left.length} processes and ${files()} files`)
-  if (code !== 0 || left.length > 0 || files() > 0) process.exitCode = 1
+  const kept = files()
+  console.log(
+    `the system ended with code ${code} and left ${left.length} processes and ${kept.length} files ${kept.join()}`,
+  )
+  if (code !== 0 || left.length > 0 || kept.length > 0) process.exitCode = 1
   rmSync(folder, { recursive: true })
 }

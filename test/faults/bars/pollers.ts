@@ -96,7 +96,8 @@ export const pollers: Bar = {
       )
       return {
         measured: `${(reads / looks).toFixed(2)} upstream reads a tick (${reads} in ${looks} ticks) for ${rate.toFixed(0)} requests a second; ${count(200)} times 200, ${count(304)} times 304, ${errors} others; p99 ${p99.toFixed(0)} ms`,
-        met: errors === 0 && looks > 0 && reads <= looks,
+        // The look of the first read may lie before what is counted.
+        met: errors === 0 && looks > 0 && reads <= looks + 1,
         failures,
       }
     } finally {
