@@ -20,8 +20,8 @@ const EVERY_MS = 60
 /** Readers that take what comes, that take some of it, and that take nothing. */
 const READERS = { quick: 5, slow: 5, stalled: 20 } as const
 
-/** What a slow one takes, in bytes a tenth of a second: so little that what the system keeps for it, some megabytes, does not do. */
-const SIP = 5_000
+/** So often a slow one takes what its end has, 64 KB: so little that what the system keeps for it, some megabytes, does not do. */
+const SIP_EVERY_MS = 1_000
 
 /** Memory that the slow ones may cost besides, in MB. */
 const MOST_MB = 32
@@ -57,13 +57,9 @@ const listen = async (url: string, pace: Pace, lastEventId?: string) => {
   })
   if (pace === 'quick') response.on('data', take)
   const drink = async (): Promise<void> => {
-    for (; !isOver; await sleep(100)) {
-      for (let taken = 0; taken < SIP; ) {
-        const chunk: unknown = response.read()
-        if (typeof chunk !== 'string') break
-        taken += chunk.length
-        take(chunk)
-      }
+    for (; !isOver; await sleep(SIP_EVERY_MS)) {
+      const chunk: unknown = response.read()
+      if (typeof chunk === 'string') take(chunk)
     }
   }
   if (pace === 'slow') void drink()
