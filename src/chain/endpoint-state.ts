@@ -25,8 +25,8 @@ export type EndpointState = {
   readonly doubt: Doubt | null
   /** The last time that it left logs out, the same way. */
   readonly omission: Doubt | null
-  /** When it last answered anything. */
-  readonly answeredAt: number
+  /** When it last said anything. */
+  readonly heardAt: number
   /** Times in a row that it was of no use. */
   readonly failures: number
   /** When that was last noticed. */
@@ -51,7 +51,9 @@ export type Seen =
   | { readonly is: 'fault'; readonly fault: Fault; readonly text: string; readonly needed: readonly Need[] }
   /** It had not answered a request of the time `since` when another one that was asked later had. */
   | { readonly is: 'overtaken'; readonly since: number }
-  /** It has not answered a request of the time `since` for so long that it may be down. */
+  /** Something came back that can be read, be it one batch of several. */
+  | { readonly is: 'response' }
+  /** It was asked whether it is there at the time `since`, and did not say so in time. */
   | { readonly is: 'silent'; readonly since: number }
   /** What it said contradicts the others, or what it said before. */
   | { readonly is: 'doubt'; readonly why: string }
@@ -89,7 +91,7 @@ export const unseen = (logWidth: bigint): EndpointState => ({
   lacks: {},
   doubt: null,
   omission: null,
-  answeredAt: 0,
+  heardAt: 0,
   failures: 0,
   failedAt: 0,
   restsUntil: 0,
@@ -167,13 +169,7 @@ const ranged = (state: EndpointState, seen: Extract<Seen, { is: 'range' }>, now:
 export const learn = (state: EndpointState, seen: Seen, now: number): EndpointState => {
   switch (seen.is) {
     case 'answer':
-      return {
-        ...state,
-        answeredAt: now,
-        failures: 0,
-        batch: larger(state.batch),
-        lacks: without(state.lacks, seen.needed),
-      }
+      return { ...state, failures: 0, batch: larger(state.batch), lacks: without(state.lacks, seen.needed) }
     case 'head':
       return {
         ...state,
@@ -200,9 +196,12 @@ export const learn = (state: EndpointState, seen: Seen, now: number): EndpointSt
     case 'overtaken':
       // It is a short time to go by, so what was under way together counts once.
       return seen.since < state.failedAt ? state : failed({ ...state, fault: 'another node was quicker' }, now)
+    case 'response':
+      return { ...state, heardAt: now }
     case 'silent':
-      // One that answers others is slow at this one, not down.
-      return seen.since < state.answeredAt ? state : failed({ ...state, fault: 'says nothing' }, now)
+      // One that says anything is slow, not down.
+      if (seen.since < state.heardAt) return state
+      return failed({ ...state, failures: Math.max(state.failures, FAILURES - 1), fault: 'says nothing' }, now)
     case 'fault':
       return faulty(state, seen, now)
     case 'doubt':

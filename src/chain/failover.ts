@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
 import { doubtAt } from './doubt.ts'
 import type { Outcome, Outcomes, Said, SendOptions } from './endpoint.ts'
 import { isFit } from './endpoint-state.ts'
@@ -8,7 +9,7 @@ import { NodeUnreachable } from './errors.ts'
 import { isOfTheNode } from './faults.ts'
 import type { Keeper } from './keeper.ts'
 import { type Member, needsOf } from './member.ts'
-import type { Request } from './requests.ts'
+import { getBlock, getChainId, type Request } from './requests.ts'
 import { isSeeing } from './standing.ts'
 
 type Options<T extends readonly Request<unknown>[]> = Pick<SendOptions, 'signal'> & {
@@ -39,10 +40,11 @@ const isLacking = (request: Request<unknown> | undefined, outcome: Outcome<unkno
   outcome.ok ? request?.mayLack === true && outcome.value === null : isOfTheNode(outcome.error.fault)
 
 /**
- * A node that says nothing for the first part of its time-out is failing, and for the second it is down; whoever waits for it goes on
- * waiting while another may answer.
+ * Of its time-out, how long a node may say nothing to a request before it is asked whether it is there, and how long it has to say so: else
+ * it is down. Whoever waits for it goes on waiting while another may answer.
  */
-const SILENT = [1 / 3, 1 / 2]
+const SILENT = 1 / 3
+const THERE = 1 / 6
 
 /** One that lags or is doubted has little to say: it is asked when the others say nothing for so long. */
 const LAST_RESORT_MS = 500
@@ -68,9 +70,23 @@ export const createNode = (deps: {
   readonly timeoutMs: number
 }): Node => {
   const { keeper, chainId, timeoutMs } = deps
+  const asking = createSingleFlight<void>()
+
+  /** Whoever is busy with a long request still answers a short one. */
+  const isThere = (member: Member): Promise<void> =>
+    asking(String(member.index), async () => {
+      const since = Date.now()
+      try {
+        await member.send([getChainId(), getBlock('latest')], { signal: AbortSignal.timeout(THERE * timeoutMs) })
+      } catch (failure) {
+        if (!(failure instanceof NodeUnreachable)) throw failure
+        member.learn({ is: 'silent', since })
+      }
+    })
+
   const ask = async (member: Member, requests: readonly Request<unknown>[], signal: AbortSignal): Promise<Settled> => {
     const since = Date.now()
-    const silences = SILENT.map((part) => setTimeout(member.learn, part * timeoutMs, { is: 'silent', since }))
+    const silent = setTimeout(isThere, SILENT * timeoutMs, member)
     try {
       const outcomes = await member.send(requests, { signal })
       member.latency.note(Date.now() - since)
@@ -79,7 +95,7 @@ export const createNode = (deps: {
       if (failure instanceof NodeUnreachable) return { member, outcomes: null }
       throw failure
     } finally {
-      for (const silence of silences) clearTimeout(silence)
+      clearTimeout(silent)
     }
   }
 

@@ -106,10 +106,12 @@ export const createMember = ({ chainId, url, index, timeoutMs, logWidth, log }: 
     most: number,
     options: SendOptions,
   ): Promise<Outcome<unknown>[]> => {
-    const send = (from: number) => {
+    const send = async (from: number) => {
       const part = requests.slice(from, from + most)
       const asked = { chainId, node: index, methods: part.map(({ method }) => method), signal: options.signal }
-      return nodeReports.tell(asked, () => endpoint.send(part, { ...options, alone: most === 1 }))
+      const outcomes = await nodeReports.tell(asked, () => endpoint.send(part, { ...options, alone: most === 1 }))
+      take({ is: 'response' })
+      return outcomes
     }
     const first = await send(0)
     const count = Math.ceil(requests.length / most)

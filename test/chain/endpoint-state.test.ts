@@ -54,11 +54,11 @@ test('requests that fail together count once', () => {
   expect(many.restsUntil - START).toBeLessThanOrEqual(250)
 })
 
-test('saying nothing to one request twice makes it rest, unless it has answered another one since', () => {
+test('one that does not say that it is there rests, unless it has said something else since it was asked', () => {
   const silent: Seen = { is: 'silent', since: START }
-  expect(isFit(after([silent, silent], START + 1_500, known), START + 1_500)).toBe(false)
-  const answering = learn(known, answer, START + 500)
-  expect(after([silent, silent], START + 1_500, answering)).toMatchObject({ failures: 0, restsUntil: 0 })
+  expect(isFit(learn(known, silent, START + 500), START + 500)).toBe(false)
+  const heard = learn(known, { is: 'response' }, START + 1)
+  expect(learn(heard, silent, START + 500)).toMatchObject({ failures: 0, restsUntil: 0 })
 })
 
 test('a rate limit rests at once, for as long as the node says and a minute at most; it is no doubt of its chain', () => {

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { zeroAddress } from 'viem'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createNode } from '../../src/chain/failover.ts'
 import { createKeeper } from '../../src/chain/keeper.ts'
-import { getBlock, getChainId, viewCall } from '../../src/chain/requests.ts'
+import { getBlock, getChainId, getLogs, viewCall } from '../../src/chain/requests.ts'
 import { ServiceError } from '../../src/lib/errors.ts'
 import { call } from '../../src/protocol/outputs.ts'
 import { eventually } from '../support/process.ts'
@@ -324,16 +325,32 @@ test('an answer that contradicts counts where nobody gives another; where somebo
   expect(states(node)).toEqual(['doubted', 'ok'])
 })
 
-test('who waits for the only node is let go once it is taken to be down', async () => {
+/** A node alone, which has answered, and is given longer than the time-out it is judged by. */
+const alone = async (timeoutMs: number) => {
   const node = await startNode()
   const keeper = createKeeper({ chainId: 8453, urls: [node.url], timeoutMs: 60_000, log: pino({ level: 'silent' }) })
   onTestFinished(keeper.close)
-  const { send } = createNode({ keeper, chainId: 8453, timeoutMs: 600 })
+  const { send } = createNode({ keeper, chainId: 8453, timeoutMs })
   await send([getChainId()])
+  return { node, send }
+}
+
+test('who waits for the only node is let go once it is taken to be down', async () => {
+  const { node, send } = await alone(600)
   node.say(() => 'hang')
   await expect(send([getChainId()])).rejects.toMatchObject({ code: 'service_unavailable' })
   node.requests()
   // Known to be down, it is not even asked.
   await expect(send([getChainId()])).rejects.toMatchObject({ code: 'service_unavailable' })
   expect(node.requests()).toEqual([])
+})
+
+test('who waits for a node that is slow at their request, and at no other, gets their answer', async () => {
+  const { node, send } = await alone(3_000)
+  node.say(async (calls) => {
+    if (calls.some(({ method }) => method === 'eth_getLogs')) await sleep(2_500)
+    return null
+  })
+  const slow = getLogs({ address: zeroAddress, topics: [], fromBlock: 1n, toBlock: 2n })
+  expect(await send([slow])).toEqual([{ ok: true, value: [] }])
 })

@@ -8,6 +8,9 @@ import { createRpc, heightOf, type RpcAnswer, type RpcCall } from './rpc.ts'
 import { createStale } from './stale.ts'
 import type { Turns } from './turns.ts'
 
+/** What is asked of a block's state. */
+const ofState: readonly string[] = ['eth_call', 'eth_getStorageAt']
+
 /** What a rule does to a whole HTTP request. */
 const transports = {
   /** Closes the connection without an answer. */
@@ -186,8 +189,8 @@ export const startFaultProxy = async (options: {
     const transport = struck.map(({ fault }) => fault).find((fault) => has(transports, fault))
     if (transport !== undefined && transport !== 'slow') return void transports[transport](response, '', uniform)
     const forward = (): Promise<RpcAnswer[]> => ask(calls, struck)
-    const isCall = turns !== undefined && methods.includes('eth_call')
-    const said = (await (isCall ? turns.ask(forward) : forward())).map((it) => ({
+    const isOfState = methods.some((method) => ofState.includes(method))
+    const said = (await (isOfState && turns ? turns.ask(forward) : forward())).map((it) => ({
       jsonrpc: '2.0',
       ...tampered(
         calls.find(({ id }) => id === it.id),

@@ -13,10 +13,12 @@ export type ScriptedCall = z.infer<typeof Call>
 type Failure = { readonly code: number; readonly message: string; readonly data?: unknown }
 
 /** What the node says to a whole HTTP request; `hang` says nothing at all, null leaves it to the honest node. */
-export type Reply = (
-  calls: readonly ScriptedCall[],
-  isBatch: boolean,
-) => { readonly status?: number; readonly headers?: Record<string, string>; readonly body: string } | 'hang' | null
+export type Reply = (calls: readonly ScriptedCall[], isBatch: boolean) => Said | Promise<Said>
+
+type Said =
+  | { readonly status?: number; readonly headers?: Record<string, string>; readonly body: string }
+  | 'hang'
+  | null
 
 /** How many blocks a call asks the logs of; null when it asks for something else. */
 export const widthOf = ({ method, params: [filter] }: ScriptedCall): number | null => {
@@ -57,7 +59,7 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
     const isBatch = Array.isArray(parsed)
     const calls = z.array(Call).parse(isBatch ? parsed : [parsed])
     seen.push(calls)
-    const said = reply(calls, isBatch)
+    const said = await reply(calls, isBatch)
     if (said === 'hang') return
     const answers = calls.map((call) => {
       const error = refusal(call)

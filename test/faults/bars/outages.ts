@@ -134,12 +134,14 @@ export const deadNode: Bar = {
       running = traffic.run({ everyMs: 1_000, perSecond: 5, signal: stop.signal })
       await sleep(3_000)
       const processes = [worker, api.process]
+      const calm = processes.map(footprint)
       const deadMs = long ? 600_000 : 30_000
       const since = performance.now()
       index.proxy.set([{ fault: 'hang' }])
       const noticed = await api.until('/readyz', ({ status }) => status === 503, deadMs)
-      // From here on nothing new happens to a process: what it takes more is kept for nothing.
-      const before = processes.map(footprint)
+      // From here on nothing new happens to a process: what memory it takes more is kept for nothing.
+      const dead = processes.map(footprint)
+      const before = calm.map(({ handles }, nth) => ({ handles, megabytes: dead[nth]?.megabytes ?? 0 }))
       await sleep(Math.max(0, deadMs - (performance.now() - since)))
       index.proxy.set([])
       const back = Date.now()
