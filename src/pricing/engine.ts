@@ -27,9 +27,18 @@ export type EngineOptions = Rates & {
   readonly log: Logger
 }
 
+/** Beyond what the API's contract asks for: of which source and day a pair's history is, and whether that is too old to sign on. */
+type PairHealth = Health['pairs'][number] & {
+  readonly source: string
+  readonly lastClose: string
+  readonly stale: boolean
+}
+
+export type EngineHealth = Omit<Health, 'pairs'> & { readonly pairs: readonly PairHealth[] }
+
 export type Engine = {
   quote(request: QuoteRequest): Promise<Quote>
-  health(): Promise<Health>
+  health(): Promise<EngineHealth>
   /** Who signs; null in advisory mode. */
   readonly signerAddress: string | null
   /** Reads rates and stored calibrations again, and calibrates the pairs that these leave out when anything changed. */

@@ -7,6 +7,7 @@ import { parseInput } from '../lib/parse.ts'
 import { problem } from '../lib/problem.ts'
 import { QuoteRequest } from './contract.ts'
 import type { Engine } from './engine.ts'
+import { measureRates } from './metrics.ts'
 
 /** Bytes; a request has nine short fields. */
 const BODY_LIMIT = 16_384
@@ -39,6 +40,7 @@ export const buildEngineApp = ({
   })
   app.addHook('preClose', closesHalfOpen(app.server, draining))
   measureRequests(app, metrics)
+  measureRates(metrics, engine)
   app.removeContentTypeParser('text/plain')
   app.setErrorHandler((error, request, reply) => {
     const { status, body } = problem(error, request.id)

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { measureJobs } from '../../src/jobs/metrics.ts'
 import { createJobs } from '../../src/jobs/run.ts'
 import { serveMetrics } from '../../src/lib/metrics-server.ts'
+import { measureRates } from '../../src/pricing/metrics.ts'
 import { openApp } from '../support/app.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -66,6 +67,7 @@ describe('what is watched', () => {
     const api = await openApp({})
     const jobs = createJobs({ redisUrl: undefined, prefix: 'watching', log })
     const server = await serveMetrics({ metrics: api.metrics, host: '127.0.0.1', port: 0, log })
+    measureRates(api.metrics, { health: () => Promise.reject(new Error('nothing is priced here')) })
     closing.push(measureJobs(api.metrics, jobs), jobs.close, server.close, api.close)
     const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)
     const text = await answer.text()
@@ -96,7 +98,7 @@ describe('what is watched', () => {
     const ours = [...names].filter((name) => name.startsWith('fx_'))
     expect(ours.length).toBeGreaterThan(40)
     const units =
-      /_(seconds|bytes|blocks|total|info|bucket|count|sum)$|^fx_(pages|streams_open|chain_halted|node_state)$/
+      /_(seconds|bytes|blocks|total|info|bucket|count|sum)$|^fx_(pages|streams_open|chain_halted|node_state|pricing_pairs)$/
     const gauges =
       /^fx_(index_(block|head_block|proven_block|observations_waiting|state)|jobs_waiting|database_connections)$/
     expect(ours.filter((name) => !units.test(name) && !gauges.test(name))).toEqual([])

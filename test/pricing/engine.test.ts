@@ -29,11 +29,12 @@ const euro = QuoteRequest.parse({ ...signing, pair: 'EUR/USD', strike: 1.03, pay
 
 let engine: Engine
 const leaving = new AbortController()
+const metrics = createMetrics()
 let app: ReturnType<typeof buildEngineApp>
 let client: PricingClient
 beforeAll(async () => {
   engine = await openEngine(options)
-  app = buildEngineApp({ engine, draining: leaving.signal, metrics: createMetrics(), log })
+  app = buildEngineApp({ engine, draining: leaving.signal, metrics, log })
   client = createPricingClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), timeoutMs: 5_000 })
 })
 afterAll(async () => {
@@ -54,6 +55,16 @@ describe('the engine on the history that comes with it', () => {
     expect(premiumRate).toBeLessThan(0.06)
     expect(attestation?.signerAddress).toBe(signer)
     expect(breakdown).toMatchObject({ history: { synthetic: true }, spot: 11.4, initialRateFixed6: '11400000' })
+  })
+
+  test('shows how many pairs are stale, and of which day the newest close of each source is', async () => {
+    const { pairs } = await engine.health()
+    const stale = pairs.filter((it) => it.stale)
+    const text = await metrics.metrics()
+    expect(text).toContain(`fx_pricing_pairs{stale="true"} ${stale.length}\n`)
+    const source = stale[0]?.source
+    const newest = pairs.filter((it) => it.source === source).map(({ lastClose }) => Date.parse(lastClose) / 1_000)
+    expect(text).toContain(`fx_pricing_newest_close_timestamp_seconds{source="${source}"} ${Math.max(...newest)}\n`)
   })
 
   test('prices a stale pair and does not sign it', async () => {

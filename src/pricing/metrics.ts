@@ -1,0 +1,29 @@
+import { type Metrics, show } from '../lib/metrics.ts'
+import type { Engine, EngineHealth } from './engine.ts'
+
+/** The day of the newest close that pairs are priced on, by the source that gave it. */
+const newestOf = ({ pairs }: EngineHealth): Map<string, number> => {
+  const newest = new Map<string, number>()
+  for (const { source, lastClose } of pairs) {
+    newest.set(source, Math.max(newest.get(source) ?? 0, Date.parse(lastClose) / 1_000))
+  }
+  return newest
+}
+
+/** Shows how old the rates are that an engine prices on. */
+export const measureRates = (metrics: Metrics, engine: Pick<Engine, 'health'>): void =>
+  show(metrics, engine.health, [
+    {
+      name: 'fx_pricing_pairs',
+      help: 'Pairs that are priced on a history, and whether that is too old to sign a quote on',
+      labels: ['stale'],
+      of: ({ pairs }) =>
+        [true, false].map((stale) => [{ stale: `${stale}` }, pairs.filter((it) => it.stale === stale).length]),
+    },
+    {
+      name: 'fx_pricing_newest_close_timestamp_seconds',
+      help: 'Day of the newest close that a source has given of any pair, in Unix seconds',
+      labels: ['source'],
+      of: (it) => [...newestOf(it)].map(([source, at]) => [{ source }, at]),
+    },
+  ])
