@@ -57,6 +57,12 @@ const faults = [
 
 const paths = ['/hedge/events/8453/1', '/governance/owner', `/governance/proposals/8453/0x${'00'.repeat(32)}`]
 
+/** A node that failed rests for up to five seconds; then it is asked again. */
+const heal = async (): Promise<void> => {
+  proxy.honest()
+  await expect.poll(async () => (await api.get('/governance/owner')).status, { timeout: 8_000 }).toBe(200)
+}
+
 describe('a node that', () => {
   test.each(faults)('%s', async (_, say, status) => {
     proxy.say(say)
@@ -66,9 +72,7 @@ describe('a node that', () => {
       expect([path, answer.status, answer.error?.code]).toEqual([path, status, code])
       expect(JSON.stringify(answer)).not.toContain('secret')
     }
-    proxy.honest()
-    // A node that failed rests for up to five seconds; then it is asked again.
-    await expect.poll(async () => (await api.get('/governance/owner')).status, { timeout: 8_000 }).toBe(200)
+    await heal()
   })
 
   test('fails neither a build nor what needs no node', async () => {
@@ -79,6 +83,7 @@ describe('a node that', () => {
     expect([status, data]).toEqual([200, expect.objectContaining({ estimatedGas: null })])
     expect(performance.now() - started).toBeLessThan(2_500)
     expect((await api.get('/chains')).status).toBe(200)
+    await heal()
   })
 
   test("gives a reason: the relay's refusal carries it", async () => {
