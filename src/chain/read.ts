@@ -27,6 +27,9 @@ const AT_ONCE = 500
 /** While a send of a block is under way, what is asked meanwhile waits for it, but no longer than this, and goes together. */
 const GATHER_MS = 10
 
+/** Nobody reads a block for longer, and each block has answers of its own: what is older would only wait to be pushed out. */
+const KEPT_MS = 60_000
+
 type Waiting = {
   readonly request: Request<unknown>
   readonly resolve: (outcome: Outcome<unknown>) => void
@@ -47,7 +50,10 @@ export const createReader = (deps: {
   /** Of the answers as the node wrote them. */
   readonly maxBytes: number
 }): Reader => {
-  const answers = new LRUCache<string, Outcome<unknown>>({ max: deps.maxEntries, maxSize: deps.maxBytes })
+  const answers = new LRUCache<string, Outcome<unknown>>({
+    ...{ max: deps.maxEntries, maxSize: deps.maxBytes },
+    ...{ ttl: KEPT_MS, ttlAutopurge: true },
+  })
   const asking = new Map<string, Promise<Outcome<unknown>>>()
   const queues = new Map<Hex, Queue>()
 
