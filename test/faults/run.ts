@@ -43,8 +43,8 @@ const bars: Readonly<Record<string, Bar>> = {
   'reads-slow': slowReader,
 }
 
-/** Bars that hold whatever the protocol emits and however it was deployed. */
-const ofEveryVariant = '1,2,6,11'
+/** Bars to which it may matter what the protocol emits and how it was deployed. */
+const ofEveryVariant = '1,1-mix,2,2-liar,2-deep,3,4,6,7,8,11'
 
 /** `npm run faults -- [--bar 1,2] [--variant NAME] [--seeds 20] [--seed N] [--long]`: one line a bar, and how to see each failure again. */
 const main = async (): Promise<void> => {
