@@ -70,6 +70,7 @@ export const kills: Bar = {
     const failures: Failure[] = []
     const fromSpawn: number[] = []
     const fromUp: number[] = []
+    let slowest = { ms: 0, of: '' }
     const times = { backfill: 0, tip: 0, rollback: 0 }
     const lanes = createLanes(async (seed) => {
       const index = await openIndex({ store, chains, seed })
@@ -105,6 +106,7 @@ export const kills: Bar = {
         const commit = await index.commits.first(killed[at] ?? 0, who, PATIENCE_MS)
         fromSpawn.push(commit.at - spawned)
         fromUp.push(commit.at - up)
+        if (commit.at - up > slowest.ms) slowest = { ms: commit.at - up, of: `seed ${members[at]}, ${phase}` }
         return { index, worker }
       }
       const risen: Lane[] = []
@@ -138,7 +140,7 @@ export const kills: Bar = {
     const spread = (list: readonly number[]): string =>
       `${seconds(quantile(list, 0.5))} (p50), ${seconds(Math.max(0, ...list))} (worst)`
     return {
-      measured: `${seeds.length} kills (${times.backfill} backfill, ${times.tip} tip, ${times.rollback} rollback), ${failures.length} inexact, first commit after the process is up ${spread(fromUp)}, its start included ${spread(fromSpawn)}`,
+      measured: `${seeds.length} kills (${times.backfill} backfill, ${times.tip} tip, ${times.rollback} rollback), ${failures.length} inexact, first commit after the process is up ${spread(fromUp)} (${slowest.of}), its start included ${spread(fromSpawn)}`,
       met: failures.length === 0 && Math.max(...fromUp) <= COMMIT_WITHIN_MS,
       failures,
     }
