@@ -6,6 +6,7 @@ import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { changesAfter, newestChange } from '../../src/db/changes.ts'
 import { type Lease, LeaseLost, takeLease } from '../../src/db/lease.ts'
+import { readLook } from '../../src/db/looks.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { readFacts, readProgress } from '../../src/db/progress.ts'
 import { createQueries } from '../../src/db/query.ts'
@@ -630,6 +631,25 @@ test('a worker without the lease writes nothing', async () => {
   await lead()
   await expect(step(old)).rejects.toBeInstanceOf(LeaseLost)
   expect(await readFacts(database, 8453)).toBeNull()
+})
+
+test('one who leads no more tells nothing of what it sees', async () => {
+  const end = new AbortController()
+  const session = connect(1)
+  const following = follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal)
+  const told = async () => (await database.run((handle) => readLook(handle, 8453)))?.at
+  await eventually('it has told of the chain', async () => (await told()) !== undefined)
+  await database.run((handle) =>
+    handle.execute(
+      sql`UPDATE leases SET holder = 'another', epoch = epoch + 1, expires_at = now() + interval '1 minute'`,
+    ),
+  )
+  const last = await told()
+  await sleep(2_500)
+  expect(await told()).toEqual(last)
+  end.abort()
+  await following
+  await session.close()
 })
 
 test('a standby takes over within five seconds of a death, and within one of an orderly end', async () => {

@@ -9,6 +9,8 @@ import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { readFacts } from '../../src/db/progress.ts'
 import { createQueries } from '../../src/db/query.ts'
 import { markChangeable, markUnobserved, nextUnobserved, observationLag } from '../../src/db/unobserved.ts'
+import { createConfirm } from '../../src/indexer/audit-repair.ts'
+import { auditSlice } from '../../src/indexer/audit-slice.ts'
 import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
@@ -222,22 +224,33 @@ test('an observer goes on by itself at the block that took the place of its own'
   await expectObserved()
 })
 
-test('steps, sweeps and observers at once wait for each other and never for ever', async () => {
+test('steps, rollbacks, sweeps, observers and audits at once wait for each other and never for ever', async () => {
   await index()
-  let left = 4
+  const confirm = createConfirm(chain)
+  let left = 6
+  /** A block that is gone is nobody's any more: whoever read at it begins again. */
   const busy = async (work: () => Promise<void>): Promise<void> => {
-    while (left > 0) await work()
+    while (left > 0) {
+      await work().catch((fault: unknown) => {
+        if (!isUnavailable(fault)) throw fault
+      })
+    }
   }
   await Promise.all([
     busy(async () => {
       left -= 1
       await world.actions.buy(world.hedger, 1n, 50n * USDC)
       await index()
+      if (left % 2 === 1) return
+      await world.actions.node.request({ method: 'anvil_reorg', params: [1, []] } as never)
+      await index()
     }),
     busy(() => markChangeable(database, 8453)),
+    busy(() => auditSlice({ chain, database, confirm, log })),
     busy(observeAll),
     busy(observeAll),
   ])
+  await index()
   await observeAll()
   await expectObserved()
 })

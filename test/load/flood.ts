@@ -116,5 +116,5 @@ const flood = async ({ url, questions, perSecond, seconds, connections }: FloodO
 }
 
 const [, , options = '{}'] = process.argv
-process.stdout.write(JSON.stringify(await flood(JSON.parse(options))))
-process.exit(0)
+// Not before it is written: a pipe takes a part at a time.
+process.stdout.write(JSON.stringify(await flood(JSON.parse(options))), () => process.exit(0))
