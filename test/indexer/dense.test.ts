@@ -17,6 +17,10 @@ test('ids that follow the last ones leave no hole, in whatever order they were f
   expect(firstHole({ ...none, deposit: 4n }, deposits(6n))).toEqual({ kind: 'deposit', id: 5n })
 })
 
+test('an id that nobody can have reached is a hole from the next one on, and costs no more than another', () => {
+  expect(firstHole({ ...none, deposit: 4n }, deposits(2n ** 256n - 1n))).toEqual({ kind: 'deposit', id: 5n })
+})
+
 test('an id that the index holds is of another chain', () => {
   expect(() => firstHole({ ...none, deposit: 4n }, deposits(4n, 5n))).toThrow(RowTwice)
 })
