@@ -1,4 +1,10 @@
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { errorText, notFound, unavailable } from '../lib/errors.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
 import { measureRequests } from '../lib/http-metrics.ts'
@@ -14,6 +20,13 @@ const BODY_LIMIT = 16_384
 
 /** Longest a request may take to arrive, in milliseconds. */
 const REQUEST_WITHIN_MS = 10_000
+
+const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const { status, body } = problem(error, request.id)
+  if (status === 500) request.log.error({ err: error }, 'request failed')
+  else request.log.info({ status, fault: errorText(error) }, 'request refused')
+  return reply.code(status).send(body)
+}
 
 /**
  * The engine's own small HTTP app: `POST /quote`, `GET /health`, `GET /signer`, `GET /livez` and `GET /readyz`, in the API's envelopes. It is for the API
@@ -37,17 +50,13 @@ export const buildEngineApp = ({
     bodyLimit: BODY_LIMIT,
     requestTimeout: REQUEST_WITHIN_MS,
     return503OnClosing: false,
+    frameworkErrors: answer,
   })
   app.addHook('preClose', closesHalfOpen(app.server, draining))
   measureRequests(app, metrics)
   measureRates(metrics, engine)
   app.removeContentTypeParser('text/plain')
-  app.setErrorHandler((error, request, reply) => {
-    const { status, body } = problem(error, request.id)
-    if (status === 500) request.log.error({ err: error }, 'request failed')
-    else request.log.info({ status, fault: errorText(error) }, 'request refused')
-    return reply.code(status).send(body)
-  })
+  app.setErrorHandler(answer)
   app.setNotFoundHandler((request) => {
     throw notFound(`no route ${request.method} ${request.url.split('?', 1)[0]}`)
   })

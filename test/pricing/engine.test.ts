@@ -155,6 +155,9 @@ describe('over HTTP', () => {
     expect((await post('pair=USD/GHS', 'application/x-www-form-urlencoded')).statusCode).toBe(415)
     expect((await post({ ...cedi, pair: 'x'.repeat(20_000) })).statusCode).toBe(413)
     expect((await app.inject('/nothing')).json()).toMatchObject({ error: { code: 'not_found' } })
+    expect((await app.inject('/%zz')).json()).toMatchObject({
+      error: { code: 'validation_error', details: [{ path: 'url' }] },
+    })
     expect((await app.inject('/livez')).json()).toEqual({ data: { status: 'ok' } })
   })
 
