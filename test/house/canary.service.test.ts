@@ -225,5 +225,8 @@ test('no secret comes out of a process, whether things go well or not', { timeou
   const leaks = outputs.flatMap(({ of, text }) =>
     Object.entries(planted).flatMap(([what, secret]) => (text.includes(secret) ? [`${what} in ${of}: ${text}`] : [])),
   )
+  console.log(
+    `canaries: ${Object.keys(planted).length} secrets looked for in ${outputs.length} answers and lines of logs, found ${leaks.length} times`,
+  )
   expect(leaks).toEqual([])
 })
