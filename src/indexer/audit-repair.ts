@@ -16,7 +16,7 @@ import { factOf } from './ids.ts'
 /** What the chain says of an entity at another look: its record, null when it does not exist, undefined when nobody tells. */
 export type Confirm = (entity: Entity) => Promise<DatedFact | null | undefined>
 
-/** Asks every endpoint for an entity at the newest block; they tell only when they tell the same. */
+/** Asks every endpoint for an entity at the newest block; they tell only when they tell the same, two at the least where there are more than one. */
 export const createConfirm =
   (chain: Chain): Confirm =>
   async (entity) => {
@@ -27,7 +27,7 @@ export const createConfirm =
         record.ok || isRevert(record.error) ? [factOf(entity, record, head)] : [],
       )
       const [first, ...others] = told
-      if (first === undefined) return undefined
+      if (first === undefined || told.length < Math.min(2, chain.status().endpoints.length)) return undefined
       return others.every((other) => differ(entity, first, other).length === 0) ? first : undefined
     } catch (fault) {
       if (isUnavailable(fault)) return undefined

@@ -17,6 +17,7 @@ import { auditSlice } from '../../src/indexer/audit-slice.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
+import { eventually } from '../support/process.ts'
 import { startWorld } from '../support/world.ts'
 
 const silent = pino({ level: 'silent' })
@@ -216,6 +217,26 @@ describe('what is not put right', () => {
     const { alarmed } = await round(async () => undefined)
     expect(alarmed).toMatchObject([{ repaired: false }])
     expect(await differences()).toHaveLength(1)
+  })
+
+  test('a word of one node of two, the other away: an alarm alone, until the other is back', async () => {
+    await run(damage)
+    const away = await startNodeProxy(world.anvil.url)
+    away.say(() => ({ status: 503, body: '' }))
+    const rpcUrls = [proxy.url, away.url]
+    const both = createChain({ deployment: world.deployment, rpcUrls, timeoutMs: 5_000, headMaxAgeMs: 1, log: silent })
+    const confirm = createConfirm(both)
+    expect((await round(confirm)).alarmed).toMatchObject([{ repaired: false }])
+    expect(await differences()).toHaveLength(1)
+    away.honest()
+    await eventually('both are up', async () => {
+      await both.head()
+      return both.status().endpoints.every(({ state }) => state === 'ok')
+    })
+    expect((await round(confirm)).alarmed).toMatchObject([{ repaired: true }])
+    expect(await differences()).toEqual([])
+    await both.close()
+    await away.close()
   })
 
   test('a node that takes its word back: no difference at all', async () => {
