@@ -77,7 +77,7 @@ export const createNode = (deps: {
     asking(String(member.index), async () => {
       const since = Date.now()
       try {
-        await member.send([getChainId(), getBlock('latest')], { signal: AbortSignal.timeout(THERE * timeoutMs) })
+        await member.send([getChainId(), getBlock('latest')], { signal: AbortSignal.timeout(Math.ceil(THERE * timeoutMs)) })
       } catch (failure) {
         if (!(failure instanceof NodeUnreachable)) throw failure
         member.learn({ is: 'silent', since })

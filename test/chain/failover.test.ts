@@ -10,10 +10,13 @@ import { call } from '../../src/protocol/outputs.ts'
 import { eventually } from '../support/process.ts'
 import { type Reply, type ScriptedCall, startNode } from '../support/scripted-node.ts'
 
+/** No multiple of what it is divided by: parts of it are no whole milliseconds. */
+const timeoutMs = 599
+
 const nodeOf = (...urls: string[]) => {
-  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 600, log: pino({ level: 'silent' }) })
+  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
   onTestFinished(keeper.close)
-  return { ...keeper, ...createNode({ keeper, chainId: 8453, timeoutMs: 600 }) }
+  return { ...keeper, ...createNode({ keeper, chainId: 8453, timeoutMs }) }
 }
 
 const states = (node: ReturnType<typeof nodeOf>) => node.status().endpoints.map(({ state }) => state)
