@@ -77,7 +77,9 @@ export const createNode = (deps: {
     asking(String(member.index), async () => {
       const since = Date.now()
       try {
-        await member.send([getChainId(), getBlock('latest')], { signal: AbortSignal.timeout(Math.ceil(THERE * timeoutMs)) })
+        await member.send([getChainId(), getBlock('latest')], {
+          signal: AbortSignal.timeout(Math.ceil(THERE * timeoutMs)),
+        })
       } catch (failure) {
         if (!(failure instanceof NodeUnreachable)) throw failure
         member.learn({ is: 'silent', since })
