@@ -26,7 +26,13 @@ const deployment: Deployment = {
 }
 
 const chainOf = (...urls: string[]) => {
-  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 400, logWidth: 2_000n, log: pino({ level: 'silent' }) })
+  const keeper = createKeeper({
+    chainId: 8453,
+    urls,
+    timeoutMs: 5_000,
+    logWidth: 2_000n,
+    log: pino({ level: 'silent' }),
+  })
   onTestFinished(keeper.close)
   return { ...keeper, logs: (from = 0n) => fetchLogs({ keeper, deployment }, { from, upTo: 900_000n }) }
 }
