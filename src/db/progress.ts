@@ -1,4 +1,4 @@
-import { and, desc, eq, lte } from 'drizzle-orm'
+import { and, desc, eq, lte, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Database, Handle } from './pool.ts'
 import type { StoredBlock } from './query.ts'
@@ -31,20 +31,19 @@ export type Progress = {
   readonly last: LastIds
 }
 
-const toBlock = (row: typeof t.cursors.$inferSelect): StoredBlock => ({
+const toBlock = (row: Omit<typeof t.cursors.$inferSelect, 'chainId'>): StoredBlock => ({
   number: row.blockNumber,
   hash: row.blockHash,
   timestamp: row.blockTimestamp,
 })
 
+/** Of the anchors of a chain, the newest. */
+const newestOf = (handle: Handle, chainId: ChainId) =>
+  handle.select().from(t.anchors).where(eq(t.anchors.chainId, chainId)).orderBy(desc(t.anchors.blockNumber)).limit(1)
+
 /** The newest block at which something was written; null before the first. What is read to be stored beside the facts is pinned to it. */
 export const newestAnchor = async (handle: Handle, chainId: ChainId): Promise<StoredBlock | null> => {
-  const [row] = await handle
-    .select()
-    .from(t.anchors)
-    .where(eq(t.anchors.chainId, chainId))
-    .orderBy(desc(t.anchors.blockNumber))
-    .limit(1)
+  const [row] = await newestOf(handle, chainId)
   return row === undefined ? null : toBlock(row)
 }
 
@@ -68,24 +67,26 @@ export const holdAnchor = async (handle: Handle, chainId: ChainId, block: Stored
   if (held.length === 0) throw new AnchorGone(`block ${block.number} of chain ${chainId} is no anchor any more`)
 }
 
-/** Reads cursor and last ids in one snapshot. */
+/** Reads all of it in one statement, and so as of one moment. */
 export const readProgress = (database: Database, chainId: ChainId): Promise<Progress> =>
-  database.snapshot(async (handle) => {
-    const last = async (table: typeof t.events | typeof t.deposits | typeof t.positions): Promise<bigint | null> => {
-      const [row] = await handle
-        .select({ id: table.id })
-        .from(table)
-        .where(eq(table.chainId, chainId))
-        .orderBy(desc(table.id))
-        .limit(1)
-      return row?.id ?? null
-    }
-    const [cursor] = await handle.select().from(t.cursors).where(eq(t.cursors.chainId, chainId))
-    return {
-      cursor: cursor === undefined ? null : toBlock(cursor),
-      anchor: await newestAnchor(handle, chainId),
-      last: { event: await last(t.events), deposit: await last(t.deposits), position: await last(t.positions) },
-    }
+  database.run(async (handle) => {
+    const lastOf = (table: typeof t.events | typeof t.deposits | typeof t.positions) =>
+      sql`(SELECT max(${table.id}) FROM ${table} WHERE ${eq(table.chainId, chainId)})`.mapWith(table.id)
+    const newest = newestOf(handle, chainId).as('newest')
+    const { blockNumber, blockHash, blockTimestamp } = newest
+    const [row] = await handle
+      .select({
+        cursor: t.cursors,
+        anchor: { blockNumber, blockHash, blockTimestamp },
+        event: lastOf(t.events),
+        deposit: lastOf(t.deposits),
+        position: lastOf(t.positions),
+      })
+      .from(sql`(SELECT) AS here`)
+      .leftJoin(t.cursors, eq(t.cursors.chainId, chainId))
+      .leftJoin(newest, sql`true`)
+    const { cursor = null, anchor = null, event = null, deposit = null, position = null } = row ?? {}
+    return { cursor: cursor && toBlock(cursor), anchor: anchor && toBlock(anchor), last: { event, deposit, position } }
   })
 
 /** Anchors at or below `number`, newest first. */

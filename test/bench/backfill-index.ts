@@ -62,11 +62,7 @@ const run = async (task: z.output<typeof ToBackfill>) => {
   const megabytes = (bytes: number): number => Math.round(bytes / 2 ** 20)
   const restMB = megabytes(process.memoryUsage.rss())
   const [started, cpu] = [performance.now(), process.cpuUsage()]
-  for (;;) {
-    await step(lease)
-    const { cursor } = await readProgress(database, 8453)
-    if (cursor !== null && cursor.number >= task.head) break
-  }
+  for (let proven = -1n; proven < task.head; ) proven = (await step(lease)).proven?.number ?? -1n
   const seconds = (performance.now() - started) / 1_000
   const { user, system } = process.cpuUsage(cpu)
   const { last } = await readProgress(database, 8453)

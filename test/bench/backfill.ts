@@ -5,6 +5,7 @@ import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { Client } from 'pg'
 import { pino } from 'pino'
 import { createTestClient, encodeDeployData, encodeFunctionData, http, publicActions, walletActions } from 'viem'
 import { z } from 'zod'
@@ -107,6 +108,20 @@ const spentBy = (pid: number): number => {
   return seconds.reduce((sum, each) => sum + each, 0)
 }
 
+/** Seconds that the database takes by itself to write the same rows under the same indexes once more, from nobody and in one statement. */
+const writeAgain = async (): Promise<number> => {
+  const client = new Client(postgres.url)
+  await client.connect()
+  try {
+    await client.query('CREATE TABLE again (LIKE positions INCLUDING ALL)')
+    const started = performance.now()
+    await client.query('INSERT INTO again SELECT * FROM positions')
+    return (performance.now() - started) / 1_000
+  } finally {
+    await client.end()
+  }
+}
+
 /** The indexing process for a plain Node, as in production: what compiles TypeScript takes memory of its own. */
 const built = async (): Promise<string> => {
   const outfile = fileURLToPath(new URL('../../dist/bench/backfill-index.js', import.meta.url))
@@ -146,6 +161,7 @@ try {
   console.log(
     `  processor time a log     ours ${each(done.cpuSeconds)}, Postgres ${each(database)}, node ${each(node)}`,
   )
+  console.log(`  the database by itself   ${each(await writeAgain())}, for rows and indexes alone`)
   console.log(`  requests                 ${done.requests}`)
   if (floor > 0) {
     console.log(`  requests x latency       ${floor.toFixed(2)} s, ratio ${(done.seconds / floor).toFixed(2)}`)

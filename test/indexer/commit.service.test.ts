@@ -46,6 +46,18 @@ const fill = async (stay: number): Promise<void> => {
   await run(`INSERT INTO cursors VALUES (${chainId}, ${at(2)})`)
 }
 
+test('progress is told of nothing, of an anchor without a cursor, and of both', async () => {
+  const none = { event: null, deposit: null, position: null }
+  expect(await readProgress(database, chainId)).toEqual({ cursor: null, anchor: null, last: none })
+  await fill(2)
+  await run("INSERT INTO anchors VALUES (56, 7, decode(repeat('77', 32), 'hex'), 7)")
+  const last = { ...none, position: 3n }
+  expect(await readProgress(database, chainId)).toEqual({ cursor: block(2), anchor: block(2), last })
+  await run('DELETE FROM cursors')
+  expect(await readProgress(database, chainId)).toEqual({ cursor: null, anchor: block(2), last })
+  await run('TRUNCATE positions, position_observations, anchors')
+})
+
 test('a rollback forgets any number of observations, a bounded number at once, and notes what stays', async () => {
   const stay = 45_000
   await fill(stay)
