@@ -10,14 +10,16 @@ import { call } from '../../src/protocol/outputs.ts'
 import { eventually } from '../support/process.ts'
 import { type Reply, type ScriptedCall, startNode } from '../support/scripted-node.ts'
 
-/** No multiple of what it is divided by: parts of it are no whole milliseconds. */
-const timeoutMs = 599
-
-const nodeOf = (...urls: string[]) => {
+const nodeWithin = (timeoutMs: number, ...urls: string[]) => {
   const keeper = createKeeper({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
   onTestFinished(keeper.close)
   return { ...keeper, ...createNode({ keeper, chainId: 8453, timeoutMs }) }
 }
+
+/** No multiple of what it is divided by: parts of it are no whole milliseconds. */
+const timeoutMs = 599
+
+const nodeOf = (...urls: string[]) => nodeWithin(timeoutMs, ...urls)
 
 const states = (node: ReturnType<typeof nodeOf>) => node.status().endpoints.map(({ state }) => state)
 
@@ -278,10 +280,10 @@ test('a chain that stands still is told from a node that does not answer', async
 })
 
 describe('a node that is slower than it mostly is', () => {
-  /** Two nodes, the first of which is known to answer quickly. */
+  /** Two nodes, the first of which is known to answer quickly. None of them is silent for long enough to be asked whether it is there. */
   const pair = async () => {
     const [first, second] = [await startNode(), await startNode()]
-    const node = nodeOf(first.url, second.url)
+    const node = nodeWithin(30_000, first.url, second.url)
     await eventually('both are known', async () => {
       await node.send([getChainId()])
       return states(node).join() === 'ok,ok'
