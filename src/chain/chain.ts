@@ -55,15 +55,13 @@ export type ChainOptions = {
   readonly timeoutMs: number
   /** How long a head may be reused, in milliseconds. */
   readonly headMaxAgeMs: number
-  /** Answers that are kept, 20,000 unless given: few will do for who reads each block once. */
-  readonly maxAnswers?: number
   /** Blocks to ask the logs of at first; 100 unless given. */
   readonly logWidth?: bigint
   readonly log: Logger
 }
 
 /** Answers kept per chain: what is asked at one block, many times over. */
-const MOST_ANSWERS = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
+const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
 
 /**
  * Opens a chain; nothing is sent until something is asked.
@@ -73,7 +71,7 @@ const MOST_ANSWERS = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
  * const [total] = await base.pinned((block) => base.readAt(block, [call('getTotalHedgeEvents')]))
  */
 export const createChain = (options: ChainOptions): Chain => {
-  const { deployment, rpcUrls: urls, maxAnswers: maxEntries = MOST_ANSWERS.maxEntries, ...rest } = options
+  const { deployment, rpcUrls: urls, ...rest } = options
   const { chainId } = deployment
   const keeper = createKeeper({ chainId, urls, ...rest })
   const node = createNode({ chainId, keeper, timeoutMs: options.timeoutMs })
@@ -84,7 +82,7 @@ export const createChain = (options: ChainOptions): Chain => {
     maxAgeMs: options.headMaxAgeMs,
     now: Date.now,
   })
-  const reader = createReader({ node, diamond: deployment.diamond, ...MOST_ANSWERS, maxEntries })
+  const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {
     chainId,

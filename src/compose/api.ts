@@ -90,7 +90,7 @@ export const runApi = async (): Promise<void> => {
     const metrics = createMetrics()
     const served = await serveMetrics({ metrics, ...metricsOf(config), log })
     closers.add('metrics', served, (it) => it.close())
-    const chains = openChains(config, { headMaxAgeMs: config.HEAD_MAX_AGE_MS }, log, closers)
+    const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl, API_POOL_SIZE: maxConnections } = config
     const pool = { maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }
     const database = openDatabase({ ...pool, name: 'reads', url }, closers)

@@ -1,4 +1,4 @@
-import { type Chain, type ChainOptions, createChain } from '../chain/chain.ts'
+import { type Chain, createChain } from '../chain/chain.ts'
 import { chainsOf } from '../config/parts.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../db/pool.ts'
 import { requireVersionOnceReached } from '../db/versions.ts'
@@ -9,19 +9,16 @@ import type { ChainId } from '../protocol/chains.ts'
 /** The chains of an environment, which close with the process. */
 export const openChains = (
   config: Parameters<typeof chainsOf>[0],
-  reads: Pick<ChainOptions, 'headMaxAgeMs' | 'maxAnswers'>,
+  headMaxAgeMs: number,
   log: Logger,
   closers: Closers,
 ): Map<ChainId, Chain> =>
   new Map(
     chainsOf(config).map(({ deployment, rpcUrls }) => {
-      const chain = createChain({ deployment, rpcUrls, timeoutMs: config.NODE_TIMEOUT_MS, ...reads, log })
+      const chain = createChain({ deployment, rpcUrls, timeoutMs: config.NODE_TIMEOUT_MS, headMaxAgeMs, log })
       return [deployment.chainId, closers.add(`chain ${deployment.chainId}`, chain, (it) => it.close())]
     }),
   )
-
-/** What a worker or an audit keeps of a chain: each reads a block once. */
-export const FEW_ANSWERS = 1_000
 
 /** Longest a statement of the worker or the audit may take, in milliseconds. */
 export const WORK_WITHIN_MS = 10_000

@@ -7,7 +7,7 @@ import { audit, formatAudit } from '../indexer/audit.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/log.ts'
 import { createMeter } from '../lib/meter.ts'
-import { FEW_ANSWERS, openChains, openDatabase, WORK_WITHIN_MS } from './parts.ts'
+import { openChains, openDatabase, WORK_WITHIN_MS } from './parts.ts'
 
 /** Brings the database to the schema of this version. */
 export const runMigrate = async (): Promise<void> => {
@@ -27,8 +27,7 @@ export const runAudit = async (): Promise<void> => {
     const { DATABASE_URL: url } = config
     const database = openDatabase({ url, maxConnections: 4, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
     await requireVersion(database)
-    const reads = { headMaxAgeMs: config.NODE_TIMEOUT_MS, maxAnswers: FEW_ANSWERS }
-    for (const chain of openChains(config, reads, log, closers).values()) {
+    for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
       const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
       const report = await audit({ chain, database, meter })
       meter.close()

@@ -20,7 +20,7 @@ import { serve } from '../lib/serve.ts'
 import { createCalibrator } from '../pricing/calibration-sets.ts'
 import { openMarket } from '../pricing/market/open-market.ts'
 import { chainOf } from '../reads/read.ts'
-import { FEW_ANSWERS, openChains, openDatabase, requireVersionOf, WORK_WITHIN_MS } from './parts.ts'
+import { openChains, openDatabase, requireVersionOf, WORK_WITHIN_MS } from './parts.ts'
 
 /** How often everything that can still change is looked at again, in milliseconds. */
 const SWEEP_EVERY_MS = 60_000
@@ -45,7 +45,7 @@ export const runWorker = async (): Promise<void> => {
     const metrics = createMetrics()
     const served = await serveMetrics({ metrics, ...metricsOf(config), log })
     closers.add('metrics', served, (it) => it.close())
-    const chains = openChains(config, { headMaxAgeMs: config.POLL_MS, maxAnswers: FEW_ANSWERS }, log, closers)
+    const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
     const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
     const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
