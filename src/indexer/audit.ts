@@ -32,7 +32,7 @@ const WALLETS = 200
  */
 export const audit = async (deps: Deps): Promise<AuditReport> => {
   const { chainId } = deps.chain
-  const pin = await openPin(deps.database, chainId)
+  const pin = await openPin(deps)
   const counts: Count[] = []
   for (const kind of kinds) counts.push(await auditKind(deps, pin, kind))
   counts.push(await auditWallets(deps, pin))

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Chain } from '../../src/chain/chain.ts'
 import { audit } from '../../src/indexer/audit.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
@@ -41,4 +42,25 @@ test('an index of the logs is the chain; one wrong amount and one lost row are f
     'position 2 is missing in the index',
     `getHedgerPositionIds of ${world.hedger.account.address}: [1,3,4] in the index, [1,2,3,4] on the chain`,
   ])
+})
+
+test('what differs at a block that was replaced is compared where the index goes then', async () => {
+  const { database } = api
+  const chain = chainOf(api.sources, 8453)
+  await database.run((handle) => handle.execute(sql`TRUNCATE cursors, anchors, events, deposits, positions`))
+  await indexAll({ chain, database })
+  const correct = (by: number) =>
+    database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + ${by} WHERE id = 4`))
+  await correct(1)
+  let looks = 0
+  const replaced: Chain = {
+    ...chain,
+    async send() {
+      looks += 1
+      await correct(-1)
+      return [{ ok: true, value: { number: 1n, hash: `0x${'ee'.repeat(32)}`, timestamp: 1n } }] as never
+    },
+  }
+  expect((await audit({ chain: replaced, database })).differences).toEqual([])
+  expect(looks).toBe(1)
 })
