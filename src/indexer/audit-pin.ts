@@ -57,7 +57,8 @@ export const openPin = async ({ chain, database }: Deps): Promise<Pin> => {
             found += result.differences.length
             return result
           }
-          // The index may have been rolled back under the slice, or a node have told of the block it was about to make: once more.
+          // The index may have been rolled back under the slice, or a node have told of the block it was about to make: once more where
+          // the index is then. At the same block the answers are those that were kept.
           isSecond = true
         } catch (fault) {
           if (attempt >= ATTEMPTS || !isUnavailable(fault)) throw fault
