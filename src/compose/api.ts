@@ -32,9 +32,6 @@ import type { Sources } from '../reads/read.ts'
 import { diamondFunctions } from '../tx/builders.ts'
 import { openChains, openDatabase, requireVersionOf } from './parts.ts'
 
-/** Longest a statement of a read may take, in milliseconds: it has another source to turn to. */
-const READ_WITHIN_MS = 2_000
-
 const sourcesOf = (deps: {
   readonly chains: Sources['chains']
   readonly database: Database
@@ -92,10 +89,12 @@ export const runApi = async (): Promise<void> => {
     closers.add('metrics', served, (it) => it.close())
     const chains = openChains(config, config.HEAD_MAX_AGE_MS, log, closers)
     const { DATABASE_URL: url, DATABASE_READ_URL: copyUrl, API_POOL_SIZE: maxConnections } = config
-    const pool = { maxConnections, statementTimeoutMs: READ_WITHIN_MS, log }
+    const { API_QUERY_TIMEOUT_MS: timeoutMs } = config
+    const pool = { maxConnections, connectTimeoutMs: timeoutMs, statementTimeoutMs: timeoutMs, log }
     const database = openDatabase({ ...pool, name: 'reads', url }, closers)
     await requireVersionOf(database, log, closers)
     const copy = copyUrl === undefined ? undefined : openDatabase({ ...pool, name: 'copy', url: copyUrl }, closers)
+    await Promise.all([database.warm(), copy?.warm()])
     const reader = copy === undefined ? database : createReader({ copy, origin: database, log })
     const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
     const identity = createIdentity({

@@ -3,7 +3,7 @@ import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PgTransactionConfig } from 'drizzle-orm/pg-core'
 import { DatabaseError, Pool, type PoolClient, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { ServiceError, unavailable } from '../lib/errors.ts'
+import { causeText, ServiceError, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { waited } from '../lib/timing.ts'
 import { type Asked, databaseReports } from './reports.ts'
@@ -44,11 +44,13 @@ export type Database = {
   transaction<T>(work: (handle: Handle, copy: Copy) => Promise<T>): Promise<T>
   /** Runs reads that all see the database as it is at the first of them. Throws as `run` does. */
   snapshot<T>(work: (handle: Handle) => Promise<T>): Promise<T>
+  /** Opens all its connections, so that no query waits for one to be made. Resolves also when the database takes none. */
+  warm(): Promise<void>
   connections(): Connections
   close(): Promise<void>
 }
 
-/** A database that does not take a connection in this time is out of reach; reads have another source to turn to. */
+/** A database that does not take a connection in this time is out of reach, unless told otherwise. */
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
@@ -59,6 +61,9 @@ const IDLE_IN_TRANSACTION_MS = 2_000
 
 /** A server that works for nobody any more, a process that was killed say, notices within this and rolls back. */
 const CHECK_CLIENT_MS = 500
+
+/** Connections are kept for as long as the process is; whatever stands between sees them used this often, in milliseconds. */
+const KEEP_ALIVE_MS = 30_000
 
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
@@ -79,7 +84,9 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     // A server that vanished without a word must not hold a query for ever.
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    idleTimeoutMillis: 0,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     options: `-c client_connection_check_interval=${CHECK_CLIENT_MS}`,
     application_name: 'fx-protection',
   })
@@ -90,12 +97,18 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   pool.on('connect', (client) => client.on('error', lost))
   const handle = drizzle(pool)
 
+  let isAway = false
   const guarded = <T>(asked: Asked, work: () => Promise<T>): Promise<T> =>
     databaseReports.tell(asked, async () => {
       try {
-        return await waited('db', work)
+        const answer = await waited('db', work)
+        isAway = false
+        return answer
       } catch (error) {
-        throw isOutOfReach(error) ? unavailable('the database is out of reach', error) : error
+        if (!isOutOfReach(error)) throw error
+        if (!isAway) options.log.warn({ pool: name, fault: causeText(error) }, 'the database is out of reach')
+        isAway = true
+        throw unavailable('the database is out of reach', error)
       }
     })
 
@@ -137,6 +150,11 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       }),
     transaction,
     snapshot: (work) => transaction(work, readOnly),
+    async warm() {
+      await Promise.allSettled(
+        Array.from({ length: options.maxConnections }, async () => (await pool.connect()).release()),
+      )
+    },
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { max, type SQL, sql } from 'drizzle-orm'
 import { z } from 'zod'
-import { errorText, isUnavailable, OperatorError } from '../lib/errors.ts'
+import { isUnavailable, OperatorError } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import { packaged } from '../lib/root.ts'
@@ -81,10 +81,6 @@ const askAgain = async (database: Database, signal: AbortSignal): Promise<void> 
   }
 }
 
-/** What the server or the system said. */
-const causeOf = (fault: unknown): string =>
-  errorText(fault instanceof Error && fault.cause !== undefined ? fault.cause : fault)
-
 /**
  * The same at a start, which does not wait for a database that is out of reach: that is asked again until it answers. What it is refused for
  * then is nobody's to catch, and so ends the process in order.
@@ -99,10 +95,7 @@ export const requireVersionOnceReached = async (options: {
     await requireVersion(database)
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault
-    log.warn(
-      { fault: causeOf(fault) },
-      'the database is out of reach: whether it serves this version is asked when it is back',
-    )
+    log.warn('whether the database serves this version is asked when it is back')
     void askAgain(database, signal)
   }
 }

@@ -72,3 +72,7 @@ export class OperatorError extends Error {
 
 /** The text of anything thrown, for logs. */
 export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** What began it: the text of the last cause. */
+export const causeText = (error: unknown): string =>
+  error instanceof Error && error.cause !== undefined ? causeText(error.cause) : errorText(error)

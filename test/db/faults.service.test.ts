@@ -121,3 +121,27 @@ test('a statement that takes too long is given up by the server too, and its con
     await short.close()
   }
 })
+
+test('a warm database has all its connections, and tells once, until it is back, what it is out of reach for', async () => {
+  const lines: string[] = []
+  const told = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
+  const warm = createDatabase({ url: test_.url, log: told, maxConnections: 3, statementTimeoutMs: 200, name: 'warm' })
+  const said = () => lines.filter((line) => line.includes('out of reach'))
+  try {
+    await warm.warm()
+    expect(warm.connections()).toEqual({ total: 3, idle: 3, waiting: 0 })
+    const slow = () => warm.rows({ text: 'SELECT pg_sleep(30)', values: [] })
+    for (const again of [1, 2]) {
+      for (const _ of [1, 2]) await expect(slow()).rejects.toMatchObject({ code: 'service_unavailable' })
+      expect(said()).toHaveLength(again)
+      await warm.rows({ text: 'SELECT 1', values: [] })
+    }
+    expect(JSON.parse(said()[0] ?? '')).toMatchObject({
+      pool: 'warm',
+      fault: expect.stringContaining('statement timeout'),
+    })
+  } finally {
+    await warm.close()
+  }
+  await expect(warm.warm()).resolves.toBeUndefined()
+})
