@@ -16,6 +16,8 @@ export type DatabaseOptions = {
   readonly statementTimeoutMs: number
   /** Longest to wait for a connection, a second unless given. */
   readonly connectTimeoutMs?: number
+  /** Longest that a transaction may do nothing, two seconds unless given. */
+  readonly idleInTransactionMs?: number
   /** When it aborts, the transactions that run are given up and no more begin. */
   readonly signal?: AbortSignal
   readonly log: Logger
@@ -76,6 +78,7 @@ const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } 
  */
 export const createDatabase = (options: DatabaseOptions): Database => {
   const { name = 'database', connectTimeoutMs = CONNECT_TIMEOUT_MS } = options
+  const { idleInTransactionMs = IDLE_IN_TRANSACTION_MS } = options
   const pool = new Pool({
     connectionString: options.url,
     max: options.maxConnections,
@@ -83,7 +86,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     statement_timeout: options.statementTimeoutMs,
     // A server that vanished without a word must not hold a query for ever.
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
     idleTimeoutMillis: 0,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

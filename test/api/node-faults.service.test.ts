@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { openApp } from '../support/app.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
+import { ranMs } from '../support/stopwatch.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
 const protocol = await useProtocol()
@@ -77,11 +78,11 @@ describe('a node that', () => {
 
   test('fails neither a build nor what needs no node', async () => {
     proxy.say(() => 'nothing')
-    const started = performance.now()
+    const started = ranMs()
     const body = { chainId: 8453, eventId: 1, amount: '5', from: protocol.hedger }
     const { status, data } = await api.post('/tx/hedge/deposit', body)
     expect([status, data]).toEqual([200, expect.objectContaining({ estimatedGas: null })])
-    expect(performance.now() - started).toBeLessThan(2_500)
+    expect(ranMs() - started).toBeLessThan(2_500)
     expect((await api.get('/chains')).status).toBe(200)
     await heal()
   })

@@ -6,6 +6,7 @@ import { createDatabase, type Database, type Handle } from '../../src/db/pool.ts
 import { clearUnobserved, markUnobserved, nextUnobserved, type Subject } from '../../src/db/unobserved.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/open-database.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -14,7 +15,7 @@ let database: Database
 
 beforeAll(async () => {
   test_ = await createTestDatabase()
-  database = createDatabase({ url: test_.url, log, maxConnections: 4, statementTimeoutMs: 5_000 })
+  database = openDatabase(test_.url)
 })
 afterAll(async () => {
   await database?.close()
@@ -85,7 +86,7 @@ test('what is noted over and over does not keep the rest from being observed', a
 })
 
 test('connections that end as a transaction begins, or in a copy, are not lost to the pool', async () => {
-  const one = createDatabase({ url: test_.url, log, maxConnections: 1, statementTimeoutMs: 5_000 })
+  const one = openDatabase(test_.url, { maxConnections: 1 })
   try {
     const pidOf = async (handle: Handle) =>
       (await handle.execute<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`)).rows[0]?.pid

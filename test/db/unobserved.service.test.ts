@@ -1,7 +1,6 @@
 import { sql } from 'drizzle-orm'
-import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
+import type { Database } from '../../src/db/pool.ts'
 import {
   depositObservations,
   deposits,
@@ -23,6 +22,7 @@ import {
 } from '../../src/db/unobserved.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/open-database.ts'
 
 const chainId = 8453
 const owner = `0x${'11'.repeat(20)}` as const
@@ -35,10 +35,7 @@ let database: Database
 
 beforeAll(async () => {
   store = await createTestDatabase()
-  database = createDatabase({
-    ...{ url: store.url, log: pino({ level: 'silent' }) },
-    ...{ maxConnections: 4, statementTimeoutMs: 5_000 },
-  })
+  database = openDatabase(store.url)
   const event = { chainId, creator: owner, underlying: 'USD/GHS', strike: 1n, premiumRate: 1n, ...origin }
   const deposit = { chainId, eventId: 1n, lp: owner, amount: 1n, shares: 1n, ...origin }
   await database.run((handle) =>

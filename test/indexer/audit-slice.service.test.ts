@@ -6,7 +6,7 @@ import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { readAudit } from '../../src/db/audits.ts'
 import { factsBetween } from '../../src/db/facts.ts'
 import { saveLook } from '../../src/db/looks.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
+import type { Database } from '../../src/db/pool.ts'
 import { newestAnchor } from '../../src/db/progress.ts'
 import { anchors, cursors, unobserved } from '../../src/db/schema.ts'
 import { audits } from '../../src/db/schema-work.ts'
@@ -17,6 +17,7 @@ import { auditSlice } from '../../src/indexer/audit-slice.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
+import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
 import { startWorld } from '../support/world.ts'
 
@@ -44,7 +45,7 @@ beforeEach(async () => {
     createChain({ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 5_000, headMaxAgeMs: 1, log: silent })
   chain = open()
   store = await createTestDatabase()
-  database = createDatabase({ url: store.url, log: silent, maxConnections: 4, statementTimeoutMs: 5_000 })
+  database = openDatabase(store.url)
   await indexAll({ chain, database })
   await prove()
   // Answers that were kept while the index was made would hide what the node says to the audit.

@@ -1,11 +1,11 @@
 import { sql } from 'drizzle-orm'
-import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { takeLease } from '../../src/db/lease.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
+import type { Database } from '../../src/db/pool.ts'
 import { readProgress } from '../../src/db/progress.ts'
 import { createCommits } from '../../src/indexer/commit.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/open-database.ts'
 
 const chainId = 8453
 
@@ -14,8 +14,7 @@ let database: Database
 
 beforeAll(async () => {
   store = await createTestDatabase()
-  const log = pino({ level: 'silent' })
-  database = createDatabase({ url: store.url, log, maxConnections: 2, statementTimeoutMs: 10_000 })
+  database = openDatabase(store.url, { maxConnections: 2 })
 })
 afterAll(async () => {
   await database?.close()

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { takeLease } from '../../src/db/lease.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
+import type { Database } from '../../src/db/pool.ts'
 import { readFacts } from '../../src/db/progress.ts'
 import { createQueries } from '../../src/db/query.ts'
 import { markChangeable, markUnobserved, nextUnobserved, observationLag } from '../../src/db/unobserved.ts'
@@ -18,6 +18,7 @@ import { isUnavailable } from '../../src/lib/errors.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
+import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
 import { startWorld } from '../support/world.ts'
 
@@ -52,7 +53,7 @@ beforeEach(async () => {
   snapshot = await world.actions.node.snapshot()
   chain = open()
   store = await createTestDatabase()
-  database = createDatabase({ url: store.url, log, maxConnections: 8, statementTimeoutMs: 5_000 })
+  database = openDatabase(store.url, { maxConnections: 8 })
 })
 afterEach(async () => {
   await Promise.all([database.close(), chain.close()])

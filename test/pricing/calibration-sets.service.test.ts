@@ -16,6 +16,7 @@ import { openEngine } from '../../src/pricing/engine.ts'
 import { openMarket } from '../../src/pricing/market/open-market.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { engineOptions } from '../support/engine.ts'
+import { openDatabase } from '../support/open-database.ts'
 import { startPublisher } from '../support/publisher.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'
 
@@ -28,7 +29,7 @@ let own: TestDatabase
 let database: Database
 beforeAll(async () => {
   ;[redis, own] = await Promise.all([startTestRedis(), createTestDatabase()])
-  database = createDatabase({ url: own.url, log: silent, maxConnections: 4, statementTimeoutMs: 5_000 })
+  database = openDatabase(own.url)
 })
 afterAll(async () => {
   await database?.close()

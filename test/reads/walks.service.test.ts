@@ -1,12 +1,12 @@
-import { pino } from 'pino'
 import { zeroAddress } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
+import type { Database } from '../../src/db/pool.ts'
 import { rollBack } from '../../src/db/write.ts'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/open-database.ts'
 import { blockOf, type Plan, putSeeded, seedEvent, seedPosition, walletOf, writeSeeded } from '../support/seed-index.ts'
 
 const token = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
@@ -30,12 +30,7 @@ beforeEach(async () => {
     databaseUrl: store.url,
     nodes: [{ deployment: deploymentOf(8453) }, { deployment: deploymentOf(56) }],
   })
-  database = createDatabase({
-    url: store.url,
-    log: pino({ level: 'silent' }),
-    maxConnections: 2,
-    statementTimeoutMs: 10_000,
-  })
+  database = openDatabase(store.url, { maxConnections: 2 })
 })
 afterEach(async () => {
   await Promise.all([api.close(), database.close()])

@@ -6,7 +6,6 @@ import type { LimitStore } from '../../src/api/plugins/rate-limit.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { measureChains } from '../../src/chain/metrics.ts'
 import { measureDatabases } from '../../src/db/metrics.ts'
-import { createDatabase } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
 import { createSettlementQueries } from '../../src/db/settlements.ts'
 import { readVitals } from '../../src/db/vitals.ts'
@@ -24,6 +23,7 @@ import { showIndex } from '../../src/reads/metrics.ts'
 import type { Sources } from '../../src/reads/read.ts'
 import { diamondFunctions } from '../../src/tx/builders.ts'
 import { createClient } from './client.ts'
+import { openDatabase } from './open-database.ts'
 
 /** Nobody listens on the discard port: connections are refused at once. */
 const NOWHERE = '127.0.0.1:9'
@@ -57,7 +57,7 @@ export const openApp = async (options: Options) => {
     databaseUrl,
     nodes = [],
     headMaxAgeMs = 50,
-    nodeTimeoutMs = 3_000,
+    nodeTimeoutMs = 15_000,
     log = pino({ level: 'silent' }),
     limitStore,
     tracing,
@@ -79,15 +79,8 @@ export const openApp = async (options: Options) => {
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })
   const url = databaseUrl ?? `postgres://user:secret-password@${NOWHERE}/none`
-  const database = createDatabase({
-    url,
-    log,
-    // As many as the API has unless told otherwise.
-    maxConnections: 10,
-    statementTimeoutMs: 5_000,
-    // A machine that runs many tests at once is late for no fault of the database.
-    connectTimeoutMs: 10_000,
-  })
+  // As many as the API has unless told otherwise.
+  const database = openDatabase(url, { maxConnections: 10, log })
   closers.add('database', database, (it) => it.close())
   const opened = new Map(chains.map((chain) => [chain.chainId, chain]))
   const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { newestChange } from '../../src/db/changes.ts'
-import { createDatabase, type Database } from '../../src/db/pool.ts'
+import type { Database } from '../../src/db/pool.ts'
 import { observationLag } from '../../src/db/unobserved.ts'
 import { follow } from '../../src/indexer/follow.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
@@ -9,6 +9,7 @@ import { createClosers } from '../../src/lib/lifecycle.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import { openApp } from './app.ts'
 import { createTestDatabase } from './database.ts'
+import { openDatabase } from './open-database.ts'
 import { eventually } from './process.ts'
 import { startWorld } from './world.ts'
 
@@ -28,7 +29,7 @@ const startIndexing = (deps: {
   readonly url: string
 }): (() => Promise<void>) => {
   const { chain, database, url } = deps
-  const session = createDatabase({ url, log, maxConnections: 1, statementTimeoutMs: 5_000 })
+  const session = openDatabase(url, { maxConnections: 1, log })
   const stop = new AbortController()
   const observer = createObserver({ chain, database, log })
   let observing = Promise.resolve()
@@ -61,7 +62,7 @@ export const startIndexed = async (chainIds: readonly [ChainId, ...ChainId[]]) =
   const [world, ...rest] = await Promise.all([start(first), ...others.map(start)])
   const worlds: readonly World[] = [world, ...rest]
   const { url } = closers.add('store', await createTestDatabase(), (it) => it.close())
-  const opened = createDatabase({ url, log, maxConnections: 8, statementTimeoutMs: 5_000 })
+  const opened = openDatabase(url, { maxConnections: 8, log })
   const database = closers.add('database', opened, (it) => it.close())
   for (const { deployment, anvil } of worlds) {
     const chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
