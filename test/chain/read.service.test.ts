@@ -25,9 +25,9 @@ let block: Block
 /** A reader that has asked nothing yet, and what it sends. */
 const openReader = async (options: { readonly maxBytes?: number } = {}) => {
   const log = pino({ level: 'silent' })
-  const keeper = createKeeper({ chainId: 8453, urls: [proxy.url], timeoutMs: 5_000, log })
+  const keeper = createKeeper({ chainId: 8453, urls: [proxy.url], timeoutMs: 15_000, log })
   closers.add('keeper', keeper, (it) => it.close())
-  const node = createNode({ keeper, chainId: 8453, timeoutMs: 3_000 })
+  const node = createNode({ keeper, chainId: 8453, timeoutMs: 15_000 })
   await node.send([getBlock('latest')])
   proxy.calls()
   proxy.requests()

@@ -51,7 +51,12 @@ const startWorker = async (name: string) => {
 }
 
 /** Nothing is refused for being late: the machine may be doing ten other things, and it is restarts that are looked at. */
-const patient = { DRAIN_MS: String(DRAIN_MS), API_QUERY_TIMEOUT_MS: '15000', MAX_EVENT_LOOP_DELAY_MS: '0' }
+const patient = {
+  DRAIN_MS: String(DRAIN_MS),
+  API_QUERY_TIMEOUT_MS: '15000',
+  NODE_TIMEOUT_MS: '15000',
+  MAX_EVENT_LOOP_DELAY_MS: '0',
+}
 
 const startMember = async (name: string) => {
   const api = await startApi(index, patient, { name })

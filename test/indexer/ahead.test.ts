@@ -31,7 +31,7 @@ const start = async () => {
       profile: 'reference',
     },
     rpcUrls: [node.url],
-    timeoutMs: 5_000,
+    timeoutMs: 15_000,
     headMaxAgeMs: 1,
     logWidth: 400n,
     log: pino({ level: 'silent' }),

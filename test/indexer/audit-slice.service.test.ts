@@ -42,7 +42,7 @@ beforeEach(async () => {
   proxy.honest()
   snapshot = await world.actions.node.snapshot()
   const open = () =>
-    createChain({ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 5_000, headMaxAgeMs: 1, log: silent })
+    createChain({ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log: silent })
   chain = open()
   store = await createTestDatabase()
   database = openDatabase(store.url)
@@ -225,7 +225,7 @@ describe('what is not put right', () => {
     const away = await startNodeProxy(world.anvil.url)
     away.say(() => ({ status: 503, body: '' }))
     const rpcUrls = [proxy.url, away.url]
-    const both = createChain({ deployment: world.deployment, rpcUrls, timeoutMs: 5_000, headMaxAgeMs: 1, log: silent })
+    const both = createChain({ deployment: world.deployment, rpcUrls, timeoutMs: 15_000, headMaxAgeMs: 1, log: silent })
     const confirm = createConfirm(both)
     expect((await round(confirm)).alarmed).toMatchObject([{ repaired: false }])
     expect(await differences()).toHaveLength(1)

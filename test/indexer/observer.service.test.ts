@@ -36,7 +36,7 @@ let database: Database
 
 const open = (options: { readonly logWidth?: bigint } = {}): Chain =>
   createChain({
-    ...{ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 5_000, headMaxAgeMs: 1, log },
+    ...{ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log },
     ...options,
   })
 

@@ -58,7 +58,7 @@ const start = async (logs: (time: number) => readonly object[]) => {
   const chain = createChain({
     deployment,
     rpcUrls: [node.url],
-    timeoutMs: 5_000,
+    timeoutMs: 15_000,
     headMaxAgeMs: 1,
     log: pino({ level: 'silent' }),
   })

@@ -84,7 +84,7 @@ export const openApp = async (options: Options) => {
   closers.add('database', database, (it) => it.close())
   const opened = new Map(chains.map((chain) => [chain.chainId, chain]))
   const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
-  const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 3_000 })
+  const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 15_000 })
   closers.add('pricing', pricing, (it) => it.close())
   const checks = createChecks({ chains: opened, pricing, writes: diamondFunctions, log })
   const sources: Sources = {

@@ -65,7 +65,7 @@ export const startIndexed = async (chainIds: readonly [ChainId, ...ChainId[]]) =
   const opened = openDatabase(url, { maxConnections: 8, log })
   const database = closers.add('database', opened, (it) => it.close())
   for (const { deployment, anvil } of worlds) {
-    const chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 5_000, headMaxAgeMs: 1, log })
+    const chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 15_000, headMaxAgeMs: 1, log })
     closers.add('chain', chain, (it) => it.close())
     closers.add('indexing', startIndexing({ chain, database, url }), (stop) => stop())
   }
