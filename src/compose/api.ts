@@ -94,7 +94,6 @@ export const runApi = async (): Promise<void> => {
     const database = openDatabase({ ...pool, name: 'reads', url }, closers)
     await requireVersionOf(database, log, closers)
     const copy = copyUrl === undefined ? undefined : openDatabase({ ...pool, name: 'copy', url: copyUrl }, closers)
-    await Promise.all([database.warm(), copy?.warm()])
     const reader = copy === undefined ? database : createReader({ copy, origin: database, log })
     const changes = closers.add('changes', createChanges({ url, database: reader, log }), (it) => it.close())
     const identity = createIdentity({

@@ -74,7 +74,7 @@ export const api = {
   PORT: Port.default(3000),
   DEFAULT_CHAIN_ID: BodyChainId.default(8453),
   API_POOL_SIZE: z.coerce.number().int().min(1).max(1_000).default(10),
-  API_QUERY_TIMEOUT_MS: Milliseconds.default(2_000),
+  API_QUERY_TIMEOUT_MS: Milliseconds.max(10_000).default(2_000),
   PAGE_CACHE_BYTES: z.coerce.number().int().min(1_048_576).default(67_108_864),
   MAX_STREAMS: z.coerce.number().int().min(1).max(100_000).default(2_000),
   MAX_STREAMS_PER_CLIENT: z.coerce.number().int().min(1).max(100_000).default(100),

@@ -1,9 +1,10 @@
 import { pipeline } from 'node:stream/promises'
+import { DrizzleQueryError } from 'drizzle-orm'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PgTransactionConfig } from 'drizzle-orm/pg-core'
 import { DatabaseError, Pool, type PoolClient, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { causeText, ServiceError, unavailable } from '../lib/errors.ts'
+import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { waited } from '../lib/timing.ts'
 import { type Asked, databaseReports } from './reports.ts'
@@ -46,8 +47,6 @@ export type Database = {
   transaction<T>(work: (handle: Handle, copy: Copy) => Promise<T>): Promise<T>
   /** Runs reads that all see the database as it is at the first of them. Throws as `run` does. */
   snapshot<T>(work: (handle: Handle) => Promise<T>): Promise<T>
-  /** Opens all its connections, so that no query waits for one to be made. Resolves also when the database takes none. */
-  warm(): Promise<void>
   connections(): Connections
   close(): Promise<void>
 }
@@ -64,8 +63,8 @@ const IDLE_IN_TRANSACTION_MS = 2_000
 /** A server that works for nobody any more, a process that was killed say, notices within this and rolls back. */
 const CHECK_CLIENT_MS = 500
 
-/** Connections are kept for as long as the process is; whatever stands between sees them used this often, in milliseconds. */
-const KEEP_ALIVE_MS = 30_000
+/** How often it is logged what a database is out of reach for, in milliseconds. */
+const TELL_EVERY_MS = 10_000
 
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
@@ -87,9 +86,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     // A server that vanished without a word must not hold a query for ever.
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: idleInTransactionMs,
-    idleTimeoutMillis: 0,
     keepAlive: true,
-    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     options: `-c client_connection_check_interval=${CHECK_CLIENT_MS}`,
     application_name: 'fx-protection',
   })
@@ -100,17 +97,22 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   pool.on('connect', (client) => client.on('error', lost))
   const handle = drizzle(pool)
 
-  let isAway = false
+  let toldAt = Number.NEGATIVE_INFINITY
+  const tell = (error: unknown): void => {
+    // Transactions that are given up end their connections themselves.
+    if (options.signal?.aborted || performance.now() - toldAt < TELL_EVERY_MS) return
+    toldAt = performance.now()
+    const fault = errorText(error instanceof DrizzleQueryError ? error.cause : error)
+    options.log.warn({ pool: name, fault }, 'the database is out of reach')
+  }
+
   const guarded = <T>(asked: Asked, work: () => Promise<T>): Promise<T> =>
     databaseReports.tell(asked, async () => {
       try {
-        const answer = await waited('db', work)
-        isAway = false
-        return answer
+        return await waited('db', work)
       } catch (error) {
         if (!isOutOfReach(error)) throw error
-        if (!isAway) options.log.warn({ pool: name, fault: causeText(error) }, 'the database is out of reach')
-        isAway = true
+        tell(error)
         throw unavailable('the database is out of reach', error)
       }
     })
@@ -153,11 +155,6 @@ export const createDatabase = (options: DatabaseOptions): Database => {
       }),
     transaction,
     snapshot: (work) => transaction(work, readOnly),
-    async warm() {
-      await Promise.allSettled(
-        Array.from({ length: options.maxConnections }, async () => (await pool.connect()).release()),
-      )
-    },
     connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }

@@ -70,9 +70,8 @@ export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
 }
 
-/** The text of anything thrown, for logs. */
-export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** What began it: the text of the last cause. */
-export const causeText = (error: unknown): string =>
-  error instanceof Error && error.cause !== undefined ? causeText(error.cause) : errorText(error)
+/** The text of anything thrown, for logs. Of several that have none together, as of addresses that all refuse, that of each. */
+export const errorText = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(errorText).join(', ')
+  return error instanceof Error ? error.message : String(error)
+}

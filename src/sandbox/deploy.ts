@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import {
   type Abi,
   type Address,
-  createPublicClient,
+  createTestClient,
   createWalletClient,
   encodeDeployData,
   encodeFunctionData,
   type Hex,
   http,
+  publicActions,
   toFunctionSelector,
 } from 'viem'
 import type { LocalAccount } from 'viem/accounts'
@@ -105,6 +106,24 @@ export const mountedOf = (profile: ProfileName, facet: string): Hex[] =>
 const REQUIRED_SIGNERS = 2n
 const TOLERANCE_BPS = 700n
 
+const nodeAt = (rpcUrl: string) =>
+  createTestClient({ mode: 'anvil', transport: http(rpcUrl), pollingInterval: 50 }).extend(publicActions)
+
+/** After so long the node is asked for a block, in milliseconds: now and then it leaves a transaction waiting until the next one comes. */
+const MINE_AFTER_MS = 5_000
+
+/** The receipt of a transaction. Throws when it reverted. */
+const mined = async (node: ReturnType<typeof nodeAt>, hash: Hex) => {
+  const reminder = setInterval(() => void node.mine({ blocks: 1 }).catch(() => {}), MINE_AFTER_MS)
+  try {
+    const receipt = await node.waitForTransactionReceipt({ hash })
+    if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`)
+    return receipt
+  } finally {
+    clearInterval(reminder)
+  }
+}
+
 /**
  * Deploys test tokens and the protocol in one of its profiles and sets it up: fees, oracles, tolerance, the engine's signer. The same account and nonce give the
  * same addresses. Throws when a transaction reverts.
@@ -114,18 +133,13 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
   const { diamond: diamondName, facets: facetNames } = diamonds[profile]
   const transport = http(options.rpcUrl)
   const wallet = createWalletClient({ account, transport })
-  const node = createPublicClient({ transport, pollingInterval: 50 })
+  const node = nodeAt(options.rpcUrl)
   let nonce = await node.getTransactionCount({ address: account.address })
 
   const send = (data: Hex, to?: Address): Promise<Hex> =>
     wallet.sendTransaction({ chain: null, data, nonce: nonce++, gas: 8_000_000n, ...(to === undefined ? {} : { to }) })
-  const mined = async (hash: Hex) => {
-    const receipt = await node.waitForTransactionReceipt({ hash })
-    if (receipt.status !== 'success') throw new Error(`deployment reverted in ${hash}`)
-    return receipt
-  }
   const contractOf = async (hash: Hex): Promise<Address> => {
-    const { contractAddress } = await mined(hash)
+    const { contractAddress } = await mined(node, hash)
     if (!contractAddress) throw new Error(`${hash} created no contract`)
     return contractAddress
   }
@@ -145,7 +159,7 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
     action: 0,
     functionSelectors: mountedOf(profile, name),
   }))
-  const created = await mined(await create(diamondName, [account.address, cuts, tokens]))
+  const created = await mined(node, await create(diamondName, [account.address, cuts, tokens]))
   const diamond = created.contractAddress
   if (!diamond) throw new Error('the diamond was not created')
 
@@ -175,7 +189,7 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
         ]),
   ]
   const sent = await Promise.all(settings.map((data) => send(data, diamond)))
-  await Promise.all(sent.map(mined))
+  await Promise.all(sent.map((hash) => mined(node, hash)))
 
   return {
     diamond,
@@ -194,7 +208,7 @@ export const mintTo = async (
 ): Promise<void> => {
   const transport = http(rpcUrl)
   const wallet = createWalletClient({ account, transport })
-  const node = createPublicClient({ transport, pollingInterval: 50 })
+  const node = nodeAt(rpcUrl)
   let nonce = await node.getTransactionCount({ address: account.address })
   const hashes = await Promise.all(
     recipients.map((to) =>
@@ -208,8 +222,5 @@ export const mintTo = async (
       }),
     ),
   )
-  for (const hash of hashes) {
-    const receipt = await node.waitForTransactionReceipt({ hash })
-    if (receipt.status !== 'success') throw new Error(`minting reverted in ${hash}`)
-  }
+  for (const hash of hashes) await mined(node, hash)
 }

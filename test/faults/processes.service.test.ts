@@ -53,7 +53,7 @@ const startWorker = async (name: string) => {
 /** Nothing is refused for being late: the machine may be doing ten other things, and it is restarts that are looked at. */
 const patient = {
   DRAIN_MS: String(DRAIN_MS),
-  API_QUERY_TIMEOUT_MS: '15000',
+  API_QUERY_TIMEOUT_MS: '10000',
   NODE_TIMEOUT_MS: '15000',
   MAX_EVENT_LOOP_DELAY_MS: '0',
 }

@@ -681,21 +681,30 @@ test('a standby takes over within five seconds of a death, and within one of an 
   await stopSecond()
 })
 
-// A machine that stands still for a second takes the lease from it: then once more.
-test('a leader whose connections break goes on leading, though another one stands by', { retry: 2 }, async () => {
+test('a leader whose connections break goes on leading, though another one stands by', async () => {
   const end = new AbortController()
   const sessions = [connect(1), connect(1)]
   const following = sessions.map((session) =>
     follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal),
   )
   const epoch = async () => (await database.run((handle) => handle.select().from(leases)))[0]?.epoch
-  try {
-    await eventually('one leads', async () => (await epoch()) === 1n)
+  const breakOver = async (): Promise<void> => {
     for (let times = 0; times < 8; times += 1) {
       await database.run((handle) => handle.execute(sql`SELECT pg_terminate_backend(session_pid, 1000) FROM leases`))
       await sleep(300)
     }
-    expect(await epoch()).toBe(1n)
+  }
+  try {
+    await eventually('one leads', async () => (await epoch()) === 1n)
+    for (let goes = 1; ; goes += 1) {
+      const [before, began, ran] = [await epoch(), performance.now(), ranMs()]
+      await breakOver()
+      // A machine that stands still for a moment takes the lease from its leader.
+      const stoodMs = performance.now() - began - (ranMs() - ran)
+      if (stoodMs > 500 && goes < 5) continue
+      expect(await epoch()).toBe(before)
+      break
+    }
   } finally {
     end.abort()
     await Promise.all(following)
