@@ -143,3 +143,27 @@ test('what a database is out of reach for is logged, but not for each query', as
     await short.close()
   }
 })
+
+test.each([
+  ['as long as it is told', 10_000, 'waited'],
+  ['no longer', 100, 'service_unavailable'],
+] as const)('a query waits for a connection %s', async (_, connectTimeoutMs, outcome) => {
+  const only = createDatabase({
+    ...{ url: test_.url, log, maxConnections: 1, connectTimeoutMs },
+    statementTimeoutMs: 10_000,
+  })
+  try {
+    await only.run((handle) => handle.execute(sql`SELECT 1`))
+    const [first, second] = [1.5, 0].map((seconds) =>
+      only
+        .run((handle) => handle.execute(sql`SELECT pg_sleep(${seconds})`))
+        .then(
+          () => 'waited',
+          ({ code }: { readonly code: string }) => code,
+        ),
+    )
+    expect([await first, await second]).toEqual(['waited', outcome])
+  } finally {
+    await only.close()
+  }
+})
