@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config'
 
+/** What is waited for comes soon, or late on a machine that is busy or stands still for a moment. */
+const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } }
+
 const service = {
+  ...patience,
   globalSetup: ['test/support/global-setup.ts', 'test/support/built.ts'],
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
   sequence: { groupOrder: 1 },
 }
 
@@ -17,14 +19,12 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...patience,
           name: 'pure',
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.service.test.ts', 'test/**/*.e2e.test.ts'],
           // Nothing they import is changed by them, so it is loaded once a worker and not once a file.
           isolate: false,
-          // They compute for up to a second each, on a machine that may be doing ten other things.
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
           sequence: { groupOrder: 0 },
         },
       },
@@ -47,6 +47,7 @@ export default defineConfig({
       },
       {
         test: {
+          ...patience,
           name: 'e2e',
           include: ['test/**/*.e2e.test.ts'],
           globalSetup: ['test/support/built.ts', 'test/support/shared-sandbox.ts'],

@@ -23,7 +23,7 @@ test('the picture in the documents is what the command beside it draws', async (
   const page = readFileSync('docs/pricing.md', 'utf8').replaceAll('\\\n', ' ').replace(/ +/g, ' ')
   const [, words = '', file = ''] = /node dist\/cli\.js (engine chart .+) --out (\S+)/.exec(page) ?? []
   expect(await cli(words)).toBe(readFileSync(file, 'utf8'))
-}, 30_000)
+})
 
 const chart = 'engine chart USD/GHS --payout-cap 13.5 --expiry 2027-05-20 --at 2026-11-21 --notional 10000'
 

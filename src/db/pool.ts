@@ -98,7 +98,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   const handle = drizzle(pool)
 
   let toldAt = Number.NEGATIVE_INFINITY
-  const tell = (error: unknown): void => {
+  const logOutOfReach = (error: unknown): void => {
     // Transactions that are given up end their connections themselves.
     if (options.signal?.aborted || performance.now() - toldAt < TELL_EVERY_MS) return
     toldAt = performance.now()
@@ -112,7 +112,7 @@ export const createDatabase = (options: DatabaseOptions): Database => {
         return await waited('db', work)
       } catch (error) {
         if (!isOutOfReach(error)) throw error
-        tell(error)
+        logOutOfReach(error)
         throw unavailable('the database is out of reach', error)
       }
     })

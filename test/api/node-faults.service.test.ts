@@ -61,7 +61,7 @@ const paths = ['/hedge/events/8453/1', '/governance/owner', `/governance/proposa
 /** A node that failed rests for up to five seconds; then it is asked again. */
 const heal = async (): Promise<void> => {
   proxy.honest()
-  await expect.poll(async () => (await api.get('/governance/owner')).status, { timeout: 8_000 }).toBe(200)
+  await expect.poll(async () => (await api.get('/governance/owner')).status).toBe(200)
 }
 
 describe('a node that', () => {

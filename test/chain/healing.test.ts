@@ -116,7 +116,7 @@ const startWire = async (port: number) => {
   }
 }
 
-test('no reader meets a connection that died while the node was away', { timeout: 20_000 }, async () => {
+test('no reader meets a connection that died while the node was away', async () => {
   const node = await startNode()
   const wire = await startWire(Number(new URL(node.url).port))
   const chain = nodeOf([wire.url], 1_200)

@@ -3,12 +3,13 @@ import { createTestClient, http } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createCast } from '../../src/sandbox/accounts.ts'
+import { patient } from '../support/patient.ts'
 import { eventually } from '../support/process.ts'
 import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
 
 let sandbox: SandboxProcess
 beforeAll(async () => {
-  sandbox = await startSandboxProcess([])
+  sandbox = await startSandboxProcess([], patient)
 })
 afterAll(async () => {
   expect(await sandbox.stop('SIGTERM'), sandbox.output()).toEqual({ code: 0, left: [] })

@@ -8,6 +8,7 @@ import { freePort } from '../../src/sandbox/ports.ts'
 import { builtCommand } from '../support/built.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
+import { patient } from '../support/patient.ts'
 import { startWorld } from '../support/world.ts'
 
 /*
@@ -86,6 +87,7 @@ beforeAll(async () => {
     ENGINE_SYNTHETIC: 'true',
     ENGINE_PRIVATE_KEY: `0x${planted.signer}`,
     RATE_LIMIT_PER_MINUTE: '100000',
+    ...patient,
     NODE_TIMEOUT_MS: '500',
     ENGINE_TIMEOUT_MS: '1000',
     IDENTITY_TIMEOUT_MS: '1000',
@@ -128,7 +130,10 @@ const askAll = async (base: string): Promise<void> => {
     keep(`${init.method ?? 'GET'} ${path.split('?')[0]}`, `${said}\n${await response.clone().text()}`)
     return response
   }
-  const { paths } = Paths.parse(await (await ask('/v1/openapi.json')).json())
+  const described = await ask('/v1/openapi.json')
+  const text = await described.text()
+  expect(described.status, text).toBe(200)
+  const { paths } = Paths.parse(JSON.parse(text))
   const requests = Object.entries(paths).flatMap(([template, methods]) =>
     Object.entries(methods).map(([method, { requestBody }]) => {
       const path = template.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '1')
@@ -180,9 +185,9 @@ test('no secret comes out of a process, whether things go well or not', { timeou
   const ports = [apiMetrics, workerMetrics, engineMetrics]
   const answers = async (path: string): Promise<number> =>
     (await fetch(base + path).catch(() => undefined))?.status ?? 0
-  await expect.poll(() => answers('/livez'), { timeout: 30_000 }).toBe(200)
-  await expect.poll(() => answers('/v1/hedge/events/8453/1'), { timeout: 30_000 }).toBe(200)
-  await expect.poll(() => answers('/v1/pricing/signer'), { timeout: 30_000 }).toBe(200)
+  await expect.poll(() => answers('/livez')).toBe(200)
+  await expect.poll(() => answers('/v1/hedge/events/8453/1')).toBe(200)
+  await expect.poll(() => answers('/v1/pricing/signer')).toBe(200)
   await askAll(base)
 
   // A node that says to whom it was asked, with its key.

@@ -329,12 +329,10 @@ describe('while a slice is compared', () => {
     expect(await runOnce()).toEqual({ warned: [], alarmed: [] })
     expect(await state()).toEqual(before)
     proxy.honest()
-    await vi.waitFor(
-      async () => {
-        await runOnce()
-        expect((await state()).compared).toBeGreaterThan(3n)
-      },
-      { timeout: 10_000 },
-    )
+    const comparedThen = async () => {
+      await runOnce()
+      return (await state()).compared
+    }
+    await expect.poll(comparedThen).toBeGreaterThan(3n)
   })
 })

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ranMs } from './stopwatch.ts'
 
 /** True while a process with this id exists. */
 export const isAlive = (pid: number): boolean => {
@@ -10,15 +11,15 @@ export const isAlive = (pid: number): boolean => {
   }
 }
 
-/** Resolves when `check` holds; throws `what` when it does not within `timeoutMs`. */
+/** Resolves when `check` holds; throws `what` when it does not within `timeoutMs` in which this process could run. */
 export const eventually = async (
   what: string,
   check: () => boolean | Promise<boolean>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<void> => {
-  const deadline = Date.now() + timeoutMs
+  const began = ranMs()
   while (!(await check())) {
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${timeoutMs} ms`)
+    if (ranMs() - began > timeoutMs) throw new Error(`${what}: not within ${timeoutMs} ms`)
     await sleep(25)
   }
 }

@@ -1,4 +1,5 @@
 import type { TestProject } from 'vitest/node'
+import { patient } from './patient.ts'
 import { startSandboxProcess } from './sandbox-process.ts'
 
 declare module 'vitest' {
@@ -10,7 +11,7 @@ declare module 'vitest' {
 
 /** Starts it once for the run; afterwards it must end in order and leave nothing behind. */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
-  const sandbox = await startSandboxProcess(['--quiet'])
+  const sandbox = await startSandboxProcess(['--quiet'], patient)
   const { url, rpcUrls } = sandbox
   project.provide('sandbox', { url, rpcUrls })
   return async () => {

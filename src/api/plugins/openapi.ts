@@ -1,7 +1,7 @@
 import type { RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { z } from 'zod'
-import { createDocument, type Document, type Route } from '../openapi/document.ts'
+import { createDocument, type Route } from '../openapi/document.ts'
 
 const objectOf = (schema: unknown): z.ZodObject | undefined => (schema instanceof z.ZodObject ? schema : undefined)
 
@@ -32,9 +32,9 @@ export const openapi = fp(async (app) => {
     if (route !== undefined) routes.push(route)
   })
 
-  let document: Document | undefined
+  let text: string | undefined
   app.get('/v1/openapi.json', async (_, reply) => {
-    document ??= createDocument(routes)
-    return reply.type('application/json; charset=utf-8').send(JSON.stringify(document))
+    text ??= JSON.stringify(createDocument(routes))
+    return reply.type('application/json; charset=utf-8').send(text)
   })
 })
