@@ -89,17 +89,24 @@ test('a settlement is told once, with what it was and where the next poll goes o
 test('an empty poll is 304 until something is settled, and then it is not', async () => {
   const { meta } = await feed('chainId=8453&since=now')
   const poll = `chainId=8453&since=${meta?.nextCursor}`
-  const { tag } = await feed(poll)
+  const status = async (tag: string) => (await ask(poll, tag)).statusCode
+  let tag = ''
+  const tagHolds = async () => {
+    tag = (await feed(poll)).tag
+    return (await status(tag)) === 304
+  }
+  await eventually('a tag that holds', tagHolds)
   await world.actions.node.mine({ blocks: 5 })
   await indexed.reachHead()
-  expect((await ask(poll, tag)).statusCode).toBe(304)
+  await expect.poll(() => status(tag)).toBe(304)
   const eventId = await expired()
   await indexed.reachHead()
-  expect((await ask(poll, tag)).statusCode).toBe(304)
+  await expect.poll(() => status(tag)).toBe(304)
   await world.actions.settle(world.owner, eventId, 11_000_000n)
-  await eventually('the settlement', async () => (await ask(poll, tag)).statusCode === 200)
-  const next = await feed(poll)
-  expect(next.data).toMatchObject([{ type: 'settled', eventId: Number(eventId), triggered: false }])
+  await expect
+    .poll(async () => (await feed(poll)).data)
+    .toMatchObject([{ type: 'settled', eventId: Number(eventId), triggered: false }])
+  expect(await status(tag)).toBe(200)
 })
 
 test('a settlement that leaves the chain is told once as reverted, and again as settled if it comes back', async () => {
