@@ -111,7 +111,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(cors)
   await app.register(security)
   await app.register(errors)
-  await app.register(shedding, { limits, refused, streams })
+  await app.register(shedding, { limits, refused })
   await app.register(deprecation)
   await app.register(openapi)
 

@@ -35,7 +35,7 @@ const ask = async (path: string, { tag, of = 0 }: { tag?: string | undefined; of
   return { status: statusCode, tag: said.etag === undefined ? undefined : String(said.etag), headers: said, body }
 }
 
-/** A tag that held once a change was told holds for good; a process that just stood still gives whole answers until it is current again. */
+/** A tag that was touched never holds again. One that was not holds as soon as the process is current: one that stood still gives whole answers first. */
 const expectHeld = (path: string, options: Parameters<typeof ask>[1]) =>
   expect.poll(async () => (await ask(path, options)).status).toBe(304)
 
@@ -99,12 +99,12 @@ test('what changes is told: the wallet, its event, and nobody else', async () =>
   const before = await ask(walletPage())
   await world.actions.buy(world.hedger, 1n, 50n * USDC)
   await indexed.reachHead()
+  await expectHeld(idlePage(), { tag: idle })
   const after = await ask(walletPage(), { tag: wallet })
   expect(after.status).toBe(200)
   expect(after.tag).not.toBe(wallet)
   expect(JSON.parse(after.body).data.length).toBe(JSON.parse(before.body).data.length + 1)
   expect((await ask(stats, { tag: event })).status).toBe(200)
-  await expectHeld(idlePage(), { tag: idle })
 })
 
 test('a tag of one process is good for the other, and one of another release for none', async () => {
@@ -138,8 +138,8 @@ test('while its notifications are gone a process answers from what it reads, and
   }
   await eventually('the connection is back', () => apis[0].sources.changes.isCurrent([8453]))
   await indexed.reachHead()
-  expect((await ask(walletPage(), { tag })).status).toBe(200)
   await expectHeld(idlePage(), { tag: other })
+  expect((await ask(walletPage(), { tag })).status).toBe(200)
 })
 
 /** A hundred on demand. */

@@ -66,7 +66,7 @@ const judge = async ({ request, statuses, faults }: Generated): Promise<string |
 }
 
 test(`${REQUESTS} generated requests (seed ${seed}) are answered as the specification says`, {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const wallets = [...new Set(worlds.flatMap(({ creator, lp, hedger }) => [creator, lp, hedger]))]
   const addresses = wallets.map(({ account }) => account.address)

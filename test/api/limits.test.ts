@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -94,23 +94,41 @@ describe('more than the process can take', () => {
     expect(await refusedBy(api, 'load')).toBeGreaterThan(0)
   })
 
-  test('is what a process is late for with many to answer, and a pause with few', async () => {
-    const { app } = await open({ maxEventLoopDelayMs: 100 })
-    const gate = new EventEmitter().setMaxListeners(64)
-    app.get('/v1/waits', async () => once(gate, 'open'))
-    const late = async () => {
-      for (const until = performance.now() + 300; performance.now() < until; );
-      await sleep(1)
-      return (await app.inject(chains)).statusCode
+  const block = (ms: number): void => {
+    for (const until = performance.now() + ms; performance.now() < until; );
+  }
+
+  /** After a pause that is more than 60 ms of each of a look's samples, wherever in it it begins. */
+  const statusesAfterPause = async (limits: Parameters<typeof open>[0]) => {
+    const { app } = await open({ maxEventLoopDelayMs: 60, ...limits })
+    return async () => {
+      block(4_000)
+      const statuses = new Set<number>()
+      for (const until = performance.now() + 700; performance.now() < until; await sleep(20))
+        statuses.add((await app.inject(chains)).statusCode)
+      return [...statuses]
     }
-    const wait = (count: number) => Array.from({ length: count }, () => app.inject('/v1/waits'))
-    const few = wait(63)
-    for (let times = 0; times < 4; times += 1) expect(await late()).toBe(200)
-    const many = wait(1)
+  }
+
+  test('is not a pause, unless the heap is full', async () => {
+    // A machine that stands still just then adds a pause of its own.
+    await expect.poll(await statusesAfterPause({}), { interval: 6_000 }).toEqual([200])
+    await expect.poll(await statusesAfterPause({ maxHeapBytes: 1 })).toEqual([503])
+  })
+
+  test('is what a process is late for again and again, until it is not any more', async () => {
+    const { app } = await open({ maxEventLoopDelayMs: 100 })
+    const status = async () => (await app.inject(chains)).statusCode
+    const late = async () => {
+      block(300)
+      await sleep(1)
+      return await status()
+    }
     await expect.poll(late, { interval: 1 }).toBe(503)
-    gate.emit('open')
-    await Promise.all([...few, ...many])
-    expect(await late()).toBe(200)
+    const refused = performance.now()
+    await expect.poll(status).toBe(200)
+    const took = performance.now() - refused
+    console.log(`shedding: requests are taken again ${took.toFixed(0)} ms after the last that was not`)
   })
 })
 

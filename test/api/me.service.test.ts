@@ -24,7 +24,7 @@ const lines: string[] = []
 
 beforeAll(async () => {
   provider = await startIdentityProvider(users)
-  const identity = { userinfoUrl: provider.userinfoUrl, timeoutMs: 300, now: () => clock }
+  const identity = { userinfoUrl: provider.userinfoUrl, timeoutMs: 2_000, now: () => clock }
   api = await openApp({ identity, log: pino({ level: 'trace' }, { write: (line) => lines.push(line) }) })
 })
 afterEach(() => provider.fail('none'))

@@ -30,7 +30,7 @@ const kill = (pattern: RegExp): number => {
   return pids.length
 }
 
-const ready = () => eventually('the index is ready again', async () => (await get('/readyz')).status === 200, 30_000)
+const ready = () => eventually('the index is ready again', async () => (await get('/readyz')).status === 200)
 
 const auditIsClean = async (): Promise<void> => {
   const report = await sandbox.audit()
@@ -56,10 +56,8 @@ test('a reorg of ten blocks with other transactions in them: the tables equal th
     const other = { from, to, value: '0x1', gas: '0x5208' }
     await node.request({ method: 'anvil_reorg', params: [10, [[other, 2]]] } as never)
   }
-  await eventually(
-    'the index followed the reorg',
-    async () => /no differences[\s\S]*no differences/.test(await sandbox.audit()),
-    30_000,
+  await eventually('the index followed the reorg', async () =>
+    /no differences[\s\S]*no differences/.test(await sandbox.audit()),
   )
   await ready()
 })

@@ -124,7 +124,7 @@ const healthy = async ({ name, env, child }: Awaited<ReturnType<typeof start>>):
         return false
       },
     )
-  await eventually(`${name} is healthy`, look, 30_000)
+  await eventually(`${name} is healthy`, look)
 }
 
 test('a service started before the migration refuses, and says what to do', async () => {
@@ -175,7 +175,7 @@ test('engine, workers and APIs start by their commands, are healthy and serve', 
   for (const { env } of started.filter(({ name }) => name === 'api')) {
     const origin = `http://127.0.0.1:${env.PORT}`
     const get = async (path: string) => z.object({ data: z.unknown() }).parse(await (await fetch(origin + path)).json())
-    await eventually('the API is ready', async () => (await fetch(`${origin}/readyz`)).status === 200, 30_000)
+    await eventually('the API is ready', async () => (await fetch(`${origin}/readyz`)).status === 200)
     expect(await get('/v1/hedge/events')).toMatchObject({ data: [] })
     expect(await get('/v1/pricing/signer')).toEqual({ data: { signerAddress: signer } })
     // What is read from files of the image: the log of changes, the reference page, the rates.

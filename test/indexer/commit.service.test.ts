@@ -98,7 +98,7 @@ test('a rollback that ends between its parts leaves no fact that is neither seen
   await expect(backTo).rejects.toThrow('killed after a part')
   const { rows } =
     await run(`SELECT id FROM positions AS fact WHERE NOT EXISTS (SELECT FROM position_observations WHERE id = fact.id)
-    AND NOT EXISTS (SELECT FROM unobserved WHERE subject = 'position' AND id = fact.id)`)
+    AND NOT EXISTS (SELECT FROM unobserved WHERE chain_id = fact.chain_id AND subject = 'position' AND id = fact.id)`)
   // The one that was never seen was noted when it was created, which these rows were not.
   expect(rows).toEqual([])
 })

@@ -113,14 +113,10 @@ test('the live activity acts without a fault, settles what it let expire, and le
   const nonces = await nonce()
   const options = { chains: [actions], cast, seed: 1, intervalMs: 20, signal: stop.signal }
   const running = runActivity({ ...options, log: (line) => lines.push(line) })
-  await eventually('thirty actions', () => lines.length >= 30, 30_000)
+  await eventually('thirty actions', () => lines.length >= 30)
   await actions.node.increaseTime({ seconds: 600 })
   await actions.node.mine({ blocks: 1 })
-  await eventually(
-    'two settlements',
-    () => lines.filter((line) => line.includes('two oracles settled')).length >= 2,
-    30_000,
-  )
+  await eventually('two settlements', () => lines.filter((line) => line.includes('two oracles settled')).length >= 2)
   stop.abort()
   await running
   expect(lines.filter((line) => line.includes('failed'))).toEqual([])

@@ -100,7 +100,7 @@ export const openApp = async (options: Options) => {
   const {
     userinfoUrl,
     claims = defaultClaims,
-    timeoutMs = 3_000,
+    timeoutMs = 15_000,
     now = () => performance.now(),
   } = options.identity ?? {}
   const identity = createIdentity({ userinfoUrl, claims, timeoutMs, now })

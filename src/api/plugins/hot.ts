@@ -10,7 +10,7 @@ import { corsHeaders } from './cors.ts'
 import { securityHeaders } from './security.ts'
 
 /** A header list as Node takes it without looking at each: names and values in turn. */
-const flat = (headers: Readonly<Record<string, unknown>>): string[] =>
+export const flat = (headers: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(headers).flatMap(([name, value]) => [name, String(value)])
 
 /** A page that the client has keeps the headers it came with: a 304 says again only what may differ, and what lets a browser read it. */

@@ -1,40 +1,63 @@
 import underPressure, { TYPE_EVENT_LOOP_DELAY } from '@fastify/under-pressure'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { unavailable } from '../../lib/errors.ts'
+import type { ErrorBody } from '../../lib/problem.ts'
 import type { Limits, Refused } from '../limits.ts'
-import type { Streams } from '../streams.ts'
+import { corsHeaders } from './cors.ts'
+import { flat } from './hot.ts'
+import { securityHeaders } from './security.ts'
 
 /** How often the process looks at itself, in milliseconds: so long a burst may last before it is noticed, and its end too. */
 const LOOK_EVERY_MS = 500
 
-/** Being late with fewer requests to answer than this is a pause, of the machine or of a start, and no load. Streams, which wait, are none. */
-const LOAD = 64
+/** To be late for less is a pause, of the machine or of a start, and no load; so it is to be late again after `FORGET_MS`. */
+const PAUSE_MS = 2 * LOOK_EVERY_MS
+const FORGET_MS = 5_000
 
 /** Seconds after which a client that was turned away should come back. */
 const RETRY_AFTER = 2
 
-type Options = { readonly limits: Limits; readonly refused: Refused; readonly streams: Streams }
+const refusal: ErrorBody = { error: { code: 'service_unavailable', message: 'more is asked than can be answered' } }
+const body = JSON.stringify(refusal)
+const headers = flat({
+  ...corsHeaders,
+  ...securityHeaders,
+  'content-type': 'application/json; charset=utf-8',
+  'content-length': Buffer.byteLength(body),
+  'cache-control': 'no-store',
+  'retry-after': RETRY_AFTER,
+})
 
-/** Turns requests away with 503 while there are more than the process can answer: those it has taken come to an end, and health is told. */
-export const shedding = fp<Options>(async (app, { limits, refused, streams }) => {
-  let taken = 0
+/** Says of a process that is late now whether it has been for longer than a pause. */
+const createLateness = (): (() => boolean) => {
+  let [began, last] = [0, Number.NEGATIVE_INFINITY]
+  return () => {
+    const now = performance.now()
+    if (now - last > FORGET_MS) began = now
+    last = now
+    return now - began > PAUSE_MS
+  }
+}
+
+type Options = { readonly limits: Limits; readonly refused: Refused }
+
+/**
+ * Turns requests away with 503 while there are more than the process can answer: those it has taken come to an end, and health is told.
+ * Nothing else is done about them, least of all a line logged: what costs as much as an answer takes no load away.
+ */
+export const shedding = fp<Options>(async (app, { limits, refused }) => {
+  const isLoad = createLateness()
+  const isHeapFull = (): boolean => limits.maxHeapBytes > 0 && app.memoryUsage().heapUsed > limits.maxHeapBytes
   await app.register(underPressure, {
     maxEventLoopDelay: limits.maxEventLoopDelayMs,
     maxHeapUsedBytes: limits.maxHeapBytes,
     sampleInterval: LOOK_EVERY_MS,
-    async pressureHandler({ routeOptions }, _, type) {
-      const isPause = type === TYPE_EVENT_LOOP_DELAY && taken - streams.tally().open < LOAD
-      if (isPause || routeOptions.config.unlimited) return
+    pressureHandler(request: FastifyRequest, reply: FastifyReply, type: string) {
+      if (request.routeOptions.config.unlimited) return
+      if (type === TYPE_EVENT_LOOP_DELAY && !isLoad() && !isHeapFull()) return
       refused.load += 1
-      throw unavailable('more is asked than can be answered', undefined, RETRY_AFTER)
+      reply.hijack()
+      reply.raw.writeHead(503, headers.concat('x-request-id', request.id)).end(body)
     },
-  })
-  // After that, so that only those are counted which are answered.
-  app.addHook('onRequest', (_, { raw }, done) => {
-    taken += 1
-    raw.once('close', () => {
-      taken -= 1
-    })
-    done()
   })
 })
