@@ -4,10 +4,14 @@ import { secretsOf } from '../config/parts.ts'
 import { migrate } from '../db/migrate.ts'
 import { requireVersion } from '../db/versions.ts'
 import { audit, formatAudit } from '../indexer/audit.ts'
+import { isUnavailable, OperatorError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/log.ts'
 import { createMeter } from '../lib/meter.ts'
 import { openChains, openDatabase, WORK_WITHIN_MS } from './parts.ts'
+
+/** How long a tool waits for a connection, in milliseconds: nobody else waits for its answer. */
+const CONNECT_WITHIN_MS = 10_000
 
 /** Brings the database to the schema of this version. */
 export const runMigrate = async (): Promise<void> => {
@@ -25,8 +29,12 @@ export const runAudit = async (): Promise<void> => {
   const closers = createClosers()
   try {
     const { DATABASE_URL: url } = config
-    const database = openDatabase({ url, maxConnections: 4, statementTimeoutMs: WORK_WITHIN_MS, log }, closers)
-    await requireVersion(database)
+    const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
+    const database = openDatabase({ url, maxConnections: 4, ...times, log }, closers)
+    await requireVersion(database).catch((cause: unknown) => {
+      if (!isUnavailable(cause)) throw cause
+      throw new OperatorError(`${cause.message}: is PostgreSQL up, and DATABASE_URL right?`, { cause })
+    })
     for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
       const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
       const report = await audit({ chain, database, meter })

@@ -43,7 +43,7 @@ type Options = { readonly limits: Limits; readonly refused: Refused }
 
 /**
  * Turns requests away with 503 while there are more than the process can answer: those it has taken come to an end, and health is told.
- * Nothing else is done about them, least of all a line logged: what costs as much as an answer takes no load away.
+ * Nothing else is done about them: what costs as much as an answer takes no load away.
  */
 export const shedding = fp<Options>(async (app, { limits, refused }) => {
   const isLoad = createLateness()
