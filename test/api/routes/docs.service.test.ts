@@ -46,7 +46,7 @@ test('lists every operation, each with a way to try it', async () => {
   const expected = operations.map(({ method, path }) => `${method.toLowerCase()} ${path}`)
   const listed = () => page.$$eval('button.show-api-client-button', (all) => all.map(({ textContent }) => textContent))
   const tried = expected.map((operation) => `Test Request(${operation})`)
-  await expect.poll(listed).toEqual(expect.arrayContaining(tried))
+  await expect.poll(listed, { timeout: PATIENCE_MS }).toEqual(expect.arrayContaining(tried))
   expect(await listed()).toHaveLength(tried.length)
 })
 
