@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { openApp } from '../support/app.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
+import { eventually } from '../support/process.ts'
 import { ranMs } from '../support/stopwatch.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
@@ -15,7 +16,7 @@ beforeAll(async () => {
   const nodes = [{ url: `${proxy.url}/?key=secret`, deployment: protocol.deployment }]
   api = await openApp({ nodes, headMaxAgeMs: 0, nodeTimeoutMs: 300 })
   // A node is used once it has told its chain; its reasons are relayed from then on.
-  expect((await api.get('/governance/owner')).status).toBe(200)
+  await heal()
 })
 afterEach(() => proxy.honest())
 afterAll(async () => {
@@ -61,7 +62,7 @@ const paths = ['/hedge/events/8453/1', '/governance/owner', `/governance/proposa
 /** A node that failed rests for up to five seconds; then it is asked again. */
 const heal = async (): Promise<void> => {
   proxy.honest()
-  await expect.poll(async () => (await api.get('/governance/owner')).status).toBe(200)
+  await eventually('it is asked again', async () => (await api.get('/governance/owner')).status === 200)
 }
 
 describe('a node that', () => {
