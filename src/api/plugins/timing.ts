@@ -7,7 +7,7 @@ declare module 'fastify' {
   }
 }
 
-/** Every response says in `Server-Timing` how long its request waited for nodes and database, and took in all. */
+/** Every response but those that are shed says in `Server-Timing` how long its request waited for nodes and database, and took in all. */
 export const timing = fp(async (app) => {
   app.decorateRequest('timings', null)
   app.addHook('onRequest', (request, _, done) => {
