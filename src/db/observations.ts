@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, lte, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import { asRows } from './bulk.ts'
@@ -8,6 +8,7 @@ import * as t from './schema.ts'
 import { protocolScope, scopesOf, scopesOfMembers, union } from './scopes.ts'
 import { settlementsSeen } from './settlements.ts'
 import { markMembers } from './unobserved.ts'
+import { recordUpgrade } from './upgrades.ts'
 import { tell } from './write.ts'
 
 export type Observations = {
@@ -19,7 +20,8 @@ export type Observations = {
 
 /**
  * Stores what the chain said at `block`; an older block never replaces a newer one. An event whose premiums or settlement moved
- * has its deposits, and once settled its positions, noted: they changed with it, whatever logs said so.
+ * has its deposits, and once settled its positions, noted: they changed with it, whatever logs said so. Another listing of the loupe than
+ * the stored one is an upgrade.
  */
 export const storeObservations = async (
   handle: Handle,
@@ -53,6 +55,8 @@ export const storeObservations = async (
     seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
   )
   const protocol = seen.protocol === null ? [] : [protocolRow(chainId, seen.protocol, at)]
+  const isUpgraded = await hasOtherLoupe(handle, chainId, block, seen.protocol)
+  if (isUpgraded) await recordUpgrade(handle, chainId, { ...at, txHash: null })
   const changed = await upsert(handle, t.chainObservations, protocol)
   const moved = new Set(events)
   const drafts = await settlementsSeen(
@@ -62,6 +66,7 @@ export const storeObservations = async (
     seen.events.filter(({ core }) => moved.has(core.id)),
   )
   const scopes = union([
+    isUpgraded ? null : new Set(),
     await scopesOf(handle, chainId, 'event', events),
     await scopesOf(handle, chainId, 'deposit', deposits),
     await scopesOf(handle, chainId, 'position', positions),
@@ -74,7 +79,7 @@ export const storeObservations = async (
 
 const protocolRow = (
   chainId: ChainId,
-  { fees, paused, total }: Omit<StoredProtocol, 'observedAt'>,
+  { fees, paused, total, loupeHash }: Omit<StoredProtocol, 'observedAt'>,
   at: Pick<typeof t.chainObservations.$inferSelect, 'blockNumber' | 'blockHash' | 'blockTimestamp'>,
 ): typeof t.chainObservations.$inferInsert => ({
   chainId,
@@ -85,8 +90,23 @@ const protocolRow = (
   creatorLoyaltyRate: fees.creatorLoyaltyRate,
   paused,
   totalEvents: total,
+  loupeHash,
   ...at,
 })
+
+/** Whether the loupe lists something else than at the stored observation, where both are known and that one is not newer. */
+const hasOtherLoupe = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  seen: Observations['protocol'],
+): Promise<boolean> => {
+  const [stored] = await handle
+    .select({ loupeHash: t.chainObservations.loupeHash })
+    .from(t.chainObservations)
+    .where(and(eq(t.chainObservations.chainId, chainId), lte(t.chainObservations.blockNumber, block.number)))
+  return stored?.loupeHash != null && seen?.loupeHash != null && stored.loupeHash !== seen.loupeHash
+}
 
 /**
  * Compares events with their stored observations and notes the members of those that moved, but for those that were seen with them. Gives those
@@ -119,7 +139,12 @@ const markMoved = async (
         )
     ).map((row) => [row.id, row]),
   )
-  const settled = events.filter(({ core, stats }) => before.get(core.id)?.settledAt !== stats.settledAt)
+  // A sweep of payouts lowers what a settled event owes, where a deployment shows that.
+  const settled = events.filter(({ core, stats }) => {
+    const known = before.get(core.id)
+    const isSwept = stats.settledAt > 0n && known?.totalMaxPayout !== stats.totalMaxPayout
+    return known?.settledAt !== stats.settledAt || isSwept
+  })
   const earned = events.filter(({ core, stats }) => before.get(core.id)?.totalPremiums !== stats.totalPremiums)
   const ids = (of: Observations['events']): bigint[] => of.map(({ core }) => core.id)
   const seenToo = {

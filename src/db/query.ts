@@ -30,6 +30,8 @@ export type StoredProtocol = Observed<{
   readonly fees: Output<'getHedgeFeeConfig'>
   readonly paused: boolean
   readonly total: bigint
+  /** keccak256 of the loupe's listing: another one means that functions changed. Null where it is not known. */
+  readonly loupeHash: Hex | null
 }>
 
 type IdsOf<K> = (chainId: ChainId, key: K, page: Page) => Promise<bigint[]>
@@ -262,5 +264,6 @@ const storedProtocol = (row: Row<typeof t.chainObservations>): StoredProtocol =>
   },
   paused: row.paused,
   total: row.totalEvents,
+  loupeHash: row.loupeHash,
   observedAt: block(row),
 })

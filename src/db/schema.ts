@@ -172,8 +172,25 @@ export const chainObservations = pgTable('chain_observations', {
   creatorLoyaltyRate: uint256('creator_loyalty_rate').notNull(),
   paused: boolean('paused').notNull(),
   totalEvents: uint256('total_events').notNull(),
+  /** keccak256 of the loupe's listing; null where the diamond has no loupe, and from an upgrade to the next observation. */
+  loupeHash: hash('loupe_hash'),
   ...observedAt,
 })
+
+/** Changes of the diamond's functions, as the index learned of them. Append-only, but for those above a rollback's ancestor. */
+export const upgrades = pgTable(
+  'upgrades',
+  {
+    chainId,
+    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
+    blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+    blockHash: hash('block_hash').notNull(),
+    /** Null where no log reported it. */
+    txHash: hash('tx_hash'),
+    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (table) => [primaryKey({ columns: [table.chainId, table.seq] })],
+)
 
 /**
  * What has to be observed again: `many` ids from `id` on. Written with the facts that say so, deleted with the observation. Subject `chain` has id 0. `noted`

@@ -2,7 +2,7 @@ import { asc, eq, type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
-import type { Kind } from './progress.ts'
+import { type Kind, kinds } from './progress.ts'
 import * as t from './schema.ts'
 
 /*
@@ -112,6 +112,18 @@ export const markEventsOf = async (
     WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ${again}`)
 }
 
+/** Notes every entity that the index holds, and the protocol's own state: what the chain's views return may have changed for each. */
+export const markEverything = async (handle: Handle, chainId: ChainId): Promise<void> => {
+  await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
+  for (const kind of kinds) {
+    // Ids are dense, so runs cover them all.
+    await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id, many)
+      SELECT ${chainId}::integer, ${kind}, id, least(${LONGEST}, last - id + 1)
+      FROM (SELECT min(id) AS first, max(id) AS last FROM ${facts[kind]} WHERE chain_id = ${chainId}) AS held,
+        generate_series(first, last, ${LONGEST}) AS id ${again}`)
+  }
+}
+
 /** Seconds past its expiry after which an event that nobody settles is left to the sweep. */
 const AWAITED_SECONDS = 7n * 86_400n
 
@@ -123,7 +135,13 @@ export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, n
     WHERE chain_id = ${chainId} AND expiry_date BETWEEN ${now - AWAITED_SECONDS}::numeric AND ${now}::numeric AND settled_at = 0 ${once}`)
 }
 
-/** What can still change, or was never seen (`at` null): its id and the block at which it was seen last. */
+const observations = {
+  event: t.eventObservations,
+  deposit: t.depositObservations,
+  position: t.positionObservations,
+} as const
+
+/** What can still change by the protocol's rules, or was never seen (`at` null): its id and the block at which it was seen last. */
 const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>> = {
   event: (chainId) => sql`SELECT id, seen.block_number AS at
     FROM ${t.events} LEFT JOIN ${t.eventObservations} AS seen USING (chain_id, id) WHERE chain_id = ${chainId}`,
@@ -144,18 +162,30 @@ const SWEPT = 2_000
 /** The same of those that were never seen. */
 const SWEPT_UNSEEN = 500
 
+/** The same of those that were seen longest ago, whether or not they can still change. */
+const SWEPT_OLDEST = 500
+
+/** The entities of a kind that were seen longest ago; there is an index for that order. */
+const oldestOf = (subject: Subject['subject'], chainId: ChainId): SQL => {
+  if (subject === 'chain') return sql`SELECT 0`
+  const seen = observations[subject]
+  return sql`SELECT id FROM ${seen} WHERE chain_id = ${chainId} ORDER BY block_number LIMIT ${SWEPT_OLDEST}`
+}
+
 /**
  * Notes what can still change and was not seen for longest: the protocol's state, events, deposits not withdrawn or with premiums to claim,
- * and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this. Of those that were
- * never seen some are noted besides, whichever they are: there may be more that cannot be observed than one sweep notes, and they must
- * keep neither the rest nor one another waiting.
+ * and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this. Nothing is final
+ * while an owner can replace the protocol's code, so some of the others are noted too, the oldest first. Of those that were never seen some
+ * are noted besides, whichever they are: there may be more that cannot be observed than one sweep notes, and they must keep neither the
+ * rest nor one another waiting.
  */
 export const markChangeable = async (database: Database, chainId: ChainId, signal?: AbortSignal): Promise<void> => {
   for (const subject of subjects) {
     if (signal?.aborted) return
     const every = changeable[subject](chainId)
     const found = sql`(SELECT id FROM (${every}) AS unseen WHERE at IS NULL ORDER BY random() LIMIT ${SWEPT_UNSEEN})
-      UNION ALL (SELECT id FROM (${every}) AS seen WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEPT})`
+      UNION (SELECT id FROM (${every}) AS seen WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEPT})
+      UNION (${oldestOf(subject, chainId)})`
     // Looking takes its time on a long list; whoever writes waits for the noting alone.
     const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))
     const ids = rows.map(({ id }) => BigInt(id))

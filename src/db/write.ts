@@ -119,6 +119,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
     await handle.delete(tableOf[kind]).where(above(tableOf[kind]))
   }
   await handle.delete(t.chainObservations).where(above(t.chainObservations))
+  await handle.delete(t.upgrades).where(above(t.upgrades))
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))
   await forgetProof(handle, chainId, ancestor?.number ?? -1n)

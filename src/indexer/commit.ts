@@ -8,14 +8,16 @@ import {
   holdNotes,
   markAwaitingSettlement,
   markEventsOf,
+  markMembers,
   markUnobserved,
   type Run,
   runsOf,
   type Subject,
 } from '../db/unobserved.ts'
+import { recordUpgrade } from '../db/upgrades.ts'
 import { addAnchor, type DatedFact, forgetSome, insertFacts, moveCursor, rollBack, thinAnchors } from '../db/write.ts'
 import type { ChainId } from '../protocol/chains.ts'
-import type { Hint } from '../protocol/logs.ts'
+import type { Hint, Member } from '../protocol/logs.ts'
 
 /** What is written at once: facts and what their logs hint at, as of a block. */
 type Written = {
@@ -24,8 +26,8 @@ type Written = {
   readonly hints: readonly Hint[]
   /** Facts are complete up to the block. */
   readonly complete: boolean
-  /** Nothing of the chain was written before. */
-  readonly first: boolean
+  /** The protocol's own state has to be read: nothing of the chain was written before, or no log reports its changes. */
+  readonly protocol: boolean
   /** Earlier writes were not complete: what they wrote comes to be seen with this one, if it is. */
   readonly uncovers: boolean
 }
@@ -40,21 +42,27 @@ export type Commits = {
 const protocolState: Subject = { subject: 'chain', id: 0n }
 
 /** What facts and hints say has changed: with a deposit or position also its event, with an event also the protocol's count. */
-const changedBy = ({ facts, hints, first }: Written): (Subject | Run)[] => {
+const changedBy = ({ facts, hints, protocol }: Written): (Subject | Run)[] => {
   const made = byKind(facts)
   const touched = new Set(facts.flatMap((fact) => (fact.kind === 'event' ? [] : fact.eventId)))
   for (const { id } of made.event) touched.delete(id)
   return [
     ...kinds.flatMap((kind) => runsOf(kind, made[kind])),
     ...[...touched].map((id) => ({ subject: 'event', id }) as const),
-    ...hints.map((hint) => (hint.subject === 'chain' ? protocolState : { subject: hint.subject, id: hint.id })),
-    ...(first || made.event.length > 0 ? [protocolState] : []),
+    ...hints.map((hint) => ('id' in hint ? { subject: hint.subject, id: hint.id } : protocolState)),
+    ...(protocol || made.event.length > 0 ? [protocolState] : []),
   ]
 }
 
 /** The entities of a kind that hints name. */
 const idsIn = (hints: readonly Hint[], kind: Kind): bigint[] =>
-  hints.flatMap((hint) => (hint.subject === kind ? hint.id : []))
+  hints.flatMap((hint) => ('id' in hint && hint.subject === kind ? hint.id : []))
+
+const memberKinds: readonly Member[] = ['deposit', 'position']
+
+/** The events whose members of a kind all changed. */
+const eventsWith = (hints: readonly Hint[], member: Member): bigint[] =>
+  hints.flatMap((hint) => (hint.subject === 'event' && hint.members.includes(member) ? hint.id : []))
 
 export const createCommits = (deps: {
   readonly chainId: ChainId
@@ -65,6 +73,7 @@ export const createCommits = (deps: {
   /** What facts and hints touch. Hints tell of deposits and positions that the index holds. */
   const touchedBy = async (handle: Handle, { facts, hints, uncovers }: Written): Promise<Scopes> => {
     if (uncovers || facts.length + hints.length > MOST_SCOPES) return null
+    if (hints.some(({ subject }) => subject === 'code')) return null
     return union([
       scopesOfFacts(facts),
       new Set(hints.some(({ subject }) => subject === 'chain') ? [protocolScope] : []),
@@ -87,9 +96,11 @@ export const createCommits = (deps: {
         await holdNotes(handle, chainId)
         await insertFacts(copy, chainId, facts)
         await markUnobserved(handle, chainId, changedBy(written))
-        for (const kind of ['deposit', 'position'] as const) {
+        for (const kind of memberKinds) {
           await markEventsOf(handle, chainId, kind, idsIn(hints, kind))
+          await markMembers(handle, chainId, kind, eventsWith(hints, kind))
         }
+        for (const hint of hints) if (hint.subject === 'code') await recordUpgrade(handle, chainId, hint)
         await markAwaitingSettlement(handle, chainId, block.timestamp)
         await addAnchor(handle, chainId, block, complete)
         if (complete) await moveCursor(handle, chainId, block)

@@ -1,13 +1,14 @@
+import { type Hex, keccak256, stringToHex } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
-import { toServiceError } from '../chain/errors.ts'
+import { isRevert, toServiceError } from '../chain/errors.ts'
 import type { Block } from '../chain/requests.ts'
 import type { Observations } from '../db/observations.ts'
 import type { StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from '../db/query.ts'
 import type { Subject } from '../db/unobserved.ts'
 import { errorText, isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { call } from '../protocol/outputs.ts'
+import { call, type Output } from '../protocol/outputs.ts'
 import { exists, type View } from './existence.ts'
 
 /** The answer of a view for something that is known to exist: a revert is then a fault of the node or the deployment. */
@@ -50,13 +51,20 @@ const observePosition = async (chain: Chain, block: Block, id: bigint): Promise<
   return { position: existing(position) }
 }
 
+/** Null for a diamond without a loupe. */
+const loupeHashOf = (facets: Outcome<Output<'facets'>>): Hex | null => {
+  if (!facets.ok && isRevert(facets.error)) return null
+  return keccak256(stringToHex(JSON.stringify(answer(facets))))
+}
+
 const observeProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredProtocol, 'observedAt'>> => {
-  const [fees, paused, total] = await chain.readAt(block, [
+  const [fees, paused, total, facets] = await chain.readAt(block, [
     call('getHedgeFeeConfig'),
     call('isPaused'),
     call('getTotalHedgeEvents'),
+    call('facets'),
   ])
-  return { fees: answer(fees), paused: answer(paused), total: answer(total) }
+  return { fees: answer(fees), paused: answer(paused), total: answer(total), loupeHash: loupeHashOf(facets) }
 }
 
 /**

@@ -50,6 +50,9 @@ const NEARNESS = 4n
 /** While ranges are fetched ahead, each of which shows that it follows the one before, the chain is looked at so often, in milliseconds. */
 const LOOK_EVERY_MS = 1_000
 
+/** Without logs the protocol's own state, its functions included, is read so often, in milliseconds. */
+const PROTOCOL_EVERY_MS = 5_000
+
 /** Entities of each kind that are read by their ids at once: few where few are new, ever more while there are more. */
 const READ = { from: 8, to: 2_048, by: 4 }
 
@@ -72,6 +75,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
   /** The head of the last look, up to which nothing had happened then that the index lacks. */
   let mark: Block | null = null
   let readAtOnce = READ.from
+  let protocolDue = 0
   let looked: { readonly head: Block; readonly at: number } | null = null
 
   /** The head to read on to without a look, by what was fetched ahead; null when it is time for one. */
@@ -102,10 +106,17 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
         ? await ranges.next({ after: cursor, head })
         : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
     const facts = await repair.close({ last, range, head })
-    await commits.write(lease, { ...range, facts, complete: true, first: cursor === null, uncovers: false })
+    await commits.write(lease, { ...range, facts, complete: true, protocol: cursor === null, uncovers: false })
     if (range.block.number === head.number) return range.block
     log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
     return null
+  }
+
+  /** Whether the protocol's own state has to be read again where no log reports its changes. */
+  const isProtocolDue = (): boolean => {
+    if (performance.now() < protocolDue) return false
+    protocolDue = performance.now() + PROTOCOL_EVERY_MS
+    return true
   }
 
   /** Reads on by ids, without logs: as many entities as may be new. */
@@ -114,7 +125,14 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const { facts, complete } = await readOn(chain, block, last, readAtOnce)
     readAtOnce = complete ? READ.from : Math.min(readAtOnce * READ.by, READ.to)
     const uncovers = isReadingIds(progress)
-    await commits.write(lease, { block, facts, hints: [], complete, first: anchor === null, uncovers })
+    await commits.write(lease, {
+      block,
+      facts,
+      hints: [],
+      complete,
+      protocol: anchor === null || isProtocolDue(),
+      uncovers,
+    })
     if (!complete) log.info({ chainId, entities: facts.length, block: block.number.toString() }, 'reading entities')
     return complete ? block : null
   }
@@ -158,7 +176,8 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const isOld = cursor === null || known.timestamp - cursor.timestamp >= SETTLE_EVERY_SECONDS
     if (!isNewer || !(isOld || known.number === head.number)) return { did: 'idle', proven: known }
     const uncovers = isReadingIds(progress)
-    await commits.write(lease, { block: known, facts: [], hints: [], complete: true, first: false, uncovers })
+    const protocol = source === 'ids' && isProtocolDue()
+    await commits.write(lease, { block: known, facts: [], hints: [], complete: true, protocol, uncovers })
     return { did: 'settled', proven: known }
   }
 

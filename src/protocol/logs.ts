@@ -57,10 +57,17 @@ export type Fact = Seen & { readonly id: bigint } & (
       }
   )
 
-/** Something of this entity may have changed: read it again. `chain` is the protocol's own state (fees, pause, roles). */
+/** What belongs to an event. */
+export type Member = 'deposit' | 'position'
+
+/**
+ * Something of this entity may have changed: read it again. `members` also changed, all of them, with their event. `chain` is the protocol's
+ * own state (fees, pause, roles, signer). `code` means that the diamond's functions changed, so every view may return something else.
+ */
 export type Hint = Origin & { readonly kind: 'hint' } & (
-    | { readonly subject: 'event' | 'deposit' | 'position'; readonly id: bigint }
-    | { readonly subject: 'chain' }
+    | { readonly subject: 'event'; readonly id: bigint; readonly members: readonly Member[] }
+    | { readonly subject: Member; readonly id: bigint }
+    | { readonly subject: 'chain' | 'code' }
   )
 
 type Log = Omit<RawLog, 'address' | 'blockTimestamp'> & { readonly blockTimestamp?: bigint | null | undefined }
@@ -137,33 +144,47 @@ const fact =
   }
 
 const touches =
-  (subject: 'event' | 'deposit' | 'position', idName: string): Meaning =>
+  (subject: Member, idName: string): Meaning =>
   (fields) => {
     const id = integer(fields, idName)
     return (log) => ({ kind: 'hint', subject, id: id(log), ...originOf(log) })
   }
 
-const touchesChain: Meaning = () => (log) => ({ kind: 'hint', subject: 'chain', ...originOf(log) })
+const touchesEvent =
+  (...members: readonly Member[]): Meaning =>
+  (fields) => {
+    const id = integer(fields, 'eventId')
+    return (log) => ({ kind: 'hint', subject: 'event', id: id(log), members, ...originOf(log) })
+  }
+
+const touchesAll =
+  (subject: 'chain' | 'code'): Meaning =>
+  () =>
+  (log) => ({ kind: 'hint', subject, ...originOf(log) })
 
 /** Log name -> what it means. The three facts carry the specification's name and the deployed one. */
-const meanings: Record<string, Meaning> = {
+const meanings: Readonly<Record<string, Meaning>> = {
   EventCreated: fact('event', 'eventId'),
   HedgeEventCreated: fact('event', 'eventId'),
   DepositCreated: fact('deposit', 'depositId'),
   LiquidityDeposited: fact('deposit', 'depositId'),
   PositionCreated: fact('position', 'positionId'),
   ProtectionPurchased: fact('position', 'positionId'),
-  PoolSettingsUpdated: touches('event', 'eventId'),
-  EventSettled: touches('event', 'eventId'),
-  OracleEventSettled: touches('event', 'eventId'),
-  CreatorEarningsWithdrawn: touches('event', 'eventId'),
-  ExpiredPayoutsRecovered: touches('event', 'eventId'),
+  PoolSettingsUpdated: touchesEvent(),
+  EventSettled: touchesEvent('deposit', 'position'),
+  OracleEventSettled: touchesEvent('deposit', 'position'),
+  ConsensusReached: touchesEvent('deposit', 'position'),
+  CreatorEarningsWithdrawn: touchesEvent(),
+  ExpiredPayoutsRecovered: touchesEvent('deposit', 'position'),
   PayoutClaimed: touches('position', 'positionId'),
   PremiumsClaimed: touches('deposit', 'depositId'),
   CapitalWithdrawn: touches('deposit', 'depositId'),
-  FeesInitialized: touchesChain,
-  Paused: touchesChain,
-  Unpaused: touchesChain,
+  FeesInitialized: touchesAll('chain'),
+  Paused: touchesAll('chain'),
+  Unpaused: touchesAll('chain'),
+  PricingEngineSignerSet: touchesAll('chain'),
+  PaymentTokenSet: touchesAll('chain'),
+  DiamondCut: touchesAll('code'),
 }
 
 const decoders = new Map<Hex, (log: Log) => Fact | Hint>(

@@ -11,12 +11,12 @@ import { createQueries } from '../../src/db/query.ts'
 import { markChangeable, markUnobserved, nextUnobserved, observationLag } from '../../src/db/unobserved.ts'
 import { createConfirm } from '../../src/indexer/audit-repair.ts'
 import { auditSlice } from '../../src/indexer/audit-slice.ts'
-import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
 import { isUnavailable } from '../../src/lib/errors.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { indexSteps } from '../support/index-steps.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
@@ -25,7 +25,6 @@ import { startWorld } from '../support/world.ts'
 const log = pino({ level: 'silent' })
 const USDC = 10n ** 6n
 const TTL_MS = 60_000
-const never = new AbortController().signal
 
 let world: Awaited<ReturnType<typeof startWorld>>
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
@@ -61,18 +60,12 @@ afterEach(async () => {
   await world.actions.node.revert({ id: snapshot })
 })
 
-/** Steps until index and chain agree, and observes nothing. */
-const index = async (): Promise<void> => {
-  const lease = await takeLease(database, 8453, 'test', TTL_MS)
-  if (lease === null) throw new Error('somebody else leads')
-  const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
-  await eventually('index and chain agree', async () => {
-    const { did, head } = await step(lease)
-    return did === 'idle' && head !== null && (await createQueries(database).indexed(8453))?.hash === head.hash
-  })
-}
-
-const observeAll = (): Promise<void> => createObserver({ chain, database, log }).observeAll(never)
+// Some tests open another chain.
+const steps = () => indexSteps({ chain, database })
+const index = (): Promise<void> => steps().index()
+const observeAll = (): Promise<void> => steps().observeAll()
+const expectObserved = (): Promise<void> => steps().expectObserved()
+const indexed = () => steps().readIndex()
 
 /** An observer whose node's first answers arrive when they are let go. */
 const hesitant = () => {
@@ -104,36 +97,6 @@ const hesitant = () => {
       letGo()
       return done
     },
-  }
-}
-
-const indexed = async () => {
-  const facts = await readFacts(database, 8453)
-  if (facts === null) throw new Error('nothing is indexed')
-  return facts
-}
-
-/** Nothing waits, and every observation equals what the chain says at the block of the index. */
-const expectObserved = async (): Promise<void> => {
-  expect(await observationLag(database, 8453)).toEqual({ waiting: 0, oldestSeconds: null })
-  const { cursor, events, deposits, positions } = await indexed()
-  const seen = await observe({ chain, log }, cursor, [
-    { subject: 'chain', id: 0n },
-    ...events.map(({ id }) => ({ subject: 'event', id }) as const),
-    ...deposits.map(({ id }) => ({ subject: 'deposit', id }) as const),
-    ...positions.map(({ id }) => ({ subject: 'position', id }) as const),
-  ])
-  const queries = createQueries(database)
-  expect([seen.events.length, seen.deposits.length, seen.positions.length]).toEqual([
-    events.length,
-    deposits.length,
-    positions.length,
-  ])
-  expect(await queries.singleton(8453)).toMatchObject({ ...seen.protocol })
-  for (const event of seen.events) expect(await queries.event(8453, event.core.id)).toMatchObject(event)
-  for (const deposit of seen.deposits) expect(await queries.deposit(8453, deposit.deposit.id)).toMatchObject(deposit)
-  for (const position of seen.positions) {
-    expect(await queries.position(8453, position.position.id)).toMatchObject(position)
   }
 }
 
@@ -312,8 +275,8 @@ test('one whose views revert keeps nobody waiting, and is tried again with the n
 test('nodes that do not answer leave every note, and the lag shows it', async () => {
   await index()
   const before = await observationLag(database, 8453)
-  // The protocol, three events (each in a run, and again with its members), four deposits, four positions.
-  expect(before.waiting).toBe(15)
+  // The protocol, three events (each in a run, and again with its members), four deposits, four positions, and the members of the settled one.
+  expect(before.waiting).toBe(17)
   proxy.refuse((method) => (method === 'eth_call' ? { code: -32_000, message: 'header not found' } : undefined))
   await sleep(1_000)
   await expect(observeAll()).rejects.toSatisfy(isUnavailable)

@@ -109,6 +109,7 @@ export const startWorld = async (chainId: ChainId = 8453) => {
     actions,
     newest,
     owner: cast.owner,
+    oracles: cast.oracles,
     creator,
     lp,
     hedger,

@@ -1,0 +1,68 @@
+import { pino } from 'pino'
+import { expect } from 'vitest'
+import type { Chain } from '../../src/chain/chain.ts'
+import { takeLease } from '../../src/db/lease.ts'
+import type { Database } from '../../src/db/pool.ts'
+import { readFacts } from '../../src/db/progress.ts'
+import { createQueries } from '../../src/db/query.ts'
+import { observationLag } from '../../src/db/unobserved.ts'
+import { observe } from '../../src/indexer/observe.ts'
+import { createObserver } from '../../src/indexer/observer.ts'
+import { createStep } from '../../src/indexer/step.ts'
+import { eventually } from './process.ts'
+
+const log = pino({ level: 'silent' })
+const TTL_MS = 60_000
+
+/** An index that a test moves step by step: what happened on the chain is indexed, and observed, when the test says so. */
+export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonly database: Database }) => {
+  const { chainId } = chain
+
+  const readIndex = async () => {
+    const facts = await readFacts(database, chainId)
+    if (facts === null) throw new Error('nothing is indexed')
+    return facts
+  }
+
+  return {
+    /** Every fact of the index. */
+    readIndex,
+
+    /** Steps until index and chain agree, and observes nothing. */
+    async index(): Promise<void> {
+      const lease = await takeLease(database, chainId, 'test', TTL_MS)
+      if (lease === null) throw new Error('another worker leads')
+      const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
+      await eventually('index and chain agree', async () => {
+        const { did, head } = await step(lease)
+        return did === 'idle' && head !== null && (await createQueries(database).indexed(chainId))?.hash === head.hash
+      })
+    },
+
+    observeAll: (): Promise<void> => createObserver({ chain, database, log }).observeAll(new AbortController().signal),
+
+    /** Expects that nothing waits, and that every observation equals what the chain says at the block of the index. */
+    async expectObserved(): Promise<void> {
+      expect(await observationLag(database, chainId)).toEqual({ waiting: 0, oldestSeconds: null })
+      const { cursor, events, deposits, positions } = await readIndex()
+      const seen = await observe({ chain, log }, cursor, [
+        { subject: 'chain', id: 0n },
+        ...events.map(({ id }) => ({ subject: 'event', id }) as const),
+        ...deposits.map(({ id }) => ({ subject: 'deposit', id }) as const),
+        ...positions.map(({ id }) => ({ subject: 'position', id }) as const),
+      ])
+      const queries = createQueries(database)
+      expect([seen.events.length, seen.deposits.length, seen.positions.length]).toEqual([
+        events.length,
+        deposits.length,
+        positions.length,
+      ])
+      expect(await queries.singleton(chainId)).toMatchObject({ ...seen.protocol })
+      for (const event of seen.events) expect(await queries.event(chainId, event.core.id)).toMatchObject(event)
+      for (const deposit of seen.deposits)
+        expect(await queries.deposit(chainId, deposit.deposit.id)).toMatchObject(deposit)
+      for (const position of seen.positions)
+        expect(await queries.position(chainId, position.position.id)).toMatchObject(position)
+    },
+  }
+}
