@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
+import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
 import {IHedge} from "../interfaces/IHedge.sol";
 
 /// @title A long history at little cost, for local chains.
 /// @notice Emits creation logs of positions by the thousand, and knows each of them, without storing any.
 contract Archive {
     uint256 public count;
+    bool public upgraded;
+
+    /// @notice From here on the view returns something else for every position, as after an upgrade.
+    function upgrade() external {
+        upgraded = true;
+        emit IDiamondCut.DiamondCut(new IDiamondCut.FacetCut[](0), address(0), "");
+    }
 
     function create(uint256 many) external {
         uint256 end = count + many;
@@ -22,7 +30,7 @@ contract Archive {
         returns (uint256, uint256, address, uint256, uint256, uint256, uint256, uint8, bool)
     {
         require(id != 0 && id <= count, "Position not found");
-        return (id, 1, hedgerOf(id), id * 1e6, id * 27_322, id * 137, 0, 0, false);
+        return (id, 1, hedgerOf(id), id * 1e6, id * 27_322, id * 137, 0, 0, upgraded);
     }
 
     function hedgerOf(uint256 id) public pure returns (address) {

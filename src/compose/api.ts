@@ -129,7 +129,7 @@ export const runApi = async (): Promise<void> => {
     closers.add('http server', app, (it) => it.close())
     await app.listen({ host: config.HOST, port: config.PORT, backlog: BACKLOG })
     const stop = closers.add('checks', new AbortController(), (it) => it.abort())
-    void checks.watch(stop.signal)
+    void checks.watch(stop.signal, changes)
     closers.add('drain', drain, (it) => it.begin())
   })
 }

@@ -2,6 +2,7 @@ import { createBell } from '../db/bell.ts'
 import { type Change, changesAfter, newestChange, type Reached, reached } from '../db/changes.ts'
 import type { Database } from '../db/pool.ts'
 import { errorText } from '../lib/errors.ts'
+import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 
@@ -38,6 +39,26 @@ export const resourceOf = (chainIds: readonly ChainId[], ...scopes: readonly str
   chainIds,
   keys: chainIds.flatMap((chainId) => [EVERYTHING, ...scopes].map((scope) => `${chainId} ${scope}`)),
 })
+
+/** Waits until a resource changes after a version, until `ms` milliseconds passed, or until `signal` aborts. */
+export const waitForChange = async (
+  changes: Pick<Changes, 'version' | 'onCommit'>,
+  since: { readonly resource: Resource; readonly version: number },
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  const over = new AbortController()
+  const end = (): void => over.abort()
+  const check = (): void => {
+    if (changes.version(since.resource) > since.version) end()
+  }
+  const stop = changes.onCommit(check)
+  signal.addEventListener('abort', end, { once: true })
+  check()
+  if (!signal.aborted) await sleep(ms, over.signal)
+  signal.removeEventListener('abort', end)
+  stop()
+}
 
 /** Keys whose last change is remembered; of the others it is known to be older. */
 const MOST_KEYS = 200_000

@@ -1,6 +1,7 @@
 import { zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import { isRevert, toServiceError } from '../chain/errors.ts'
+import { protocolScope } from '../db/scopes.ts'
 import { errorText, isUnavailable, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
@@ -8,6 +9,7 @@ import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { call } from '../protocol/outputs.ts'
 import { profiles } from '../protocol/profiles.ts'
+import { type Changes, resourceOf, waitForChange } from './changes.ts'
 import { configuredTokens, decimalsOf } from './tokens.ts'
 import { placesOf } from './used.ts'
 
@@ -103,11 +105,18 @@ export type Checks = {
   of(chainId: ChainId): readonly Checked[]
   /** Looks at everything once. */
   look(): Promise<void>
-  /** Looks until `signal` aborts: soon again at what nobody could tell, now and then at what is wrong, and seldom at what is right. */
-  watch(signal: AbortSignal): Promise<void>
+  /**
+   * Repeats every check until `signal` aborts: after a pause that depends on its result, and at once when `changes` reports that a chain's
+   * protocol state changed (its signer, its payment tokens, its functions).
+   */
+  watch(signal: AbortSignal, changes: Pick<Changes, 'version' | 'onCommit'>): Promise<void>
 }
 
-const AGAIN_MS: Readonly<Record<Checked['state'], number>> = { waiting: 5_000, wrong: 30_000, right: 3_600_000 }
+/** The pause after a check, in milliseconds. */
+const AGAIN_MS: Readonly<Record<Checked['state'], number>> = { waiting: 5_000, wrong: 30_000, right: 60_000 }
+
+/** The shortest pause, in milliseconds: every new event changes the protocol's state. */
+const AT_MOST_EVERY_MS = 2_000
 
 /**
  * Holds what the configuration says against the nodes, the diamond, its tokens and the engine. Each finding is logged when it changes; none
@@ -147,10 +156,16 @@ export const createChecks = (
     async look() {
       await Promise.all(all.map(([chain, name]) => lookAt(chain, name)))
     },
-    async watch(signal) {
+    async watch(signal, changes) {
       await Promise.all(
         all.map(async ([chain, name]) => {
-          while (!signal.aborted) await sleep(AGAIN_MS[await lookAt(chain, name)], signal)
+          const resource = resourceOf([chain.chainId], protocolScope)
+          while (!signal.aborted) {
+            const version = changes.version(resource)
+            const state = await lookAt(chain, name)
+            await sleep(AT_MOST_EVERY_MS, signal)
+            await waitForChange(changes, { resource, version }, AGAIN_MS[state] - AT_MOST_EVERY_MS, signal)
+          }
         }),
       )
     },

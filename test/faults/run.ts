@@ -16,6 +16,7 @@ import { deep, liar, reorgs } from './bars/reorgs.ts'
 import { slowReader } from './bars/slow-reader.ts'
 import { tags } from './bars/tags.ts'
 import { takeover } from './bars/takeover.ts'
+import { upgrade } from './bars/upgrade.ts'
 import { walk } from './bars/walk.ts'
 import { openChains, openStore } from './rig.ts'
 import { isVariant, variants } from './variant.ts'
@@ -36,6 +37,7 @@ const bars: Readonly<Record<string, Bar>> = {
   '9': badNode,
   '10': corpus,
   '11': deadNode,
+  upgrade,
   'reads-walk': walk,
   'reads-after-tx': ownTransaction,
   'reads-tags': tags,

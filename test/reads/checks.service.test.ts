@@ -155,13 +155,31 @@ test('what nobody can tell waits: nodes and engine away are no fault of the conf
   })
 })
 
-test('watching looks at once, and ends with its signal', () =>
+test('checks run at once, again when the protocol state of their chain changes, and end with their signal', () =>
   within(reference, {}, async ({ watch, states }) => {
+    const { send, owner, stranger } = reference
     const stop = new AbortController()
-    const watching = watch(stop.signal)
+    let version = 1
+    const listeners = new Set<() => void>()
+    const changes = {
+      version: () => version,
+      onCommit(listener: () => void) {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      },
+    }
+    const watching = watch(stop.signal, changes)
     await expect.poll(states).toEqual(right)
+    // Every check waits for a minute now, or for a change.
+    await expect.poll(() => listeners.size).toBe(4)
+    await send(owner, 'setPricingEngineSigner', [stranger])
+    version = 2
+    for (const listener of listeners) listener()
+    await expect.poll(states).toEqual({ ...right, signer: 'wrong' })
+    await send(owner, 'setPricingEngineSigner', [SIGNER])
     stop.abort()
     await watching
+    expect(listeners.size).toBe(0)
   }))
 
 test('/status shows every check, and what is wrong among the alarms', async () => {

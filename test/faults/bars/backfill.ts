@@ -2,15 +2,10 @@ import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
-import { encodeDeployData, encodeFunctionData, getAddress } from 'viem'
-import { z } from 'zod'
-import { createCast } from '../../../src/sandbox/accounts.ts'
-import { startAnvil } from '../../../src/sandbox/anvil.ts'
-import { artifact } from '../../../src/sandbox/deploy.ts'
+import { ENTITIES, openArchive } from '../archive.ts'
 import { type Bar, seconds } from '../bar.ts'
 import { isExact, say } from '../oracle.ts'
 import { openIndex } from '../rig.ts'
-import { createRpc, hex } from '../rpc.ts'
 import { variants } from '../variant.ts'
 
 /** What the bench prints under a name; NaN when it does not. */
@@ -45,38 +40,14 @@ export const backfill: Bar = {
   },
 }
 
-const ENTITIES = 100_000
-const A_BLOCK = 500
 const WITHIN_MS = 60_000
-const MINED_WITHIN_MS = 10_000
-
-/** A node with a contract that knows very many positions without storing any. */
-const openArchive = async () => {
-  const anvil = await startAnvil({ chainId: 8453 })
-  const node = createRpc(anvil.url)
-  const from = createCast().owner.account.address
-  const { abi, bytecode } = artifact('Archive')
-  const created = await node.send('eth_sendTransaction', [{ from, data: encodeDeployData({ abi, bytecode }) }])
-  // The node names the transaction before it has mined it.
-  const receiptOf = async (): Promise<unknown> => (await node.send('eth_getTransactionReceipt', [created])) ?? null
-  let receipt = await receiptOf()
-  for (const until = Date.now() + MINED_WITHIN_MS; receipt === null && Date.now() < until; await sleep(50))
-    receipt = await receiptOf()
-  const { contractAddress } = z.object({ contractAddress: z.string() }).parse(receipt)
-  const diamond = getAddress(contractAddress)
-  const deployBlock = await node.blockNumber()
-  const data = encodeFunctionData({ abi, functionName: 'create', args: [BigInt(A_BLOCK)] })
-  for (let made = 0; made < ENTITIES; made += A_BLOCK)
-    await node.send('eth_sendTransaction', [{ from, to: diamond, data, gas: hex(10_000_000) }])
-  return { anvil, rpcUrl: anvil.url, diamond, deployBlock }
-}
 
 /** Bar 5 without logs. */
 export const byIds: Bar = {
   claim: `${ENTITIES} entities rebuilt from nodes without eth_getLogs`,
   figure: '60 s',
   async run({ store, chains, seeds: [seed = 1] }) {
-    const { anvil, ...archive } = await openArchive()
+    const { anvil, upgrade: _, ...archive } = await openArchive()
     try {
       const chain = { ...chains.chain, ...archive }
       const index = await openIndex({ store, chains: { ...chains, chain, variant: variants['no-logs'] }, seed })
