@@ -8,4 +8,5 @@ CREATE TABLE "upgrades" (
 	CONSTRAINT "upgrades_chain_id_seq_pk" PRIMARY KEY("chain_id","seq")
 );
 --> statement-breakpoint
-ALTER TABLE "chain_observations" ADD COLUMN "loupe_hash" "bytea";
+ALTER TABLE "chain_observations" ADD COLUMN "loupe_hash" "bytea";--> statement-breakpoint
+ALTER TABLE "rollbacks" ADD COLUMN "last_note" bigint DEFAULT 0 NOT NULL;

@@ -28,8 +28,8 @@ export const REVALIDATE = 'public, no-cache'
 export const NEVER = 'no-store'
 /** A body that says how far the index was is given again for so long at most, in milliseconds: it says so in seconds. */
 export const DATED_MS = 1_000
-/** Settled and final, in seconds. */
-export const LASTING = 'public, max-age=3600'
+/** Settled and final. Not for longer, since an upgrade of the protocol may change what is read of a settled event. */
+export const LASTING = 'public, max-age=30'
 
 /**
  * Conditional requests. A tag holds as long as nothing touches the resource it is of, and whether that is so is known in memory: an answer

@@ -26,7 +26,7 @@ import { openChains, openDatabase, requireVersionOf, WORK_WITHIN_MS } from './pa
 const SWEEP_EVERY_MS = 60_000
 
 /** The index asks for an observation when it has noted something; so often it is made sure of, in milliseconds. */
-const OBSERVE_EVERY_MS = 5_000
+const OBSERVE_EVERY_MS = 1_000
 
 /** What is noted within so many milliseconds is observed together: an event that many buy from is read once. */
 const OBSERVE_AT_MOST_EVERY_MS = 1_000

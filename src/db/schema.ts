@@ -249,6 +249,8 @@ export const rollbacks = pgTable(
     chainId,
     seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
     ancestorNumber: bigint('ancestor_number', { mode: 'bigint' }).notNull(),
+    /** The newest entry of `unobserved` then: while one that is not newer waits, observations are missing. */
+    lastNote: bigint('last_note', { mode: 'bigint' }).notNull().default(sql`0`),
     rolledBackAt: timestamp('rolled_back_at', { withTimezone: true }).notNull().defaultNow(),
   },
   (table) => [primaryKey({ columns: [table.chainId, table.seq] })],

@@ -14,12 +14,22 @@ export type Tip = {
   readonly rollback: bigint
   /** The index was taken back to below the bound of the walk since the walk began. */
   readonly reorged: boolean
+  /** After a rollback: observations that it deleted, or that its new blocks call for, are not made yet. Filters on them miss rows. */
+  readonly isRefreshing: boolean
 }
+
+/** Seconds after a rollback in which what waits may be of the blocks that replaced the old ones. */
+const REPLACED_SECONDS = 10
+
+const isRefreshing = `EXISTS (SELECT FROM rollbacks r CROSS JOIN (SELECT min(noted) AS oldest FROM unobserved WHERE chain_id = c.chain_id) AS waiting
+      WHERE r.chain_id = c.chain_id AND r.seq = (SELECT max(seq) FROM rollbacks WHERE chain_id = c.chain_id)
+      AND (oldest <= r.last_note OR (oldest IS NOT NULL AND r.rolled_back_at > clock_timestamp() - interval '${REPLACED_SECONDS} seconds')))`
 
 /** The tips as one text, over rows `walk` of (chain_id, up_to, rollback): the bound of a walk and the last rollback when it began. */
 export const tipsText = `(SELECT string_agg(concat_ws(',', c.chain_id, c.block_number, '0x' || encode(c.block_hash, 'hex'), c.block_timestamp,
     coalesce((SELECT max(seq) FROM rollbacks r WHERE r.chain_id = c.chain_id), 0),
     EXISTS (SELECT FROM rollbacks r WHERE r.chain_id = c.chain_id AND r.seq > walk.rollback AND r.ancestor_number < walk.up_to),
+    ${isRefreshing},
     l.head_timestamp, extract(epoch FROM clock_timestamp() - l.looked_at)), '${RECORD}')
   FROM walk JOIN cursors c USING (chain_id) LEFT JOIN looks l USING (chain_id))`
 
@@ -28,7 +38,8 @@ const isHex = (text: string): text is Hex => text.startsWith('0x')
 /** Reads that text; chains that are not indexed yet are not in it. */
 export const parseTips = (text: string | null): Tip[] =>
   (text ?? '').split(RECORD).flatMap((line): Tip[] => {
-    const [id, number = '', hash = '', timestamp = '', rollback = '', reorged, headAt, age] = line.split(',')
+    const [id, number = '', hash = '', timestamp = '', rollback = '', reorged, refreshing, headAt, age] =
+      line.split(',')
     const chainId = chainIds.find((known) => String(known) === id)
     if (chainId === undefined || !isHex(hash)) return []
     return [
@@ -38,6 +49,7 @@ export const parseTips = (text: string | null): Tip[] =>
         head: headAt === undefined ? null : { timestamp: BigInt(headAt), ageSeconds: Number(age) },
         rollback: BigInt(rollback),
         reorged: reorged === 't',
+        isRefreshing: refreshing === 't',
       },
     ]
   })

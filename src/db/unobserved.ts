@@ -1,4 +1,4 @@
-import { asc, eq, type SQL, sql } from 'drizzle-orm'
+import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
@@ -197,14 +197,19 @@ export const markChangeable = async (database: Database, chainId: ChainId, signa
   }
 }
 
-/** What has waited longest to be observed, in at most `limit` notes, and little more than as many subjects. */
-export const nextUnobserved = async (database: Database, chainId: ChainId, limit: number): Promise<Note[]> => {
+/** What has waited longest to be observed, in at most `limit` notes, and little more than as many subjects; some notes are left out. */
+export const nextUnobserved = async (
+  database: Database,
+  chainId: ChainId,
+  limit: number,
+  except: readonly Note[] = [],
+): Promise<Note[]> => {
   const { subject, id, many, noted, version } = t.unobserved
   const rows = await database.run((handle) =>
     handle
       .select({ subject, id, many, noted, version })
       .from(t.unobserved)
-      .where(eq(t.unobserved.chainId, chainId))
+      .where(and(eq(t.unobserved.chainId, chainId), sql`NOT ${noted} = ANY(${bigints(except.map((it) => it.noted))})`))
       .orderBy(asc(noted))
       .limit(limit),
   )

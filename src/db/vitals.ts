@@ -6,6 +6,7 @@ import type { Database } from './pool.ts'
 import type { StoredBlock } from './query.ts'
 import { cursors } from './schema.ts'
 import { type ObservationLag, observationLag } from './unobserved.ts'
+import { type DatedUpgrade, lastUpgrade } from './upgrades.ts'
 
 /** How a chain's index is, as far as the database tells; each null before there is any. */
 export type Vitals = {
@@ -14,6 +15,8 @@ export type Vitals = {
   readonly look: DatedLook | null
   readonly audit: AuditState | null
   readonly observations: ObservationLag
+  /** The newest change of the diamond's functions. */
+  readonly upgrade: DatedUpgrade | null
 }
 
 /** Reads how a chain's index is. Throws `service_unavailable` when the database is out of reach. */
@@ -26,6 +29,7 @@ export const readVitals = async (database: Database, chainId: ChainId): Promise<
         row === undefined ? null : { number: row.blockNumber, hash: row.blockHash, timestamp: row.blockTimestamp },
       look: await readLook(handle, chainId),
       audit: await readAudit(handle, chainId),
+      upgrade: await lastUpgrade(handle, chainId),
     }
   })
   return { ...kept, observations }

@@ -123,7 +123,8 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await markUnobserved(handle, chainId, [{ subject: 'chain', id: 0n }])
   await handle.delete(t.anchors).where(above(t.anchors))
   await forgetProof(handle, chainId, ancestor?.number ?? -1n)
-  await handle.insert(t.rollbacks).values({ chainId, ancestorNumber: ancestor?.number ?? -1n })
+  const lastNote = sql`coalesce((SELECT max(noted) FROM ${t.unobserved} WHERE chain_id = ${chainId}), 0)`
+  await handle.insert(t.rollbacks).values({ chainId, ancestorNumber: ancestor?.number ?? -1n, lastNote })
   await handle.delete(t.cursors).where(above(t.cursors))
   // While entities are read by their ids, facts are not complete up to every anchor.
   await handle.execute(sql`INSERT INTO ${t.cursors} (chain_id, block_number, block_hash, block_timestamp)

@@ -1,10 +1,10 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/requests.ts'
-import { storeObservations } from '../db/observations.ts'
+import { type Observations, storeObservations } from '../db/observations.ts'
 import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor, newestAnchor } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
-import { clearUnobserved, holdNotes, nextUnobserved, subjectsIn } from '../db/unobserved.ts'
+import { clearUnobserved, holdNotes, type Note, nextUnobserved, subjectsIn } from '../db/unobserved.ts'
 import type { Logger } from '../lib/log.ts'
 import { observe } from './observe.ts'
 
@@ -18,6 +18,9 @@ export type Observer = {
   observeAll(signal: AbortSignal): Promise<void>
 }
 
+/** Subjects that were read at a block, by their notes. */
+type Batch = { readonly notes: readonly Note[]; readonly anchor: StoredBlock; readonly seen: Observations }
+
 /** Subjects observed at once, so that transactions stay short whatever piled up. */
 const AT_ONCE = 500
 
@@ -30,7 +33,7 @@ const MOST_GONE = 5
  */
 const NEAR_SECONDS = 30n
 
-/** A head seen so long ago, in milliseconds, still tells whether an index is near it. */
+/** An index that was near a head seen at most so long ago, in milliseconds, is near the newest one. */
 const HEAD_KEPT_MS = 10_000
 
 /**
@@ -46,35 +49,56 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
   let head: { readonly block: Block; readonly at: number } | null = null
 
   const isNear = async (anchor: StoredBlock): Promise<boolean> => {
-    if (head === null || Date.now() - head.at > HEAD_KEPT_MS) head = { block: await chain.head(), at: Date.now() }
-    return head.block.timestamp - anchor.timestamp <= NEAR_SECONDS
+    const near = ({ timestamp }: Block): boolean => timestamp - anchor.timestamp <= NEAR_SECONDS
+    if (head !== null && Date.now() - head.at <= HEAD_KEPT_MS && near(head.block)) return true
+    // The head that was kept may be of a fork that is gone, whose clock was ahead.
+    head = { block: await chain.head(), at: Date.now() }
+    return near(head.block)
   }
 
-  /** Observes what has waited longest; false when there is nothing to do. Throws AnchorGone, or what nodes and database throw. */
-  const observeNext = async (): Promise<boolean> => {
-    const notes = await nextUnobserved(database, chainId, AT_ONCE)
-    if (notes.length === 0) return false
+  /** Reads what has waited longest, except what is being stored just now; null when there is nothing to do. */
+  const readNext = async (except: readonly Note[]): Promise<Batch | null> => {
+    const notes = await nextUnobserved(database, chainId, AT_ONCE, except)
+    if (notes.length === 0) return null
     // Looked up after the notes, so that it is not older than what they tell of.
     const anchor = await database.run((handle) => newestAnchor(handle, chainId))
-    if (anchor === null || !(await isNear(anchor))) return false
-    const seen = await observe({ chain, log }, anchor, subjectsIn(notes))
-    await database.transaction(async (handle) => {
+    if (anchor === null || !(await isNear(anchor))) return null
+    return { notes, anchor, seen: await observe({ chain, log }, anchor, subjectsIn(notes)) }
+  }
+
+  const store = ({ notes, anchor, seen }: Batch): Promise<void> =>
+    database.transaction(async (handle) => {
       await holdNotes(handle, chainId)
       await holdAnchor(handle, chainId, anchor)
       await clearUnobserved(handle, chainId, notes)
       await storeObservations(handle, chainId, anchor, seen)
     })
-    return true
+
+  /** Reads one batch while the one before is stored. Throws AnchorGone, or what nodes and database throw; what was stored until then stays. */
+  const observeSome = async (signal: AbortSignal): Promise<void> => {
+    let last: Batch | null = null
+    let storing = Promise.resolve()
+    try {
+      while (!signal.aborted) {
+        const batch = await readNext(last?.notes ?? [])
+        await storing
+        // What was stored may have noted more.
+        if (batch === null && last === null) return
+        last = batch
+        if (batch !== null) storing = store(batch)
+        storing.catch(() => {})
+      }
+    } finally {
+      await storing
+    }
   }
 
   return {
     async observeAll(signal) {
-      for (let gone = 0; !signal.aborted; ) {
+      for (let gone = 1; ; gone += 1) {
         try {
-          if (!(await observeNext())) return
-          gone = 0
+          return await observeSome(signal)
         } catch (fault) {
-          gone += 1
           if (!(fault instanceof AnchorGone) || gone === MOST_GONE) throw fault
         }
       }

@@ -19,8 +19,8 @@ const OfChain = z.strictObject({ chainId: z.literal(chainIds) })
 export const queues = {
   /** Notes what can still change on a chain, so that it is observed again. */
   sweep: { payload: OfChain, attempts: 4, backoffMs: 250, concurrency: chainIds.length },
-  /** Observes what is noted of a chain. Failing, it waits for the next that is asked for. */
-  observe: { payload: OfChain, attempts: 4, backoffMs: 250, concurrency: chainIds.length },
+  /** Observes what is noted of a chain. What fails is done by the next run, which is asked for every second: no retry may hold that up. */
+  observe: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: chainIds.length },
   /** Compares the next slice of a chain's index with the chain. What fails is done by the next run. */
   audit: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: chainIds.length },
   /** Calibrates the market and stores what it comes to. */

@@ -37,6 +37,20 @@ const Audit = z
   })
   .meta({ description: 'The continuous comparison of the index with the chain' })
 
+const Upgrade = z
+  .object({
+    block: BlockNumber,
+    transaction: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null where no node serves logs', example: `0x${'7f'.repeat(32)}` }),
+    at: UnixSeconds.meta({ description: 'When the index learned of it' }),
+  })
+  .meta({
+    description:
+      "The newest change of the diamond's functions, the deployment included. Every entity is read again after it: see `observations`",
+  })
+
 const Check = z
   .object({
     check: z.enum(checkNames),
@@ -66,6 +80,7 @@ export const ChainStatus = z
       .object({ waiting: Integer.meta({ example: 3 }), oldestSeconds: Seconds.nullable() })
       .nullable()
       .meta({ description: 'What is to be read again' }),
+    upgrade: Upgrade.nullable(),
     audit: Audit.nullable(),
     endpoints: z
       .object({ worker: z.array(Endpoint), api: z.array(Endpoint) })
@@ -130,6 +145,13 @@ export const chainStatus = (seen: {
       waiting: waiting.waiting,
       oldestSeconds: waiting.oldestSeconds === null ? null : Math.floor(waiting.oldestSeconds),
     },
+    upgrade: vitals?.upgrade
+      ? {
+          block: Number(vitals.upgrade.blockNumber),
+          transaction: vitals.upgrade.txHash,
+          at: unixSeconds(vitals.upgrade.recordedAt),
+        }
+      : null,
     audit: vitals && auditOf(vitals),
     endpoints: { worker: endpoints(look?.nodes), api: endpoints(nodes) },
     checks: checks.map(({ name, state, at, fault }) => ({

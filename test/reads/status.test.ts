@@ -32,6 +32,12 @@ const well: Vitals = {
   look,
   audit,
   observations: { waiting: 1, oldestSeconds: 0.2 },
+  upgrade: {
+    blockNumber: 40n,
+    blockHash: `0x${'40'.repeat(32)}`,
+    txHash: null,
+    recordedAt: new Date('2026-11-01T00:00:00Z'),
+  },
 }
 
 const seeing = (changed: Partial<NonNullable<Vitals['look']>>): Partial<Vitals> => ({ look: { ...look, ...changed } })
@@ -53,6 +59,7 @@ test('an index that is well says so, in numbers and without alarms', () => {
     source: 'logs',
     trouble: null,
     observations: { waiting: 1, oldestSeconds: 0 },
+    upgrade: { block: 40, transaction: null, at: Date.parse('2026-11-01T00:00:00Z') / 1_000 },
     audit: {
       at: 1_799_999_999,
       block: 98,

@@ -1529,6 +1529,24 @@ export interface components {
                  */
                 oldestSeconds: number | null;
             } | null;
+            /** @description The newest change of the diamond's functions, the deployment included. Every entity is read again after it: see `observations` */
+            upgrade: {
+                /**
+                 * @description Block number
+                 * @example 31415926
+                 */
+                block: number;
+                /**
+                 * @description Null where no node serves logs
+                 * @example 0x7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f
+                 */
+                transaction: string | null;
+                /**
+                 * @description When the index learned of it
+                 * @example 1800000000
+                 */
+                at: number;
+            } | null;
             /** @description The continuous comparison of the index with the chain */
             audit: {
                 /**
@@ -3145,6 +3163,11 @@ export interface operations {
                      *             "observations": {
                      *               "waiting": 3,
                      *               "oldestSeconds": 2
+                     *             },
+                     *             "upgrade": {
+                     *               "block": 31415926,
+                     *               "transaction": "0x7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f",
+                     *               "at": 1800000000
                      *             },
                      *             "audit": {
                      *               "at": 1800000000,

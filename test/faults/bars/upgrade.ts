@@ -20,7 +20,8 @@ export const upgrade: Bar = {
       const client = new Client(index.database.url)
       try {
         await client.connect()
-        const worker = await index.start('worker')
+        // Without a proxy, which would be what is measured.
+        const worker = await index.start('worker', 'worker', { RPC_URLS_8453: archive.rpcUrl })
         /** Waits until so many positions are observed as before or after the upgrade; gives the milliseconds it took. */
         const observed = async (claimed: boolean, withinMs: number): Promise<number> => {
           const started = performance.now()
