@@ -5,6 +5,7 @@ import { errorText, isUnavailable, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import type { PricingClient } from '../pricing/client.ts'
+import { Signing } from '../pricing/contract.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { call } from '../protocol/outputs.ts'
 import { profiles } from '../protocol/profiles.ts'
@@ -13,7 +14,7 @@ import { placesOf } from './used.ts'
 
 type Asked = {
   readonly chain: Chain
-  readonly pricing: Pick<PricingClient, 'signer'>
+  readonly pricing: Pick<PricingClient, 'signer' | 'health'>
   /** The functions that transactions are built for. */
   readonly writes: readonly string[]
 }
@@ -82,6 +83,16 @@ const checks = {
     if (registered.value.toLowerCase() === signerAddress.toLowerCase()) return null
     return `The engine signs as ${signerAddress}, chain ${chainId} takes quotes of ${registered.value}: every signed quote fails. Give the engine that signer's key, or register its own.`
   },
+
+  async signing({ chain, pricing }: Asked) {
+    const { chainId } = chain
+    const signing = Signing.nullish().parse((await pricing.health()).signing)
+    // An engine without a key signs nothing, and is meant to.
+    if (signing == null) return null
+    const reason = signing.chains.find((it) => it.chainId === chainId)?.reason
+    const faults = [...(reason == null ? [] : [reason]), ...signing.rates]
+    return faults.length === 0 ? null : `Quotes for chain ${chainId} are not signed, or not all: ${faults.join('; ')}.`
+  },
 } as const satisfies Readonly<Record<string, (asked: Asked) => Promise<string | null>>>
 
 export type CheckName = keyof typeof checks
@@ -108,6 +119,12 @@ export type Checks = {
 }
 
 const AGAIN_MS: Readonly<Record<Checked['state'], number>> = { waiting: 5_000, wrong: 30_000, right: 3_600_000 }
+
+/** Clocks, nodes and rates change while nothing is configured anew. */
+const SIGNING_AGAIN_MS = 10_000
+
+const againMs = (name: CheckName, state: Checked['state']): number =>
+  Math.min(AGAIN_MS[state], name === 'signing' ? SIGNING_AGAIN_MS : Number.POSITIVE_INFINITY)
 
 /**
  * Holds what the configuration says against the nodes, the diamond, its tokens and the engine. Each finding is logged when it changes; none
@@ -150,7 +167,7 @@ export const createChecks = (
     async watch(signal) {
       await Promise.all(
         all.map(async ([chain, name]) => {
-          while (!signal.aborted) await sleep(AGAIN_MS[await lookAt(chain, name)], signal)
+          while (!signal.aborted) await sleep(againMs(name, await lookAt(chain, name)), signal)
         }),
       )
     },
