@@ -29,15 +29,18 @@ const euro = QuoteRequest.parse({ ...signing, pair: 'EUR/USD', strike: 1.03, pay
 
 let engine: Engine
 const leaving = new AbortController()
+const stopping = new AbortController()
 const metrics = createMetrics()
 let app: ReturnType<typeof buildEngineApp>
 let client: PricingClient
 beforeAll(async () => {
   engine = await openEngine(options)
+  void engine.watchChains(stopping.signal)
   app = buildEngineApp({ engine, draining: leaving.signal, metrics, log })
   client = createPricingClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), timeoutMs: 5_000 })
 })
 afterAll(async () => {
+  stopping.abort()
   await client.close()
   await app.close()
 })

@@ -38,11 +38,15 @@ export const startEngine = async ({
 }: Partial<EngineOptions> & { readonly diamond?: Address } = {}) => {
   const log = pino({ level: 'silent' })
   const deployments = chainIds.map((chainId) => ({ chainId, diamond, headTime: headNow }))
-  const app = buildEngineApp({
-    engine: await openEngine({ ...engineOptions, deployments, ...options, log }),
-    draining: new AbortController().signal,
-    metrics: createMetrics(),
-    log,
-  })
-  return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
+  const stopping = new AbortController()
+  const engine = await openEngine({ ...engineOptions, deployments, ...options, log })
+  const watching = engine.watchChains(stopping.signal)
+  const app = buildEngineApp({ engine, draining: new AbortController().signal, metrics: createMetrics(), log })
+  return {
+    url: await app.listen({ host: '127.0.0.1', port: 0 }),
+    async close(): Promise<void> {
+      stopping.abort()
+      await Promise.all([watching, app.close()])
+    },
+  }
 }
