@@ -65,6 +65,8 @@ describe('the engine on the history that comes with it', () => {
     const stale = pairs.filter((it) => it.stale)
     const text = await metrics.metrics()
     expect(text).toContain(`fx_pricing_pairs{stale="true"} ${stale.length}\n`)
+    expect(text).toMatch(/^fx_pricing_signing\{chain="8453"\} 1$/m)
+    expect(text).toMatch(/^fx_pricing_clock_ahead_seconds\{chain="8453"\} -?[01]$/m)
     const source = stale[0]?.source
     const newest = pairs.filter((it) => it.source === source).map(({ lastClose }) => Date.parse(lastClose) / 1_000)
     expect(text).toContain(`fx_pricing_newest_close_timestamp_seconds{source="${source}"} ${Math.max(...newest)}\n`)
