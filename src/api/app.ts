@@ -124,7 +124,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(listingRoutes, { prefix: '/v1', sources, conditional })
   await app.register(portfolioRoutes, { prefix: '/v1', sources, conditional })
   await app.register(settlementRoutes, { prefix: '/v1', sources, conditional, streams })
-  await app.register(pricingRoutes, { prefix: '/v1', pricing })
+  await app.register(pricingRoutes, { prefix: '/v1', pricing, sources })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app
 }

@@ -1,8 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import type { z } from 'zod'
+import { createNode } from '../chain/failover.ts'
+import { createHead } from '../chain/head.ts'
+import { createKeeper } from '../chain/keeper.ts'
 import { environments } from '../config/environments.ts'
 import { load } from '../config/load.ts'
-import { metricsOf, ratesOf, secretsOf } from '../config/parts.ts'
+import { metricsOf, ratesOf, secretsOf, signedDeploymentsOf } from '../config/parts.ts'
 import { createDrain } from '../lib/drain.ts'
 import { errorText, OperatorError } from '../lib/errors.ts'
 import { type Closers, sleep } from '../lib/lifecycle.ts'
@@ -12,17 +15,20 @@ import { serveMetrics } from '../lib/metrics-server.ts'
 import { parseInput } from '../lib/parse.ts'
 import { serve } from '../lib/serve.ts'
 import type { FindSet } from '../pricing/calibration-sets.ts'
+import type { SigningDeployment } from '../pricing/chain-times.ts'
 import { drawChart } from '../pricing/chart/chart.ts'
 import { ChartRequest } from '../pricing/chart/request.ts'
 import { type Engine, type EngineOptions, openEngine } from '../pricing/engine.ts'
 import { buildEngineApp } from '../pricing/server.ts'
 
 /*
- * The engine's composition, apart from the rest: its process loads no queue and no chain, a database only where it is given one, and no
- * other process loads its key.
+ * The engine's composition, apart from the rest: its process loads no queue, reads of chains the newest block alone, loads a database only where
+ * it is given one, and no other process loads its key.
  */
 
-const optionsOf = (config: z.output<typeof environments.engine>): Omit<EngineOptions, 'findSet' | 'now' | 'log'> => ({
+type Config = z.output<typeof environments.engine>
+
+const optionsOf = (config: Config): Omit<EngineOptions, 'deployments' | 'findSet' | 'now' | 'log'> => ({
   key: config.ENGINE_PRIVATE_KEY,
   isProduction: config.NODE_ENV === 'production',
   ...ratesOf(config),
@@ -49,6 +55,22 @@ const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindS
   return (model) => newestSet(database, model)
 }
 
+/** How long the newest block of a chain may be reused, in milliseconds: it is read every 2 seconds. */
+const HEAD_MAX_AGE_MS = 500
+
+/** What quotes are signed for. The nodes are asked for the newest block and for nothing else. */
+const openDeployments = (config: Config, log: Logger, closers: Closers): SigningDeployment[] =>
+  signedDeploymentsOf(config).map(({ chainId, diamond, rpcUrls: urls }) => {
+    if (urls.length === 0) return { chainId, diamond }
+    const timeoutMs = config.NODE_TIMEOUT_MS
+    const keeper = createKeeper({ chainId, urls, timeoutMs, log })
+    closers.add(`chain ${chainId}`, keeper, (it) => it.close())
+    const node = createNode({ chainId, keeper, timeoutMs })
+    const isAlone = urls.length === 1
+    const head = createHead({ node, doubt: keeper.doubt, isAlone, maxAgeMs: HEAD_MAX_AGE_MS, now: Date.now })
+    return { chainId, diamond, headTime: async () => (await head.latest()).timestamp }
+  })
+
 /** The pricing engine until a signal: it reads rates again all the while. */
 export const runEngine = async (): Promise<void> => {
   const config = load(environments.engine)
@@ -57,7 +79,8 @@ export const runEngine = async (): Promise<void> => {
   await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
     const { DATABASE_URL: url } = config
     const findSet = url === undefined ? undefined : await findIn(url, log, closers)
-    const engine = await openEngine({ ...optionsOf(config), findSet, now: Date.now, log })
+    const deployments = config.ENGINE_PRIVATE_KEY === undefined ? [] : openDeployments(config, log, closers)
+    const engine = await openEngine({ ...optionsOf(config), deployments, findSet, now: Date.now, log })
     const metrics = createMetrics()
     const served = await serveMetrics({ metrics, ...metricsOf(config), log })
     closers.add('metrics', served, (it) => it.close())
@@ -67,6 +90,7 @@ export const runEngine = async (): Promise<void> => {
     log.info({ signer: engine.signerAddress }, 'engine started')
     const stop = closers.add('refresh', new AbortController(), (it) => it.abort())
     void keepFresh(engine, config.ENGINE_REFRESH_MS, log, stop.signal)
+    void engine.watchChains(stop.signal)
     closers.add('drain', drain, (it) => it.begin())
   })
 }
@@ -95,7 +119,7 @@ export const runChart = async (pair: string | undefined, flags: { readonly out?:
   const config = load(environments.engine)
   const log = createLogger({ level: 'warn', process: 'chart', fd: 2 })
   const now = at === undefined ? Date.now : () => at * 1000
-  const alone = { key: undefined, findSet: undefined, synthetic: true }
+  const alone = { key: undefined, deployments: [], findSet: undefined, synthetic: true }
   const engine = await openEngine({ ...optionsOf(config), ...alone, now, log })
   await write(drawChart(await engine.quote(request)), flags.out)
 }

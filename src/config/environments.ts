@@ -55,6 +55,15 @@ export const chains = {
   NODE_TIMEOUT_MS: Milliseconds.default(3_000),
 }
 
+/** What the engine knows of a chain; it signs nothing for one that it is not given. */
+const engineChains = {
+  RPC_URLS_8453: chains.RPC_URLS_8453.optional(),
+  RPC_URLS_56: chains.RPC_URLS_56.optional(),
+  DIAMOND_ADDRESS_8453: chains.DIAMOND_ADDRESS_8453.optional(),
+  DIAMOND_ADDRESS_56: chains.DIAMOND_ADDRESS_56.optional(),
+  NODE_TIMEOUT_MS: chains.NODE_TIMEOUT_MS,
+}
+
 /** Servers that others send requests to. */
 const serving = {
   DRAIN_MS: z.coerce.number({ error: 'expected milliseconds' }).int().min(0).max(600_000).default(5_000),
@@ -134,8 +143,9 @@ const Markups = z
   .transform((list) => Object.fromEntries(list.split(',').map((item) => item.split('='))))
   .pipe(z.partialRecord(z.enum(tierNames), z.coerce.number().min(0.1).max(10)))
 
-const engine = {
+export const engine = {
   DATABASE_URL: database.DATABASE_URL.optional(),
+  ...engineChains,
   ENGINE_HOST: z.string().min(1).default('127.0.0.1'),
   ENGINE_PORT: Port.default(3100),
   ENGINE_PRIVATE_KEY: z

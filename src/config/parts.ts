@@ -1,9 +1,10 @@
+import type { Address } from 'viem'
 import { z } from 'zod'
 import type { Limits } from '../api/limits.ts'
 import { credentialsOf, partsOf } from '../lib/secrets.ts'
 import type { Rates } from '../pricing/market/open-market.ts'
-import { chainIds, type Deployment } from '../protocol/chains.ts'
-import type { api, chains, metrics, rates } from './environments.ts'
+import { type ChainId, chainIds, type Deployment } from '../protocol/chains.ts'
+import type { api, chains, engine, metrics, rates } from './environments.ts'
 
 /** The chains of a parsed environment: where the protocol is, and the private nodes that serve it. */
 export const chainsOf = (
@@ -21,6 +22,15 @@ export const chainsOf = (
     },
     rpcUrls: config[`RPC_URLS_${chainId}`],
   }))
+
+/** The diamonds that an engine signs quotes for, and the nodes that tell it the time of their chains. */
+export const signedDeploymentsOf = (
+  config: z.output<z.ZodObject<typeof engine>>,
+): { chainId: ChainId; diamond: Address; rpcUrls: readonly string[] }[] =>
+  chainIds.flatMap((chainId) => {
+    const diamond = config[`DIAMOND_ADDRESS_${chainId}`]
+    return diamond === undefined ? [] : [{ chainId, diamond, rpcUrls: config[`RPC_URLS_${chainId}`] ?? [] }]
+  })
 
 /** The rates of a parsed environment. */
 export const ratesOf = (config: z.output<z.ZodObject<typeof rates>>): Rates => ({

@@ -1,3 +1,4 @@
+import { zeroAddress } from 'viem'
 import { z } from 'zod'
 import { BodyChainId } from '../protocol/chains.ts'
 import { Address20, Bool } from '../protocol/wire.ts'
@@ -35,7 +36,9 @@ export const QuoteRequest = z
     strikeAbove: Bool.meta({ description: 'true: protection against a rise of the rate; false: against a fall' }),
     chainId: BodyChainId.optional(),
     diamondAddress: Address20.optional(),
-    creator: Address20.optional(),
+    creator: Address20.refine((address) => address !== zeroAddress, {
+      error: 'expected the address that will send createEvent, and not the zero address',
+    }).optional(),
   })
   .superRefine((request, context) => {
     const missing = attested.filter((name) => request[name] === undefined)
@@ -81,6 +84,7 @@ export const Attestation = z.object({
 export type Attestation = z.output<typeof Attestation>
 
 const Rate = z.number()
+const Reason = z.string().nullable()
 
 /** Free-form: an engine may say more. From what ours says the premium can be computed again by hand. */
 export const Breakdown = z
@@ -103,6 +107,15 @@ export const Breakdown = z
       useEmpiricalDrift: z.boolean(),
       notes: z.string().meta({ example: 'empirical drift of 756 closes' }),
     }),
+    attestation: z
+      .looseObject({
+        reason: Reason.meta({ description: 'Why the quote is not signed; null when it is', example: null }),
+      })
+      .optional()
+      .meta({
+        description:
+          'Of a signed quote also `clock`, `newestBlock` and `marginSeconds`: its `quoteTimestamp` is `marginSeconds` before the earlier of the two times',
+      }),
     inputs: z.looseObject({
       r: z.number().meta({ example: 0.0425 }),
       q: z.number().nullable().meta({ description: 'null when the drift is empirical', example: null }),
@@ -132,15 +145,36 @@ export const Quote = z
     premiumUsd: z.number().meta({ description: 'Whole payment-token units', example: 273.22 }),
     maxPayoutUsd: z.number().meta({ description: 'Whole payment-token units', example: 1315.789473 }),
     premiumRateFixed6: Digits.meta({ description: 'What createEvent takes as premiumRate', example: '27322' }),
-    attestation: Attestation.nullable(),
+    attestation: Attestation.nullable().meta({
+      description:
+        'The signature; null when it was not requested or is refused: `breakdown.attestation` has the reason',
+    }),
     breakdown: Breakdown,
   })
   .meta({ id: 'PricingQuote' })
 
 export type Quote = z.output<typeof Quote>
 
+/** `signing` of an engine's health, beyond what the API's contract lists. */
+export const Signing = z.object({
+  chains: z.array(
+    z.object({
+      chainId: z.int(),
+      /** The one diamond of the chain that quotes are signed for. */
+      diamondAddress: Account.nullable(),
+      /** Time of the newest block that the engine read, and how far its clock was ahead of it; Unix seconds. */
+      newestBlock: z.int().nullable(),
+      clockAheadSeconds: z.int().nullable(),
+      /** Why no quote is signed for the chain; null when quotes are. */
+      reason: Reason,
+    }),
+  ),
+  /** Rates that are fallbacks or too old: quotes that rest on them are not signed. */
+  rates: z.array(z.string()),
+})
+
 export const Health = z
-  .object({
+  .looseObject({
     usdRate: z.looseObject({
       rate: z.number().meta({ example: 0.044 }),
       recordDate: z.string().meta({ example: '2026-11-20' }),
@@ -156,7 +190,11 @@ export const Health = z
       }),
     ),
   })
-  .meta({ id: 'PricingHealth' })
+  .meta({
+    id: 'PricingHealth',
+    description:
+      'Also `signing`, null in advisory mode: for each of its `chains` the `reason` that no quote is signed (null when quotes are), and the `rates` on which none is',
+  })
 
 export const Signer = z.object({ signerAddress: Account.nullable() }).meta({ id: 'PricingSigner' })
 

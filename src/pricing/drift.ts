@@ -11,6 +11,8 @@ export type Drift = {
   readonly q: number | null
   /** r - mu: what the kernel takes for the rate of BASE. */
   readonly qEffective: number
+  /** The interest rates it follows, by their date, or the currency that has none; null where it follows the closes. */
+  readonly localRates: { readonly asOf: string } | { readonly missing: string } | null
   readonly note: string
 }
 
@@ -23,7 +25,8 @@ export const empiricalDrift = ({ closes, last }: History, r: number): Drift => {
   const change = Math.log(last.close / first.close) / years
   const mu = Math.min(Math.max(change, -MOST_EMPIRICAL), MOST_EMPIRICAL)
   const capped = mu === change ? '' : ', capped at 50 % a year'
-  return { mu, q: null, qEffective: r - mu, note: `drift of the closes from ${first.date} to ${last.date}${capped}` }
+  const note = `drift of the closes from ${first.date} to ${last.date}${capped}`
+  return { mu, q: null, qEffective: r - mu, localRates: null, note }
 }
 
 /**
@@ -35,8 +38,10 @@ export const parityDrift = ({ base, quote }: Pair, r: number, { rates, asOf, sou
   const [ofBase, ofQuote] = [rateOf(base), rateOf(quote)]
   if (ofBase === undefined || ofQuote === undefined) {
     const missing = ofBase === undefined ? base : quote
-    return { mu: 0, q: r, qEffective: r, note: `no interest rate of ${missing} is configured, so drift is 0` }
+    const note = `no interest rate of ${missing} is configured, so drift is 0`
+    return { mu: 0, q: r, qEffective: r, localRates: { missing }, note }
   }
   const mu = ofQuote - ofBase
-  return { mu, q: base === 'USD' ? ofQuote : ofBase, qEffective: r - mu, note: `interest rates of ${asOf} (${source})` }
+  const note = `interest rates of ${asOf} (${source})`
+  return { mu, q: base === 'USD' ? ofQuote : ofBase, qEffective: r - mu, localRates: { asOf }, note }
 }

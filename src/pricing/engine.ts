@@ -1,19 +1,25 @@
 import type { Logger } from '../lib/log.ts'
+import { chainIds } from '../protocol/chains.ts'
 import { openAttester } from './attest.ts'
 import { type CalibrationSet, createSetReader, type FindSet, fittingPairs } from './calibration-sets.ts'
 import { calibrateMarket, createCalibrations } from './calibrations.ts'
+import { type ChainTime, createChainTimes, type SigningDeployment } from './chain-times.ts'
 import type { Health, Quote, QuoteRequest } from './contract.ts'
+import { isStale, localRatesFault, usdRateFault } from './freshness.ts'
 import { readLocalRates } from './market/local-rates.ts'
 import { openMarket, type Rates } from './market/open-market.ts'
 import { createUsdRate } from './market/usd-rate.ts'
 import { pairName } from './pair.ts'
-import { createQuoter, isStale } from './quote.ts'
+import { createQuoter } from './quote.ts'
+import { createSign } from './signing.ts'
 import { classify, type TierName, tiers } from './tiers.ts'
 
 export type EngineOptions = Rates & {
   /** The signing key; without it quotes are advisory. */
   readonly key: string | undefined
-  /** Refuses a key that everybody knows. */
+  /** The only diamonds that quotes are signed for. */
+  readonly deployments: readonly SigningDeployment[]
+  /** Refuses a key that everybody knows, and signs on no fallback or old rate. */
   readonly isProduction: boolean
   /** Where calibrations are stored; without it the engine calibrates for itself. */
   readonly findSet: FindSet | undefined
@@ -34,7 +40,11 @@ type PairHealth = Health['pairs'][number] & {
   readonly stale: boolean
 }
 
-export type EngineHealth = Omit<Health, 'pairs'> & { readonly pairs: readonly PairHealth[] }
+export type EngineHealth = Pick<Health, 'usdRate' | 'pricingEngineSigner'> & {
+  readonly pairs: readonly PairHealth[]
+  /** What keeps quotes from being signed; null without a key. */
+  readonly signing: { readonly chains: readonly ChainTime[]; readonly rates: readonly string[] } | null
+}
 
 export type Engine = {
   quote(request: QuoteRequest): Promise<Quote>
@@ -43,14 +53,16 @@ export type Engine = {
   readonly signerAddress: string | null
   /** Reads rates and stored calibrations again, and calibrates the pairs that these leave out when anything changed. */
   refresh(): Promise<void>
+  /** Holds the engine's clock against the chains it signs for, until `signal` aborts. */
+  watchChains(signal: AbortSignal): Promise<void>
 }
 
 /**
- * The pricing engine with its rates read and its pairs calibrated. Throws for a key that is none and for unreadable local rates; rates that
- * cannot be had are warned of.
+ * The pricing engine with its rates read, its pairs calibrated and the time of its chains known. Throws for a key that is none and for unreadable
+ * local rates; rates that cannot be had are warned of, and so are chains that nothing is signed for.
  */
 export const openEngine = async (options: EngineOptions): Promise<Engine> => {
-  const { findSet, volMarkups, maxStalenessDays, now, log } = options
+  const { findSet, volMarkups, maxStalenessDays, isProduction, now, log } = options
   const attester = openAttester(options)
   const signerAddress = attester?.address ?? null
   const localRates = await readLocalRates(options.localRatesFile)
@@ -71,7 +83,8 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
     set = newest
     log.info({ version: set?.version, stored: stored.length, own: own.length }, 'calibrated')
   }
-  await refresh()
+  const chainTimes = createChainTimes(options)
+  await Promise.all([refresh(), attester === null || chainTimes.look()])
 
   return {
     quote: createQuoter({
@@ -81,11 +94,15 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
       localRates,
       volMarkups,
       maxStalenessDays,
-      attester,
+      isProduction,
+      sign: createSign({ attester, chainTimes }),
       now,
     }),
     signerAddress,
     refresh,
+    async watchChains(signal) {
+      if (attester !== null) await chainTimes.watch(signal)
+    },
     async health() {
       const pairs = market.pairs().flatMap((pair) => {
         const history = market.history(pair)
@@ -106,7 +123,12 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
           },
         ]
       })
-      return { usdRate: await usdRate.read(), pricingEngineSigner: signerAddress, pairs }
+      const usd = await usdRate.read()
+      const faults = isProduction
+        ? [usdRateFault(usd, now(), maxStalenessDays), localRatesFault(localRates, now())]
+        : []
+      const signing = { chains: chainIds.map(chainTimes.of), rates: faults.flatMap((fault) => fault ?? []) }
+      return { usdRate: usd, pricingEngineSigner: signerAddress, pairs, signing: attester === null ? null : signing }
     },
   }
 }

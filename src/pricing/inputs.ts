@@ -8,7 +8,7 @@ import { averageVariance, ewmaVolatility, kernelSigma, logReturns, type Variance
 const SPOT_CLOSES = 61
 
 /** What the kernel is fed and where it comes from; rates and volatilities annual fractions. */
-export type Inputs = Omit<Drift, 'note'> & {
+export type Inputs = Omit<Drift, 'note' | 'localRates'> & {
   /** The dollar's rate, which discounts. */
   readonly r: number
   /** The kernel's volatility: `volMarkup` times `garch.sigmaIntegrated`, at least `volFloor`. */

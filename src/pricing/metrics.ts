@@ -10,7 +10,7 @@ const newestOf = ({ pairs }: EngineHealth): Map<string, number> => {
   return newest
 }
 
-/** Shows how old the rates are that an engine prices on. */
+/** Shows how old the rates are that an engine prices on, and whether it signs. */
 export const measureRates = (metrics: Metrics, engine: Pick<Engine, 'health'>): void =>
   show(metrics, engine.health, [
     {
@@ -25,5 +25,21 @@ export const measureRates = (metrics: Metrics, engine: Pick<Engine, 'health'>): 
       help: 'Day of the newest close that a source has given of any pair, in Unix seconds',
       labels: ['source'],
       of: (it) => [...newestOf(it)].map(([source, at]) => [{ source }, at]),
+    },
+    {
+      name: 'fx_pricing_signing',
+      help: '1 while quotes for a chain are signed; 0 while a chain, the clock or a rate keeps them from it. Absent without a key',
+      labels: ['chain'],
+      of: ({ signing }) =>
+        (signing?.chains ?? [])
+          .filter(({ diamondAddress }) => diamondAddress !== null)
+          .map(({ chainId, reason }) => [{ chain: chainId }, reason === null && signing?.rates.length === 0 ? 1 : 0]),
+    },
+    {
+      name: 'fx_pricing_clock_ahead_seconds',
+      help: "How far the engine's clock is ahead of the newest block of a chain it signs for; negative when behind",
+      labels: ['chain'],
+      of: ({ signing }) =>
+        (signing?.chains ?? []).map(({ chainId, clockAheadSeconds }) => [{ chain: chainId }, clockAheadSeconds]),
     },
   ])

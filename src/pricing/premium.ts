@@ -48,3 +48,7 @@ export const amountsDown = (
 /** True when the largest payout is at most 100 times the premium; exact, and the same for every notional. */
 export const isWithinLeverage = (range: FixedRange, premiumRate: bigint): boolean =>
   premiumRate > 0n && widthOf(range) * ONE <= MOST_LEVERAGE * range.initialRate * premiumRate
+
+/** True when the premium is at most the largest payout; a range of some millionths may round above it. Exact, and the same for every notional. */
+export const isWithinPayout = (range: FixedRange, premiumRate: bigint): boolean =>
+  range.initialRate * premiumRate <= widthOf(range) * ONE

@@ -1,14 +1,13 @@
 import { invalid, type ServiceError } from '../lib/errors.ts'
-import type { Attester } from './attest.ts'
 import type { Calibrations } from './calibrations.ts'
-import type { Attestation, Quote, QuoteRequest } from './contract.ts'
+import type { Quote, QuoteRequest } from './contract.ts'
 import { type Drift, empiricalDrift, parityDrift } from './drift.ts'
+import { driftFault, isStale, usdRateFault } from './freshness.ts'
 import { deriveInputs } from './inputs.ts'
 import { seriesHolds } from './kernel/jumps.ts'
 import { spreadPrice } from './kernel/spread.ts'
 import type { LocalRates } from './market/local-rates.ts'
 import type { History, Market } from './market/market.ts'
-import { daysBetween } from './market/series.ts'
 import type { UsdRate } from './market/usd-rate.ts'
 import { type Pair, parsePair } from './pair.ts'
 import {
@@ -16,11 +15,13 @@ import {
   type FixedRange,
   fromSix,
   isWithinLeverage,
+  isWithinPayout,
   premiumRateRound,
   sixRound,
   snapRate,
   widthOf,
 } from './premium.ts'
+import type { Sign } from './signing.ts'
 import { type Classification, classify, type TierName, tiers } from './tiers.ts'
 import { TRADING_DAYS } from './variance.ts'
 
@@ -39,17 +40,14 @@ export type QuoterOptions = {
   readonly volMarkups: Readonly<Partial<Record<TierName, number>>>
   /** A history that ends longer ago is stale, and what is priced on it is never signed. */
   readonly maxStalenessDays: number
-  /** Null without a key: quotes are advisory then. */
-  readonly attester: Attester | null
+  /** Signs no quote on fallback or old rates of any kind, instead of old histories alone. */
+  readonly isProduction: boolean
+  readonly sign: Sign
   /** Unix milliseconds. */
   readonly now: () => number
 }
 
 const refuse = (path: string, message: string): ServiceError => invalid(message, [{ path, message }])
-
-/** True when the history ends more than `maxStalenessDays` before now. */
-export const isStale = ({ last }: History, now: number, maxStalenessDays: number): boolean =>
-  daysBetween(last.date, new Date(now).toISOString().slice(0, 10)) > maxStalenessDays
 
 type Subject = { readonly pair: Pair; readonly classification: Classification; readonly history: History }
 
@@ -97,34 +95,19 @@ const notesOf = (drift: Drift, usd: UsdRate, history: History, stale: boolean, p
 
 /**
  * Prices requests. A quote is refused (`validation_error`) for an unsupported pair, an expiry that is past or beyond the jump series, edges the
- * wrong way round or finer than six decimals, and a payout above 100 times its premium.
+ * wrong way round or finer than six decimals, a payout above 100 times its premium or below it, and one that rounds to nothing.
  *
  * @example
- * const quote = createQuoter({ market, calibrations, usdRate, localRates, volMarkups: {}, maxStalenessDays: 7, attester: null, now: Date.now })
+ * const quote = createQuoter({ market, calibrations, usdRate, localRates, volMarkups: {}, maxStalenessDays: 7, isProduction: true, sign, now: Date.now })
  * const { premiumRateFixed6, breakdown } = await quote(request)
  */
 export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) => Promise<Quote>) => {
-  const { market, calibrations, usdRate, localRates, volMarkups, maxStalenessDays, attester, now } = options
+  const { market, calibrations, usdRate, localRates, volMarkups, maxStalenessDays, isProduction, sign, now } = options
 
-  const attest = async (
-    request: QuoteRequest,
-    range: FixedRange,
-    premiumRate: bigint,
-    asOf: number,
-  ): Promise<Attestation | null> => {
-    const { chainId, diamondAddress, creator, pair, strikeAbove, expiryUnixSeconds } = request
-    if (attester === null || chainId === undefined || diamondAddress === undefined || creator === undefined) return null
-    return attester.sign({
-      chainId,
-      diamond: diamondAddress,
-      creator,
-      underlying: pair,
-      ...range,
-      premiumRate,
-      expiry: BigInt(expiryUnixSeconds),
-      strikeAbove,
-      quoteTimestamp: BigInt(asOf),
-    })
+  /** Why what rests on these rates is not signed; null when it may be. */
+  const faultOf = (history: History, usd: UsdRate, drift: Drift): string | null => {
+    if (isStale(history, now(), maxStalenessDays)) return `the history ends on ${history.last.date}: too long ago`
+    return isProduction ? (usdRateFault(usd, now(), maxStalenessDays) ?? driftFault(drift, now())) : null
   }
 
   return async (request) => {
@@ -149,22 +132,36 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
 
     const { sigma, r, qEffective, jump } = inputs
     const fairValue = spreadPrice({ spot, ...edges, years, sigma, r, q: qEffective }, jump)
+    if (!Number.isFinite(fairValue)) throw refuse('expiryUnixSeconds', 'no finite price: choose an earlier expiry')
     const premiumRate = premiumRateRound(fairValue, range)
     if (!isWithinLeverage(range, premiumRate)) {
-      throw refuse('payoutCap', 'leverage above 100: the payout is more than 100 times the premium')
+      throw refuse(
+        'payoutCap',
+        'leverage above 100: the payout is more than 100 times the premium; choose a strike nearer to the spot or a later expiry',
+      )
+    }
+    if (!isWithinPayout(range, premiumRate)) {
+      throw refuse(
+        'payoutCap',
+        `the premium, ${fromSix(premiumRate)} of the notional when rounded to millionths, exceeds the greatest payout: move payoutCap further from strike`,
+      )
     }
     const { premium, maxPayout } = amountsDown(range, premiumRate, sixRound(request.notional))
     if (maxPayout > MOST_PAYOUT) {
-      throw refuse('notional', 'the payout is too large to be stated to the last unit')
+      throw refuse('notional', 'the payout is too large to be stated to the last unit: lower the notional')
     }
+    if (maxPayout === 0n)
+      throw refuse('notional', 'the greatest payout rounds to 0 at six decimals: raise the notional')
 
     const stale = isStale(history, now(), maxStalenessDays)
+    const fault = faultOf(history, usd, drift)
+    const { attestation, details } = await sign(request, { range, premiumRate, asOf, fault })
     return {
       premiumRate: fromSix(premiumRate),
       premiumUsd: fromSix(premium),
       maxPayoutUsd: fromSix(maxPayout),
       premiumRateFixed6: String(premiumRate),
-      attestation: stale ? null : await attest(request, range, premiumRate, asOf),
+      attestation,
       breakdown: {
         pair: request.pair,
         spot,
@@ -183,6 +180,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
         },
         inputs,
         // From here on more than the specification lists.
+        attestation: details,
         asOf,
         tradingDays,
         fairValue,

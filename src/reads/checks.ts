@@ -6,6 +6,7 @@ import { errorText, isUnavailable, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import type { PricingClient } from '../pricing/client.ts'
+import { Signing } from '../pricing/contract.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { call } from '../protocol/outputs.ts'
 import { profiles } from '../protocol/profiles.ts'
@@ -15,7 +16,7 @@ import { placesOf } from './used.ts'
 
 type Asked = {
   readonly chain: Chain
-  readonly pricing: Pick<PricingClient, 'signer'>
+  readonly pricing: Pick<PricingClient, 'signer' | 'health'>
   /** The functions that transactions are built for. */
   readonly writes: readonly string[]
 }
@@ -84,6 +85,16 @@ const checks = {
     if (registered.value.toLowerCase() === signerAddress.toLowerCase()) return null
     return `The engine signs as ${signerAddress}, chain ${chainId} takes quotes of ${registered.value}: every signed quote fails. Give the engine that signer's key, or register its own.`
   },
+
+  async signing({ chain, pricing }: Asked) {
+    const { chainId } = chain
+    const signing = Signing.nullish().parse((await pricing.health()).signing)
+    // An engine without a key signs nothing, and is meant to.
+    if (signing == null) return null
+    const reason = signing.chains.find((it) => it.chainId === chainId)?.reason
+    const faults = [...(reason == null ? [] : [reason]), ...signing.rates]
+    return faults.length === 0 ? null : `Quotes for chain ${chainId} are not signed, or not all: ${faults.join('; ')}.`
+  },
 } as const satisfies Readonly<Record<string, (asked: Asked) => Promise<string | null>>>
 
 export type CheckName = keyof typeof checks
@@ -117,6 +128,12 @@ const AGAIN_MS: Readonly<Record<Checked['state'], number>> = { waiting: 5_000, w
 
 /** The shortest pause, in milliseconds: every new event changes the protocol's state. */
 const AT_MOST_EVERY_MS = 2_000
+
+/** Clocks, nodes and rates change while nothing is configured anew. */
+const SIGNING_AGAIN_MS = 10_000
+
+const againMs = (name: CheckName, state: Checked['state']): number =>
+  Math.min(AGAIN_MS[state], name === 'signing' ? SIGNING_AGAIN_MS : Number.POSITIVE_INFINITY)
 
 /**
  * Holds what the configuration says against the nodes, the diamond, its tokens and the engine. Each finding is logged when it changes; none
@@ -164,7 +181,7 @@ export const createChecks = (
             const version = changes.version(resource)
             const state = await lookAt(chain, name)
             await sleep(AT_MOST_EVERY_MS, signal)
-            await waitForChange(changes, { resource, version }, AGAIN_MS[state] - AT_MOST_EVERY_MS, signal)
+            await waitForChange(changes, { resource, version }, againMs(name, state) - AT_MOST_EVERY_MS, signal)
           }
         }),
       )

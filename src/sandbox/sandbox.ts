@@ -152,7 +152,12 @@ const openSandbox = async (
   const services: Service[] = []
   closers.add('the services', services, (list) => Promise.all(list.map(({ close }) => close())))
   // Only the engine has its key.
-  const engine = { ...pricing, ENGINE_PORT: String(enginePort), ENGINE_PRIVATE_KEY: cast.engine.privateKey }
+  const engine = {
+    ...pricing,
+    ...Object.assign({}, ...chains.map(chainVariables)),
+    ENGINE_PORT: String(enginePort),
+    ENGINE_PRIVATE_KEY: cast.engine.privateKey,
+  }
   for (const [name, own] of Object.entries({ worker: variables, api: variables, engine })) {
     const { command, args, env } = options.service
     services.push(await startService({ name, command, args: [...args, name], env: { ...env, ...own }, print }))

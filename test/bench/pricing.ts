@@ -21,6 +21,8 @@ import { eventually } from '../support/process.ts'
 const QUOTES = 5_000
 const log = pino({ level: 'silent' })
 const engine = await openEngine({ ...engineOptions, log })
+const watching = new AbortController()
+void engine.watchChains(watching.signal)
 
 /** Milliseconds of processor time. */
 const processorTime = async (work: () => Promise<void>): Promise<number> => {
@@ -87,3 +89,4 @@ const residentMegabytes = async (): Promise<number> => {
 console.log(
   `memory         ${Math.round(await residentMegabytes())} MB resident, the engine's process after ${QUOTES} quotes over HTTP`,
 )
+watching.abort()

@@ -35,8 +35,8 @@ describe('a signed quote', () => {
     expect(await recoverMessageAddress({ message: { raw: message }, signature: attestation.signature })).toBe(signer)
     expect(attestation).toMatchObject({
       signerAddress: signer,
-      quoteTimestamp: String(quotingTime / 1000),
-      expiresAt: String(quotingTime / 1000 + 120),
+      quoteTimestamp: String(quotingTime / 1000 - 5),
+      expiresAt: String(quotingTime / 1000 + 115),
     })
   })
 

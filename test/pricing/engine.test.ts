@@ -29,15 +29,18 @@ const euro = QuoteRequest.parse({ ...signing, pair: 'EUR/USD', strike: 1.03, pay
 
 let engine: Engine
 const leaving = new AbortController()
+const stopping = new AbortController()
 const metrics = createMetrics()
 let app: ReturnType<typeof buildEngineApp>
 let client: PricingClient
 beforeAll(async () => {
   engine = await openEngine(options)
+  void engine.watchChains(stopping.signal)
   app = buildEngineApp({ engine, draining: leaving.signal, metrics, log })
   client = createPricingClient({ url: await app.listen({ host: '127.0.0.1', port: 0 }), timeoutMs: 5_000 })
 })
 afterAll(async () => {
+  stopping.abort()
   await client.close()
   await app.close()
 })
@@ -62,6 +65,8 @@ describe('the engine on the history that comes with it', () => {
     const stale = pairs.filter((it) => it.stale)
     const text = await metrics.metrics()
     expect(text).toContain(`fx_pricing_pairs{stale="true"} ${stale.length}\n`)
+    expect(text).toMatch(/^fx_pricing_signing\{chain="8453"\} 1$/m)
+    expect(text).toMatch(/^fx_pricing_clock_ahead_seconds\{chain="8453"\} -?[01]$/m)
     const source = stale[0]?.source
     const newest = pairs.filter((it) => it.source === source).map(({ lastClose }) => Date.parse(lastClose) / 1_000)
     expect(text).toContain(`fx_pricing_newest_close_timestamp_seconds{source="${source}"} ${Math.max(...newest)}\n`)

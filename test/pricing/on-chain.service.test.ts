@@ -12,7 +12,7 @@ const { client, send, read, refuses, mineAt, now, newEvent, owner, creator, lp, 
 
 let time = await now()
 const key = `0x${'01'.repeat(32)}`
-const { quote } = await openQuoter({ key, now: () => Number(time) * 1_000, maxStalenessDays: 100_000 })
+const { quote } = await openQuoter({ key, diamond, now: () => Number(time) * 1_000, maxStalenessDays: 100_000 })
 
 /** The event of a quote, as an integrator builds it from request and answer. */
 const eventOf = (request: typeof cedi, { premiumRateFixed6, attestation, breakdown }: Quote): NewEvent => {

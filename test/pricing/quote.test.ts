@@ -62,6 +62,7 @@ const Breakdown = z.strictObject({
     stale: z.boolean(),
   }),
   calibration: z.strictObject({ version: z.int().nullable(), lastClose: z.string().nullable() }),
+  attestation: z.strictObject({ reason: z.string() }),
 })
 
 const priced = async (request: object = {}) => {
@@ -158,7 +159,7 @@ describe('a quote', () => {
 
   test('is in whole millionths that agree with each other, at any notional', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.double({ min: 1e-6, max: 1e9, noNaN: true }), async (notional) => {
+      fc.asyncProperty(fc.double({ min: 8e-6, max: 1e9, noNaN: true }), async (notional) => {
         const { premiumRate, premiumUsd, maxPayoutUsd, premiumRateFixed6 } = await priced({ notional })
         const units = BigInt(Math.floor(notional * 1e6 + 0.5))
         expect(BigInt(Math.round(premiumUsd * 1e6))).toBe((units * BigInt(premiumRateFixed6)) / 1_000_000n)
@@ -300,6 +301,12 @@ describe('a quote is refused for', () => {
       { pair: 'IDR/USD', strike: 0.00006, payoutCap: 0.00005, strikeAbove: false },
       'pair: the spot needs more',
     ],
+    [
+      'a premium above the greatest payout',
+      { pair: 'EUR/USD', strike: 0.9, payoutCap: 0.900001 },
+      'payoutCap: the premium, 0.000001 of the notional when rounded to millionths, exceeds the greatest payout',
+    ],
+    ['a payout that rounds to 0', { notional: 0.000007 }, 'notional: the greatest payout rounds to 0'],
     ['more than can be counted', { notional: 1e9, strike: 10, payoutCap: 100 }, 'notional: the payout is too large'],
   ])('%s', async (_, request, reason) => {
     expect(await refusal(request)).toContain(reason)
@@ -326,6 +333,73 @@ describe('a quote is refused for', () => {
     const parsed = QuoteRequest.safeParse({ ...cedi, ...fault })
     expect(parsed.error?.issues.map((issue) => issue.path.join('.')).join()).toBe(path)
   })
+})
+
+test('a request that the engine can read is priced soundly or refused by its field, however extreme', async () => {
+  const edge = fc.oneof(
+    fc.double({ min: 1e-6, max: 1e9, noNaN: true }),
+    fc
+      .double({ min: -14, max: 9, noNaN: true })
+      .map((log) => 10 ** log)
+      .filter((rate) => rate >= 1e-6),
+  )
+  const requests = fc.record({
+    pair: fc.constantFrom('USD/GHS', 'GHS/USD', 'EUR/USD', 'USD/NGN', 'USD/AED', 'EUR/BRL', 'USD/IDR'),
+    strike: edge,
+    payoutCap: edge,
+    notional: edge,
+    strikeAbove: fc.boolean(),
+    expiryUnixSeconds: fc.oneof(
+      fc.integer({ min: asOf + 1, max: asOf + 400 * DAY }),
+      fc.constantFrom(asOf + 1, asOf + 100 * 365 * DAY, Number.MAX_SAFE_INTEGER),
+    ),
+  })
+  const near = fc
+    .tuple(requests, fc.double({ min: 0.7, max: 1.4, noNaN: true }), fc.integer({ min: 1, max: 1_000_000 }))
+    .map(([request, at, width]) => {
+      const spot = {
+        'USD/GHS': 11.4,
+        'GHS/USD': 1 / 11.4,
+        'EUR/USD': 1.1,
+        'USD/NGN': 1_450,
+        'USD/AED': 3.6725,
+        'EUR/BRL': 5.94,
+        'USD/IDR': 16_000,
+      }[request.pair]
+      const strike = spot * at
+      return { ...request, strike, payoutCap: Math.max(1e-6, strike + ((request.strikeAbove ? 1 : -1) * width) / 1e6) }
+    })
+  let answered = 0
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(requests, near), async (request) => {
+      const outcome = await quote(request).catch((error: unknown) => error)
+      if (outcome instanceof ServiceError) {
+        expect([outcome.code, outcome.details?.length]).toEqual(['validation_error', 1])
+        return
+      }
+      if (outcome instanceof Error) throw outcome
+      const { premiumUsd, maxPayoutUsd, premiumRateFixed6 } = await Quote.parseAsync(outcome)
+      answered += 1
+      expect(Number(premiumRateFixed6)).toBeGreaterThan(0)
+      expect(maxPayoutUsd).toBeGreaterThan(0)
+      expect(premiumUsd).toBeLessThanOrEqual(maxPayoutUsd)
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(answered).toBeGreaterThan(50)
+})
+
+test('an expiry beyond what a number can discount is refused by its field, also where no jumps bound it', async () => {
+  const calm = await openQuoter()
+  const calibration = {
+    garch: { alpha: 0.1, beta: 0.8, sigmaLongRun: 0.2 },
+    garchFrom: 'fit' as const,
+    jumps: { lambda: 0, jumpMean: 0, jumpStd: 0 },
+    jumpsFrom: 'fit' as const,
+  }
+  calm.calibrations.replace([{ pair: 'USD/GHS', source: 'desk', lastClose: '2026-11-20', returns: 300, calibration }])
+  const error = await calm.quote({ expiryUnixSeconds: Number.MAX_SAFE_INTEGER }).catch((fault: unknown) => fault)
+  expect(error).toMatchObject({ code: 'validation_error', details: [{ path: 'expiryUnixSeconds' }] })
 })
 
 test('a pair and its inverse share one calibration', () => {

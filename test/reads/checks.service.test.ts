@@ -72,8 +72,8 @@ const within = async <T>(
   }
 }
 
-const right = { nodes: 'right', functions: 'right', tokens: 'right', signer: 'right' }
-const waiting = { nodes: 'waiting', functions: 'waiting', tokens: 'waiting', signer: 'waiting' }
+const right = { nodes: 'right', functions: 'right', tokens: 'right', signer: 'right', signing: 'right' }
+const waiting = { nodes: 'waiting', functions: 'waiting', tokens: 'waiting', signer: 'waiting', signing: 'waiting' }
 
 describe.each([
   ['reference', reference],
@@ -130,6 +130,28 @@ test("the engine's signer must be the registered one; the fault is logged once, 
     expect(lines[1]).toMatchObject({ level: 30, check: 'signer' })
   }))
 
+test('what keeps the engine from signing is named for the chain that it concerns; without a key it is not meant to', async () => {
+  const hourAhead = () => Date.now() + 3_600_000
+  const cases = [
+    [{ now: hourAhead }, /^Quotes for chain 8453 are not signed, or not all: the engine's clock is 3600 s ahead/],
+    [{ deployments: [] }, /set DIAMOND_ADDRESS_8453/],
+    [
+      { isProduction: true },
+      /the dollar rate is the configured fallback.*; the local interest rates are of 2024-11-29/,
+    ],
+    [{ now: hourAhead, key: undefined }, undefined],
+  ] as const
+  for (const [options, expected] of cases) {
+    const faulty = await startEngine(options)
+    await within(reference, { engineUrl: faulty.url }, async ({ faults }) => {
+      const { signing } = await faults()
+      if (expected === undefined) expect(signing).toBeUndefined()
+      else expect(signing).toMatch(expected)
+    })
+    await faulty.close()
+  }
+})
+
 test('a node of another chain is named by its place and never by its URL', () =>
   within(reference, { rpcUrls: [reference.url, bnb.url] }, async ({ faults, lines }) => {
     expect(await faults()).toEqual({
@@ -146,12 +168,13 @@ test('nodes that all are of another chain are named too', () =>
 test('what nobody can tell waits: nodes and engine away are no fault of the configuration', async () => {
   await within(reference, { rpcUrls: [NOWHERE] }, async ({ faults, states, lines }) => {
     expect(await faults()).toEqual({})
-    expect(states()).toEqual(waiting)
+    // Of signing the engine itself can tell.
+    expect(states()).toEqual({ ...waiting, signing: 'right' })
     expect(lines.filter(({ level }) => level > 30 && level !== 40)).toEqual([])
   })
   await within(reference, { engineUrl: NOWHERE }, async ({ faults, states }) => {
     expect(await faults()).toEqual({})
-    expect(states()).toEqual({ ...right, signer: 'waiting' })
+    expect(states()).toEqual({ ...right, signer: 'waiting', signing: 'waiting' })
   })
 })
 
@@ -171,7 +194,7 @@ test('checks run at once, again when the protocol state of their chain changes, 
     const watching = watch(stop.signal, changes)
     await expect.poll(states).toEqual(right)
     // Every check waits for a minute now, or for a change.
-    await expect.poll(() => listeners.size).toBe(4)
+    await expect.poll(() => listeners.size).toBe(5)
     await send(owner, 'setPricingEngineSigner', [stranger])
     version = 2
     for (const listener of listeners) listener()
@@ -194,9 +217,10 @@ test('/status shows every check, and what is wrong among the alarms', async () =
       { check: 'functions', state: 'right', fault: null },
       { check: 'tokens', state: 'wrong', fault: expect.stringContaining('USDC_ADDRESS_8453') },
       { check: 'signer', state: 'right', fault: null },
+      { check: 'signing', state: 'right', fault: null },
     ])
     expect(chains[0].alarms).toContainEqual(expect.stringContaining('USDC_ADDRESS_8453 has 18 decimals'))
-    expect(chains[1].checks).toMatchObject([...Array(4)].map(() => ({ state: 'waiting', at: null })))
+    expect(chains[1].checks).toMatchObject([...Array(4).fill('waiting'), 'right'].map((state) => ({ state })))
   } finally {
     await api.close()
   }

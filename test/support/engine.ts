@@ -1,10 +1,18 @@
 import { pino } from 'pino'
+import type { Address } from 'viem'
 import { createMetrics } from '../../src/lib/metrics.ts'
-import { openEngine } from '../../src/pricing/engine.ts'
+import { type EngineOptions, openEngine } from '../../src/pricing/engine.ts'
 import { buildEngineApp } from '../../src/pricing/server.ts'
+import { chainIds } from '../../src/protocol/chains.ts'
 
 /** A key that everybody may know. */
 export const ENGINE_KEY = `0x${'01'.repeat(32)}`
+
+/** The diamond of chain 8453 that the engines of tests sign for. */
+export const signingTarget: Address = '0x1111111111111111111111111111111111111111'
+
+/** The newest block of a chain that is of now. */
+const headNow = async (): Promise<bigint> => BigInt(Math.floor(Date.now() / 1_000))
 
 /** What an engine is opened with when nothing is configured but a key and made-up rates of USD/GHS. */
 export const engineOptions = {
@@ -19,17 +27,26 @@ export const engineOptions = {
   synthetic: true,
   volMarkups: {},
   maxStalenessDays: 7,
+  deployments: chainIds.map((chainId) => ({ chainId, diamond: signingTarget, headTime: headNow })),
   now: Date.now,
 }
 
-/** The engine's own app on a free port. */
-export const startEngine = async () => {
+/** The engine's own app on a free port; it signs for `diamond` on every chain, and more of its options may be given. */
+export const startEngine = async ({
+  diamond = signingTarget,
+  ...options
+}: Partial<EngineOptions> & { readonly diamond?: Address } = {}) => {
   const log = pino({ level: 'silent' })
-  const app = buildEngineApp({
-    engine: await openEngine({ ...engineOptions, log }),
-    draining: new AbortController().signal,
-    metrics: createMetrics(),
-    log,
-  })
-  return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
+  const deployments = chainIds.map((chainId) => ({ chainId, diamond, headTime: headNow }))
+  const stopping = new AbortController()
+  const engine = await openEngine({ ...engineOptions, deployments, ...options, log })
+  const watching = engine.watchChains(stopping.signal)
+  const app = buildEngineApp({ engine, draining: new AbortController().signal, metrics: createMetrics(), log })
+  return {
+    url: await app.listen({ host: '127.0.0.1', port: 0 }),
+    async close(): Promise<void> {
+      stopping.abort()
+      await Promise.all([watching, app.close()])
+    },
+  }
 }

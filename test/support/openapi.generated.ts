@@ -713,7 +713,7 @@ export interface paths {
         };
         /**
          * What the pricing engine prices with
-         * @description The dollar's rate, the engine's signer and the pairs it has rates of.
+         * @description The dollar's rate, the engine's signer, the pairs it has rates of, and what keeps quotes from being signed now.
          */
         get: operations["getPricingHealth"];
         put?: never;
@@ -755,7 +755,7 @@ export interface paths {
         put?: never;
         /**
          * A fair-value quote
-         * @description Signed for the protocol when `chainId`, `diamondAddress` and `creator` are there and the engine has a key and fresh rates.
+         * @description Signed for the protocol when `chainId`, `diamondAddress` and `creator` are there and the engine has a key and fresh rates; otherwise `breakdown.attestation` has the reason. `diamondAddress` must be the one that `/v1/chains` lists for `chainId`. A signature is dated a few seconds back and holds for 120 seconds from then (`expiresAt`).
          */
         post: operations["postPricingQuote"];
         delete?: never;
@@ -1630,7 +1630,7 @@ export interface components {
         };
         StartUpCheck: {
             /** @enum {string} */
-            check: "nodes" | "functions" | "tokens" | "signer";
+            check: "nodes" | "functions" | "tokens" | "signer" | "signing";
             /**
              * @description `waiting` until somebody could tell
              * @enum {string}
@@ -2569,6 +2569,7 @@ export interface components {
                 lagSeconds: number;
             }[];
         };
+        /** @description Also `signing`, null in advisory mode: for each of its `chains` the `reason` that no quote is signed (null when quotes are), and the `rates` on which none is */
         PricingHealth: {
             usdRate: {
                 /** @example 0.044 */
@@ -2596,6 +2597,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+        } & {
+            [key: string]: unknown;
         };
         PricingSigner: {
             /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
@@ -2652,6 +2655,7 @@ export interface components {
              * @example 27322
              */
             premiumRateFixed6: string;
+            /** @description The signature; null when it was not requested or is refused: `breakdown.attestation` has the reason */
             attestation: {
                 /** @example 0xfc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc631c */
                 signature: string;
@@ -2711,6 +2715,16 @@ export interface components {
                 useEmpiricalDrift: boolean;
                 /** @example empirical drift of 756 closes */
                 notes: string;
+            } & {
+                [key: string]: unknown;
+            };
+            /** @description Of a signed quote also `clock`, `newestBlock` and `marginSeconds`: its `quoteTimestamp` is `marginSeconds` before the earlier of the two times */
+            attestation?: {
+                /**
+                 * @description Why the quote is not signed; null when it is
+                 * @example null
+                 */
+                reason: string | null;
             } & {
                 [key: string]: unknown;
             };

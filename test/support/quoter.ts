@@ -1,12 +1,16 @@
 import { pino } from 'pino'
+import type { Address } from 'viem'
 import { openAttester } from '../../src/pricing/attest.ts'
 import { createCalibrations } from '../../src/pricing/calibrations.ts'
+import { createChainTimes } from '../../src/pricing/chain-times.ts'
 import { QuoteRequest } from '../../src/pricing/contract.ts'
 import type { LocalRates } from '../../src/pricing/market/local-rates.ts'
 import { createMarket } from '../../src/pricing/market/market.ts'
 import type { Close, Source } from '../../src/pricing/market/series.ts'
 import { parsePair } from '../../src/pricing/pair.ts'
 import { createQuoter, type QuoterOptions } from '../../src/pricing/quote.ts'
+import { createSign } from '../../src/pricing/signing.ts'
+import { signingTarget } from './engine.ts'
 
 const DAY_MS = 86_400_000
 
@@ -81,12 +85,15 @@ const localRates: LocalRates = {
 }
 
 /** The quoter on the rates above, USD at 4.25 % and GHS calibrated as in the worked example. */
-export const openQuoter = async (options: Partial<QuoterOptions> & { readonly key?: string } = {}) => {
-  const now = () => quotingTime
+export const openQuoter = async (
+  options: Partial<QuoterOptions> & { readonly key?: string; readonly diamond?: Address } = {},
+) => {
+  const { key, diamond = signingTarget, now = () => quotingTime, ...others } = options
+  const log = pino({ level: 'silent' })
   const market = createMarket({
     feeds: [{ name: 'test', read: async () => sources }],
-    now,
-    log: pino({ level: 'silent' }),
+    now: () => quotingTime,
+    log,
   })
   await market.refresh()
   const calibrations = createCalibrations()
@@ -105,6 +112,8 @@ export const openQuoter = async (options: Partial<QuoterOptions> & { readonly ke
     },
   ])
   const usd = { rate: 0.0425, recordDate: '2026-11-19', fetchedAt: quotingTime, fallback: false }
+  const headTime = async (): Promise<bigint> => BigInt(Math.floor(now() / 1_000))
+  const chainTimes = createChainTimes({ deployments: [{ chainId: 8453, diamond, headTime }], now, log })
   const quote = createQuoter({
     market,
     calibrations,
@@ -112,11 +121,19 @@ export const openQuoter = async (options: Partial<QuoterOptions> & { readonly ke
     localRates,
     volMarkups: {},
     maxStalenessDays: 7,
-    attester: openAttester({ key: options.key, isProduction: false }),
+    isProduction: false,
+    sign: createSign({ attester: openAttester({ key, isProduction: false }), chainTimes }),
     now,
-    ...options,
+    ...others,
   })
-  return { market, calibrations, quote: (request: object) => quote(QuoteRequest.parse({ ...cedi, ...request })) }
+  return {
+    market,
+    calibrations,
+    async quote(request: object) {
+      await chainTimes.look()
+      return quote(QuoteRequest.parse({ ...cedi, ...request }))
+    },
+  }
 }
 
 /** The worked example: USD/GHS 11.40, 12.00 to 13.50, 90 days. */

@@ -1,0 +1,44 @@
+import type { Drift } from './drift.ts'
+import type { LocalRates } from './market/local-rates.ts'
+import type { History } from './market/market.ts'
+import { daysBetween } from './market/series.ts'
+import type { UsdRate } from './market/usd-rate.ts'
+
+/** The dollar's rate is fetched every 6 hours, and each minute after a failure: one this old has failed for as long again. */
+const USD_RATE_MAX_AGE_MS = 12 * 3_600_000
+
+/** Central banks decide on their rates every six to eight weeks: older than a quarter, a table has missed a decision. */
+const LOCAL_RATES_MAX_AGE_DAYS = 92
+
+const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10)
+
+/** True when the history ends more than `maxStalenessDays` before now (Unix milliseconds). */
+export const isStale = ({ last }: History, now: number, maxStalenessDays: number): boolean =>
+  daysBetween(last.date, dayOf(now)) > maxStalenessDays
+
+/** Why no quote should be signed on this dollar rate; null when it is published and fresh. */
+export const usdRateFault = (usd: UsdRate, now: number, maxStalenessDays: number): string | null => {
+  if (usd.fallback) {
+    return `the dollar rate is the configured fallback of ${usd.recordDate}: set ENGINE_USD_RATE_URL, and see that it is reachable`
+  }
+  if (daysBetween(usd.recordDate, dayOf(now)) > maxStalenessDays) {
+    return `the dollar rate was recorded on ${usd.recordDate}, more than ${maxStalenessDays} days ago: see ENGINE_USD_RATE_URL`
+  }
+  if (now - usd.fetchedAt > USD_RATE_MAX_AGE_MS) {
+    return `the dollar rate was last fetched ${Math.floor((now - usd.fetchedAt) / 3_600_000)} h ago: see that ENGINE_USD_RATE_URL is reachable`
+  }
+  return null
+}
+
+/** Why no quote should be signed on these interest rates; null when they are recent. */
+export const localRatesFault = ({ asOf }: Pick<LocalRates, 'asOf'>, now: number): string | null =>
+  daysBetween(asOf, dayOf(now)) > LOCAL_RATES_MAX_AGE_DAYS
+    ? `the local interest rates are of ${asOf}, more than ${LOCAL_RATES_MAX_AGE_DAYS} days ago: give newer ones in ENGINE_LOCAL_RATES_FILE`
+    : null
+
+/** Why no quote should be signed on this drift; null where it follows recent rates or none. */
+export const driftFault = ({ localRates }: Drift, now: number): string | null => {
+  if (localRates === null) return null
+  if ('asOf' in localRates) return localRatesFault(localRates, now)
+  return `no interest rate of ${localRates.missing} is configured: add it to ENGINE_LOCAL_RATES_FILE`
+}

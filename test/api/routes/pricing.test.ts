@@ -1,0 +1,89 @@
+import { zeroAddress } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Deployment } from '../../../src/protocol/chains.ts'
+import { openApp } from '../../support/app.ts'
+import { signingTarget, startEngine } from '../../support/engine.ts'
+import { startScriptedNode } from '../../support/scripted-node.ts'
+
+/** Its letters tell one spelling of an address from another. */
+const diamond = '0xAbCdEFabcdefABCdefABcdEFAbcDEFabcdEFaBcD'.toLowerCase() as `0x${string}`
+const creator = `0x${'2'.repeat(40)}`
+
+const deployment: Deployment = {
+  chainId: 8453,
+  diamond,
+  usdc: signingTarget,
+  usdt: null,
+  publicRpcUrl: 'https://base.example',
+  startBlock: 0n,
+  profile: 'reference',
+}
+
+let engine: Awaited<ReturnType<typeof startEngine>>
+let node: Awaited<ReturnType<typeof startScriptedNode>>
+let api: Awaited<ReturnType<typeof openApp>>
+beforeAll(async () => {
+  ;[engine, node] = await Promise.all([startEngine({ diamond }), startScriptedNode()])
+  api = await openApp({ nodes: [{ url: node.url, deployment }], engineUrl: engine.url, headMaxAgeMs: 1 })
+})
+afterAll(async () => {
+  await api.close()
+  await Promise.all([engine.close(), node.close()])
+})
+
+const quote = async (parties: object) => {
+  const payload = {
+    ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true, notional: 10_000 },
+    expiryUnixSeconds: Math.floor(Date.now() / 1_000) + 90 * 86_400,
+    ...{ chainId: 8453, diamondAddress: diamond, creator, ...parties },
+  }
+  const { statusCode, body } = await api.app.inject({ method: 'POST', url: '/v1/pricing/quote', payload })
+  return { statusCode, ...JSON.parse(body) }
+}
+
+test.each([
+  ['the diamond of another chain or protocol', 'diamondAddress', { diamondAddress: signingTarget }],
+  ['the zero address as the creator', 'creator', { creator: zeroAddress }],
+])('%s is refused with 400 by its field', async (_, path, parties) => {
+  expect(await quote(parties)).toMatchObject({
+    statusCode: 400,
+    error: { code: 'validation_error', details: [{ path }] },
+  })
+})
+
+test('the configured diamond is accepted in any letter case, and the quote is signed', async () => {
+  node.time = Math.floor(Date.now() / 1_000)
+  for (const diamondAddress of [diamond, `0x${diamond.slice(2).toUpperCase()}`]) {
+    expect(await quote({ diamondAddress })).toMatchObject({
+      statusCode: 200,
+      data: { attestation: { expiresAt: expect.any(String) }, breakdown: { attestation: { reason: null } } },
+    })
+  }
+})
+
+test('a signature that is dated ahead of the newest block the API sees is not passed on, and the reason is given', async () => {
+  node.time = Math.floor(Date.now() / 1_000) - 60
+  node.height += 1
+  // A head that is lower or equal is not taken at once; this one is higher.
+  await expect
+    .poll(() => quote({}))
+    .toMatchObject({
+      statusCode: 200,
+      data: {
+        attestation: null,
+        breakdown: { attestation: { reason: expect.stringMatching(/5\d s ahead of the newest block/) } },
+      },
+    })
+})
+
+test('an API without a node passes on what the engine has signed', async () => {
+  const without = await openApp({ nodes: [{ deployment }], engineUrl: engine.url, nodeTimeoutMs: 1_000 })
+  const payload = {
+    ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true, notional: 10_000 },
+    expiryUnixSeconds: Math.floor(Date.now() / 1_000) + 90 * 86_400,
+    ...{ chainId: 8453, diamondAddress: diamond, creator },
+  }
+  const answer = await without.app.inject({ method: 'POST', url: '/v1/pricing/quote', payload })
+  expect(answer.json()).toMatchObject({ data: { attestation: { signature: expect.any(String) } } })
+  await without.close()
+})

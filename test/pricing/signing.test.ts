@@ -1,0 +1,195 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { zeroAddress } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { QuoteRequest } from '../../src/pricing/contract.ts'
+import { type EngineOptions, openEngine } from '../../src/pricing/engine.ts'
+import { signingTarget as diamond, engineOptions } from '../support/engine.ts'
+import { startPublisher } from '../support/publisher.ts'
+
+const DAY_MS = 86_400_000
+const HOUR_S = 3_600
+const log = pino({ level: 'silent' })
+const creator = `0x${'2'.repeat(40)}`
+
+const dayBefore = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10)
+
+/** Closes of the last days, one up and one down, so that a folder has fresh rates of a pair. */
+const freshCloses = (spot: number): string =>
+  ['date,close', ...Array.from({ length: 80 }, (_, i) => `${dayBefore(80 - i)},${spot * (i % 2 ? 1.004 : 1)}`)].join(
+    '\n',
+  )
+
+const folder = mkdtempSync(join(tmpdir(), 'fx-signing-'))
+const file = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+const localRates = (asOf: string): string =>
+  file(`local-${asOf}.json`, JSON.stringify({ asOf, source: 'test', rates: { USD: 0.044, EUR: 0.02, JPY: 0.005 } }))
+
+let usdDate = dayBefore(1)
+let usd: Awaited<ReturnType<typeof startPublisher>>
+beforeAll(async () => {
+  file('USD-GHS.csv', freshCloses(11.4))
+  file('EUR-USD.csv', freshCloses(1.1))
+  file('USD-TRY.csv', freshCloses(40))
+  usd = await startPublisher(() => ({ body: `observation_date,DTB3\n${usdDate},4.1\n` }))
+})
+afterAll(async () => {
+  await usd.close()
+  rmSync(folder, { recursive: true })
+})
+
+const cedi = {
+  pair: 'USD/GHS',
+  strike: 12,
+  payoutCap: 13.5,
+  expiryUnixSeconds: Math.floor(Date.now() / 1000) + 90 * 86_400,
+  notional: 10_000,
+  strikeAbove: true,
+  chainId: 8453,
+  diamondAddress: diamond,
+  creator,
+}
+const euro = { ...cedi, pair: 'EUR/USD', strike: 1.08, payoutCap: 1, strikeAbove: false }
+const lira = { ...cedi, pair: 'USD/TRY', strike: 41, payoutCap: 45 }
+
+const production = (): EngineOptions => ({
+  ...engineOptions,
+  isProduction: true,
+  synthetic: false,
+  ratesFolder: folder,
+  usdRateUrl: usd.url,
+  localRatesFile: localRates(dayBefore(10)),
+  log,
+})
+
+/** Whether an engine signs a request, else the reason that the breakdown gives. */
+const outcome = async (options: EngineOptions, request: object): Promise<unknown> => {
+  const engine = await openEngine(options)
+  const { attestation, breakdown } = await engine.quote(QuoteRequest.parse(request))
+  const { attestation: details } = breakdown
+  const reason = typeof details === 'object' && details !== null && 'reason' in details ? details.reason : undefined
+  return attestation === null ? reason : 'signed'
+}
+
+describe('in production', () => {
+  test('a quote is signed when every rate it rests on is published and fresh', async () => {
+    expect(await outcome(production(), cedi)).toBe('signed')
+    expect(await outcome(production(), euro)).toBe('signed')
+  })
+
+  test('a quote on the fallback dollar rate is answered and not signed, and the reason is given', async () => {
+    const fallback = { ...production(), usdRateUrl: undefined }
+    expect(await outcome(fallback, cedi)).toMatch(/dollar rate.*configured.*ENGINE_USD_RATE_URL/)
+    const engine = await openEngine(fallback)
+    const { signing } = await engine.health()
+    expect(signing?.rates).toEqual([expect.stringContaining('dollar rate')])
+    expect(await outcome({ ...fallback, isProduction: false }, cedi)).toBe('signed')
+  })
+
+  test('a quote on a dollar rate that was recorded too long ago is not signed', async () => {
+    usdDate = dayBefore(8)
+    expect(await outcome(production(), cedi)).toMatch(new RegExp(`dollar rate.*${usdDate}`))
+    usdDate = dayBefore(1)
+  })
+
+  test('a quote on a dollar rate that could not be fetched again for half a day is not signed', async () => {
+    let now = Date.now()
+    const engine = await openEngine({
+      ...production(),
+      now: () => now,
+      deployments: [{ chainId: 8453, diamond, headTime: async () => BigInt(Math.floor(now / 1000)) }],
+    })
+    const quote = async () => (await engine.quote(QuoteRequest.parse(cedi))).breakdown.attestation
+    expect(await quote()).toMatchObject({ reason: null })
+    await usd.close()
+    now += 13 * HOUR_S * 1_000
+    expect(await quote()).toEqual({ reason: expect.stringContaining('dollar rate was last fetched 13 h ago') })
+    usd = await startPublisher(() => ({ body: `observation_date,DTB3\n${usdDate},4.1\n` }))
+  })
+
+  test('a quote whose drift follows old or missing interest rates is not signed; an empirical drift needs none', async () => {
+    const shipped = { ...production(), localRatesFile: undefined }
+    expect(await outcome(shipped, euro)).toMatch(/interest rates.*2024-11-29.*ENGINE_LOCAL_RATES_FILE/)
+    expect(await outcome(shipped, cedi)).toBe('signed')
+    expect(await outcome(production(), lira)).toMatch(/interest rate of TRY/)
+    expect(await outcome({ ...shipped, isProduction: false }, euro)).toBe('signed')
+  })
+})
+
+describe('the date of a signed quote', () => {
+  test('is some seconds before the clock and the newest block, whichever is earlier', async () => {
+    const clock = 1_000 * Math.floor(Date.now() / 1_000)
+    for (const behind of [-9, -2, 0, 3, 9]) {
+      const head = BigInt(clock / 1_000 - behind)
+      const engine = await openEngine({
+        ...engineOptions,
+        now: () => clock,
+        log,
+        deployments: [{ chainId: 8453, diamond, headTime: async () => head }],
+      })
+      const { attestation, breakdown } = await engine.quote(QuoteRequest.parse(cedi))
+      const dated = Math.min(clock / 1_000, Number(head)) - 5
+      expect(attestation).toMatchObject({ quoteTimestamp: `${dated}`, expiresAt: `${dated + 120}` })
+      expect(breakdown.attestation).toEqual({
+        reason: null,
+        clock: clock / 1_000,
+        newestBlock: Number(head),
+        marginSeconds: 5,
+      })
+    }
+  })
+})
+
+describe('the engine’s clock', () => {
+  const at = (ahead: number) => ({
+    ...engineOptions,
+    log,
+    now: () => Date.now() + ahead * 1_000,
+    deployments: [{ chainId: 8453 as const, diamond, headTime: async () => BigInt(Math.floor(Date.now() / 1_000)) }],
+  })
+
+  test('an hour ahead of the chain signs nothing, and says so', async () => {
+    expect(await outcome(at(HOUR_S), cedi)).toMatch(/clock is 36\d\d s ahead of the newest block of chain 8453/)
+    const engine = await openEngine(at(HOUR_S))
+    expect((await engine.health()).signing?.chains).toContainEqual(
+      expect.objectContaining({
+        chainId: 8453,
+        reason: expect.stringContaining('clock'),
+        clockAheadSeconds: expect.closeTo(HOUR_S, -1),
+      }),
+    )
+  })
+})
+
+describe('the engine signs only for configured deployments', () => {
+  const refusal = async (request: object): Promise<unknown> => {
+    const engine = await openEngine({ ...engineOptions, log })
+    return Promise.resolve()
+      .then(() => engine.quote(QuoteRequest.parse(request)))
+      .then(
+        ({ attestation }) => attestation,
+        (error: unknown) => error,
+      )
+  }
+
+  test('another diamond is refused by its field', async () => {
+    expect(await refusal({ ...cedi, diamondAddress: creator })).toMatchObject({
+      code: 'validation_error',
+      details: [{ path: 'diamondAddress' }],
+    })
+    expect(await refusal({ ...cedi, diamondAddress: diamond.toLowerCase() })).toMatchObject({
+      signerAddress: expect.any(String),
+    })
+  })
+
+  test('the zero address is no creator', () => {
+    const { error } = QuoteRequest.safeParse({ ...cedi, creator: zeroAddress })
+    expect(error?.issues.map(({ path }) => path.join())).toEqual(['creator'])
+  })
+})
