@@ -1612,7 +1612,7 @@ export interface components {
         };
         StartUpCheck: {
             /** @enum {string} */
-            check: "nodes" | "functions" | "tokens" | "signer";
+            check: "nodes" | "functions" | "tokens" | "paymentTokens" | "signer";
             /**
              * @description `waiting` until somebody could tell
              * @enum {string}
