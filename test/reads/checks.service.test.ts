@@ -209,7 +209,7 @@ test('/status shows every check, and what is wrong among the alarms', async () =
       { check: 'signer', state: 'right', fault: null },
     ])
     expect(chains[0].alarms).toContainEqual(expect.stringContaining('USDC_ADDRESS_8453 has 18 decimals'))
-    expect(chains[1].checks).toMatchObject([...Array(4)].map(() => ({ state: 'waiting', at: null })))
+    expect(chains[1].checks).toMatchObject([...Array(5)].map(() => ({ state: 'waiting', at: null })))
   } finally {
     await api.close()
   }
