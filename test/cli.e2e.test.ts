@@ -8,7 +8,7 @@ const run = promisify(execFile)
 
 /** What a call of the command line prints; rejects with the exit code and stderr. */
 const cli = async (words: string): Promise<string> => {
-  const { command, args } = builtCommand(...words.split(' '))
+  const { command, args } = builtCommand(...words.split(' ').filter((word) => word !== ''))
   // Nothing of ours: no loader that the build could lean on.
   const { stdout } = await run(command, args, { env: { PATH: process.env.PATH } })
   return stdout
@@ -17,6 +17,58 @@ const cli = async (words: string): Promise<string> => {
 test('help names the commands', async () => {
   const help = await cli('help')
   for (const name of ['sandbox', 'api', 'worker', 'engine', 'migrate', 'audit']) expect(help).toContain(`\n  ${name} `)
+})
+
+test.each(['--help', 'help', 'help --help', ''])('"%s" lists the commands', async (words) => {
+  expect(await cli(words)).toBe(await cli('help'))
+})
+
+test.each([
+  ['sandbox', '--persist DIR'],
+  ['api', '--env-file FILE'],
+  ['worker', '--env-file FILE'],
+  ['engine', '--env-file FILE'],
+  ['engine chart', '--payout-cap RATE'],
+  ['migrate', '--env-file FILE'],
+  ['audit', '--env-file FILE'],
+  ['openapi', '--check'],
+])('%s --help lists %s among its options and starts nothing', async (command, option) => {
+  const help = await cli(`${command} --help`)
+  expect(help).toContain(`usage: node dist/cli.js ${command}`)
+  expect(help).toContain(`\n  ${option} `)
+  expect(help).not.toContain(command === 'sandbox' ? '--check' : '--quiet')
+})
+
+test.each(['--version', 'sandbox --version', 'api --version'])(
+  '%s prints the version of the package',
+  async (words) => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    expect(await cli(words)).toBe(`${version}\n`)
+  },
+)
+
+test.each([
+  [
+    'sandbox --quite',
+    'unknown option of sandbox: --quite: did you mean --quiet? node dist/cli.js sandbox --help lists all\n',
+  ],
+  ['sandbox --persits=x', 'unknown option of sandbox: --persits: did you mean --persist? '],
+  ['api --quiet', 'unknown option of api: --quiet: node dist/cli.js api --help lists all\n'],
+  ['--halp', 'unknown option of help: --halp: did you mean --help? '],
+  ['sandbx', 'unknown command sandbx: did you mean sandbox? node dist/cli.js help lists all\n'],
+  ['constructor', 'unknown command constructor: node dist/cli.js help lists all\n'],
+  ['api now', 'api takes no "now": see node dist/cli.js api --help\n'],
+])('"%s" is refused in one line that says what to do', async (words, line) => {
+  const refusal = await cli(words).catch((fault) => fault)
+  expect(refusal).toMatchObject({ code: 2, stderr: expect.stringContaining(line) })
+  expect(refusal.stderr.trim().split('\n')).toHaveLength(1)
+})
+
+test('an environment file that is not there is named in one line', async () => {
+  const refusal = await cli('api --env-file no/such/file').catch((fault) => fault)
+  // Some versions of Node take the option for their own and refuse it themselves.
+  expect(refusal.stderr).toMatch(/^.*no\/such\/file.*\n$/)
+  expect(refusal.code).toBeGreaterThan(0)
 })
 
 test('the picture in the documents is what the command beside it draws', async () => {

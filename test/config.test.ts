@@ -5,6 +5,19 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { environments, privateNames } from '../src/config/environments.ts'
 import { inherited, load } from '../src/config/load.ts'
 import { chainsOf } from '../src/config/parts.ts'
+import { chainRecord } from '../src/protocol/records.ts'
+
+const example = (): string => readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
+
+/** What .env.example has above a variable, or above the group of variables that it is in. */
+const commentOf = (name: string): string => {
+  const lines = example().split('\n')
+  let at = lines.findIndex((line) => line.startsWith(`${name}=`))
+  while (at > 0 && !lines[at]?.startsWith('#')) at -= 1
+  const end = at
+  while (at > 0 && lines[at - 1]?.startsWith('#')) at -= 1
+  return lines.slice(at, end + 1).join('\n')
+}
 
 const address = (digit: string) => `0x${digit.repeat(40)}`
 
@@ -52,6 +65,105 @@ test('claims that are configured replace their defaults, and a field nobody has 
   const expected = { user: ['id', 'sub'], address: ['wallet.address'], email: ['email'] }
   expect(claims('user=id|sub, address=wallet.address')).toMatchObject(expected)
   for (const wrong of ['name=sub', 'user', 'user=']) expect(() => claims(wrong)).toThrowError(/IDENTITY_CLAIMS/)
+})
+
+/** Every number that a command reads: its name, its bounds, and what loads it with a value. Its own error message gives the bounds. */
+const numbers = Object.entries(environments).flatMap(([command, environment]) =>
+  Object.keys(environment.shape).flatMap((name) => {
+    const open = (value: string) => load(environment, { ...complete, [name]: value })
+    try {
+      open('0x10')
+      return []
+    } catch (fault) {
+      const [, min, max] =
+        new RegExp(`${name}: expected a whole number from (\\d+) to (\\d+)`).exec(String(fault)) ?? []
+      return min && max ? [{ command, name, min, max, open }] : []
+    }
+  }),
+)
+
+describe.each(numbers)('$name of $command', ({ name, min, max, open }) => {
+  const above = String(BigInt(max) + 1n)
+  const below = String(BigInt(min) - 1n)
+
+  test.each([' ', '0x10', '1e3', '+1', '01', ' 5', '5 ', '5\n', '1.5', '1_000', '٣', '9'.repeat(400), above, below])(
+    'refuses %j and repeats it with the bounds',
+    (value) => {
+      const shown = value.length > 40 ? `"${value.slice(0, 40)}…"` : JSON.stringify(value)
+      expect(() => open(value)).toThrow(`  ${name}: expected a whole number from ${min} to ${max}`)
+      expect(() => open(value)).toThrow(`got ${shown}`)
+    },
+  )
+
+  test('takes its bounds', () => {
+    for (const value of [min, max]) expect(() => open(value)).not.toThrow()
+  })
+
+  test('has its bounds in .env.example', () => {
+    expect(commentOf(name)).toContain(`${min} to ${max}`)
+  })
+})
+
+test('every variable that has a number in .env.example is read strictly, and so is every start block and port', () => {
+  const strict = new Set(numbers.map(({ name }) => name))
+  // A chain's id is one of two words.
+  const shown = [...example().matchAll(/^([A-Z0-9_]+)=\d+$/gm)].flatMap(([, name = '']) =>
+    name === 'DEFAULT_CHAIN_ID' ? [] : [name],
+  )
+  expect(shown.length).toBeGreaterThan(20)
+  for (const name of [...shown, 'START_BLOCK_8453', 'START_BLOCK_56']) expect(strict).toContain(name)
+})
+
+test('no time-out is longer than a timer can be', () => {
+  const times = numbers.filter(({ name }) => name.endsWith('_MS'))
+  expect(times.length).toBeGreaterThan(8)
+  for (const { name, max } of times) expect(Number(max), name).toBeLessThan(2 ** 31)
+})
+
+test('METRICS_PORT is off or a port', () => {
+  expect(load(environments.worker, { ...complete, METRICS_PORT: 'off' }).METRICS_PORT).toBe('off')
+  expect(() => load(environments.worker, { ...complete, METRICS_PORT: 'none' })).toThrow(
+    'METRICS_PORT: expected a whole number from 0 to 65535, or off, got "none"',
+  )
+})
+
+test.each([
+  ['ENGINE_SYNTHETIC', 'yes', 'expected true or false, got "yes"'],
+  ['NODE_ENV', 'prod', 'expected development, production or test, got "prod"'],
+  ['ENGINE_URL', ' http://127.0.0.1:3100', 'expected a URL without blanks'],
+  ['ENGINE_URL', 'ftp://engine', 'expected an http(s) URL'],
+  ['HOST', ' ', 'expected a host without blanks, got " "'],
+  ['RPC_URLS_56', 'http://a.example,,http://b.example', 'expected an http(s) URL'],
+  ['RPC_URLS_56', Array(21).fill('http://a.example').join(','), 'expected at most 20 node URLs'],
+  ['IDENTITY_CLAIMS', 'user=sub,user=id', 'user is given twice'],
+  ['IDENTITY_CLAIMS', 'user=sub=id', 'expected field=place'],
+  ['IDENTITY_CLAIMS', 'user=sub||id', 'expected field=place'],
+  ['ENGINE_VOL_MARKUPS', 'pegged=1,pegged=2', 'pegged is given twice'],
+  ['ENGINE_VOL_MARKUPS', 'pegged=0x1', 'expected TIER=FACTOR'],
+  ['ENGINE_VOL_MARKUPS', 'pegged=11', 'expected factors from 0.1 to 10, got "11"'],
+  ['ENGINE_VOL_MARKUPS', 'majors=1', 'expected tiers of'],
+])('%s=%j is refused: %s', (name, value, message) => {
+  const environment = name in environments.engine.shape ? environments.engine : environments.api
+  const open = () => load(environment, { ...complete, [name]: value })
+  expect(open).toThrow(`\n  ${name}`)
+  expect(open).toThrow(message)
+})
+
+test('a missing variable is asked for in words', () => {
+  const { DIAMOND_ADDRESS_56: _, START_BLOCK_56: __, ...rest } = complete
+  const open = () => load(environments.audit, rest)
+  expect(open).toThrow('DIAMOND_ADDRESS_56: expected an address')
+  expect(open).toThrow('START_BLOCK_56: expected a whole number from 0 to')
+  expect(open).not.toThrow('Invalid input')
+})
+
+test('a chain may have no USDT, and then its decimals are not shown either', () => {
+  const { USDT_ADDRESS_56: _, ...rest } = complete
+  const [, bnb] = chainsOf(load(environments.api, rest))
+  if (bnb === undefined) throw new Error('no second chain')
+  expect(bnb.deployment.usdt).toBeNull()
+  expect(chainRecord(bnb.deployment)).toMatchObject({ usdt: null, paymentDecimals: { USDC: 18 } })
+  expect(chainRecord(bnb.deployment).paymentDecimals).not.toHaveProperty('USDT')
 })
 
 test('.env.example lists every variable and nothing else', () => {

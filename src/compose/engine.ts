@@ -48,7 +48,7 @@ const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindS
     import('../db/calibrations.ts'),
     import('../db/versions.ts'),
   ])
-  const options = { url, maxConnections: 1, statementTimeoutMs: FIND_WITHIN_MS, log }
+  const options = { url, maxConnections: 1, statementTimeoutMs: FIND_WITHIN_MS, connectTimeoutMs: FIND_WITHIN_MS, log }
   const database = closers.add('database', createDatabase(options), (it) => it.close())
   const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
   await requireVersionOnceReached({ database, log, signal })
@@ -114,7 +114,10 @@ const write = async (text: string, out: string | undefined): Promise<void> => {
  * Draws one quote to the file `out`, else to stdout, by the configured rates and the synthetic ones: a picture says which, and nothing is
  * signed. Throws a ServiceError for flags that no quote can be made of.
  */
-export const runChart = async (pair: string | undefined, flags: { readonly out?: string }): Promise<void> => {
+export const runChart = async (
+  pair: string | undefined,
+  flags: { readonly out?: string | undefined },
+): Promise<void> => {
   const { request, at } = parseInput(ChartRequest, { pair, ...flags }, 'chart')
   const config = load(environments.engine)
   const log = createLogger({ level: 'warn', process: 'chart', fd: 2 })

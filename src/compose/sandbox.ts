@@ -24,6 +24,8 @@ export const runSandbox = async (flags: {
       env: {
         ...inherited(),
         NODE_ENV: 'development',
+        // Everything starts at once on one machine: a healthy database may take seconds to answer then.
+        API_QUERY_TIMEOUT_MS: '10000',
         LOG_LEVEL: config.LOG_LEVEL,
         POLL_MS: String(SANDBOX_POLL_MS),
         DRAIN_MS: '0',

@@ -34,6 +34,12 @@ const OBSERVE_AT_MOST_EVERY_MS = 1_000
 /** How often the next slice of an index is compared with its chain, in milliseconds. */
 const AUDIT_EVERY_MS = 30_000
 
+/**
+ * How long a worker waits for a connection, in milliseconds: no client waits for it, and on a machine that is busy starting everything a
+ * connection to a healthy database takes more than a second. One that is down refuses at once.
+ */
+const CONNECT_WITHIN_MS = 5_000
+
 /** How long after its start a worker does what can wait, in milliseconds. */
 const SETTLED_AFTER_MS = 5_000
 
@@ -47,7 +53,7 @@ export const runWorker = async (): Promise<void> => {
     closers.add('metrics', served, (it) => it.close())
     const chains = openChains(config, config.POLL_MS, log, closers)
     const { DATABASE_URL: url, WORKER_POOL_SIZE: maxConnections } = config
-    const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, log }
+    const pool = { url, statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS, log }
     const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
     await requireVersionOf(database, log, closers)
     const stop = new AbortController()

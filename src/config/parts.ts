@@ -15,7 +15,7 @@ export const chainsOf = (
       chainId,
       diamond: config[`DIAMOND_ADDRESS_${chainId}`],
       usdc: config[`USDC_ADDRESS_${chainId}`],
-      usdt: chainId === 56 ? config.USDT_ADDRESS_56 : null,
+      usdt: chainId === 56 ? (config.USDT_ADDRESS_56 ?? null) : null,
       publicRpcUrl: config[`PUBLIC_RPC_URL_${chainId}`],
       startBlock: config[`START_BLOCK_${chainId}`],
       profile: config[`PROFILE_${chainId}`],

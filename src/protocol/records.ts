@@ -41,7 +41,10 @@ export const ChainRecord = z
 /** A chain as clients see it; `rpcUrl` is the public one. */
 export const chainRecord = (deployment: Deployment): z.output<typeof ChainRecord> => {
   const { chainId, diamond, usdc, usdt, publicRpcUrl } = deployment
-  return { chainId, ...chainFacts[chainId], diamond, usdc, usdt, rpcUrl: publicRpcUrl }
+  const { paymentDecimals, ...facts } = chainFacts[chainId]
+  // A token that is not configured has no decimals either.
+  const decimals = usdt === null ? { USDC: paymentDecimals.USDC } : paymentDecimals
+  return { chainId, ...facts, diamond, usdc, usdt, rpcUrl: publicRpcUrl, paymentDecimals: decimals }
 }
 
 export const FeeConfig = z

@@ -74,6 +74,24 @@ const checks = {
     return wrong.length === 0 ? null : `${wrong.join('; ')}: amounts would mean something else. Correct the address.`
   },
 
+  async paymentTokens({ chain }: Asked) {
+    const { chainId, deployment } = chain
+    const tokens = configuredTokens(deployment)
+    const answers = await chain.pinned((block) =>
+      chain.readAt(
+        block,
+        tokens.map(({ token }) => call('isAllowedPaymentToken', [token])),
+      ),
+    )
+    // Without the view the `functions` check has the fault, and here nothing is known.
+    if (answers.some(({ ok }) => !ok))
+      throw unavailable(`the diamond of chain ${chainId} does not say which tokens it allows`)
+    const refused = tokens.filter((_, at) => answers[at]?.ok && !answers[at].value)
+    if (refused.length === 0) return null
+    const names = refused.map(({ symbol, token }) => `${symbol}_ADDRESS_${chainId} (${token})`).join(' and ')
+    return `The diamond of chain ${chainId} does not allow ${names} as payment token: creating an event in it reverts. Have its owner allow it (/v1/tx/hedge/set-allowed-payment-token), or correct the address.`
+  },
+
   async signer({ chain, pricing }: Asked) {
     const { chainId } = chain
     const [[registered], { signerAddress }] = await Promise.all([

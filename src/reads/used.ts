@@ -19,8 +19,11 @@ const views: readonly Call[] = Object.values(subjects).flatMap(({ views }) =>
   Object.values<(key: typeof anything) => Call>(views).map((view) => view(anything)),
 )
 
+/** Views that only the start-up checks read. */
+const checked = ['isAllowedPaymentToken']
+
 /** A view whose answer has a place in the proxy's storage is read from there where it is not mounted. */
-const needed = new Set<string>(views.filter(({ slot }) => slot === undefined).map(({ name }) => name))
+const needed = new Set<string>([...views.filter(({ slot }) => slot === undefined).map(({ name }) => name), ...checked])
 
 /** The question where the proxy mounts each function that the reads and `writes` need of a deployment. */
 export const placesOf = (

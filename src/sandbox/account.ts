@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { OperatorError } from '../lib/errors.ts'
 
 /** A user and group to run a child as. */
 export type Account = { readonly uid: number; readonly gid: number }
@@ -18,7 +19,9 @@ export const unprivilegedAccount = (): Account | undefined => {
       // No such account here: the next one.
     }
   }
-  throw new Error('running as root, PostgreSQL needs an account of its own: create one (useradd --system postgres)')
+  throw new OperatorError(
+    'running as root, PostgreSQL needs an account of its own: create one (useradd --system postgres)',
+  )
 }
 
 /** True when the account may enter a directory, or execute a file, at the end of every directory on the way to it. */

@@ -135,6 +135,12 @@ export const createActions = (chain: ProtocolChain) => {
     balance: (token: Address, of: Address): Promise<bigint> =>
       client.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [of] }),
 
+    /** Mines a block of the present, so that the chain's newest one is as old as it would be anywhere else. */
+    async mineNow(): Promise<void> {
+      await this.warp(Math.floor(Date.now() / 1000))
+      await node.mine({ blocks: 1 })
+    },
+
     /** Moves the node's clock so that the next block has this time, in Unix seconds; a time that has passed is left alone. */
     async warp(time: number): Promise<void> {
       if (BigInt(time) > (await client.getBlock()).timestamp)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { createClient, hexToBytes, http, isHex, rpcSchema } from 'viem'
+import { OperatorError } from '../lib/errors.ts'
 import { TEST_ACCOUNTS, TEST_MNEMONIC } from '../protocol/test-keys.ts'
 import { type Child, startChild } from './child.ts'
 import { PortTakenError } from './ports.ts'
@@ -52,7 +53,7 @@ const anvilBinary = (): string => {
   const here = `${process.platform}-${process.arch}`
   const platform = platforms[here]
   if (platform === undefined) {
-    throw new Error(`no anvil binary for ${here}: the sandbox runs on ${Object.keys(platforms).join(', ')}`)
+    throw new OperatorError(`no anvil binary for ${here}: the sandbox runs on ${Object.keys(platforms).join(', ')}`)
   }
   const require = createRequire(import.meta.url)
   const main = require.resolve('@foundry-rs/anvil/package.json')

@@ -3,6 +3,7 @@ import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Address, isAddress } from 'viem'
 import { z } from 'zod'
+import { OperatorError } from '../lib/errors.ts'
 import { chainIds } from '../protocol/chains.ts'
 import type { SandboxChain } from './chain.ts'
 
@@ -40,15 +41,19 @@ const isRunning = (pid: number): boolean => {
   }
 }
 
-/** Writes our process id into the lock; a lock of a process that is gone is taken over. Throws when another sandbox holds it. */
-const lock = async (path: string): Promise<void> => {
+/** Writes our process id into the lock; a lock of a process that is gone is taken over. Throws an OperatorError when another sandbox holds it. */
+const lock = async (dir: string, path: string): Promise<void> => {
   for (;;) {
     try {
       return await writeFile(path, String(process.pid), { flag: 'wx' })
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
       const holder = Number(readFileSync(path, 'utf8'))
-      if (holder > 0 && isRunning(holder)) throw new Error(`process ${holder} uses this directory already (${path})`)
+      if (holder > 0 && isRunning(holder)) {
+        throw new OperatorError(
+          `process ${holder} runs a sandbox on ${dir}: stop it (kill -INT ${holder}), or give --persist another folder`,
+        )
+      }
       await rm(path, { force: true })
     }
   }
@@ -56,7 +61,7 @@ const lock = async (path: string): Promise<void> => {
 
 /**
  * Opens the directory of `--persist`: locks it, and clears away what a start that failed half-way left, so that a resumed sandbox is
- * always a whole one.
+ * always a whole one. Throws an OperatorError when another sandbox uses it.
  */
 export const openKeep = async (persistDir: string): Promise<Keep> => {
   const dir = resolve(persistDir)
@@ -66,7 +71,7 @@ export const openKeep = async (persistDir: string): Promise<Keep> => {
   const recordFile = join(dir, 'deployment.json')
   const postgres = join(dir, 'postgres')
   const stateFile = (chainId: number): string => join(dir, `chain-${chainId}.json`)
-  await lock(lockFile)
+  await lock(dir, lockFile)
   try {
     const whole = [recordFile, postgres, ...chainIds.map(stateFile)].every((path) => existsSync(path))
     if (!whole) {

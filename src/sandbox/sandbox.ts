@@ -57,6 +57,10 @@ const settleAll = async <T>(tasks: readonly Promise<T>[]): Promise<T[]> => {
   })
 }
 
+/** A line that says how long something took since `started`, Unix milliseconds. */
+const took = (what: string, started: number): string =>
+  `  ${what.padEnd(44)} ${((Date.now() - started) / 1000).toFixed(1).padStart(5)} s`
+
 const openSandbox = async (
   options: SandboxOptions,
   closers: Closers,
@@ -68,7 +72,7 @@ const openSandbox = async (
     signal.throwIfAborted()
     const started = Date.now()
     const result = await run()
-    print(`  ${what.padEnd(44)} ${((Date.now() - started) / 1000).toFixed(1).padStart(5)} s`)
+    print(took(what, started))
     return result
   }
   const watch = (what: string, exited: Promise<string>, consequence: string): void => {
@@ -114,7 +118,13 @@ const openSandbox = async (
         ...(keep && { stateFile: keep.stateFile(chainId) }),
       }),
     )
-    closers.add(`the node of chain ${chainId}`, node, ({ close }) => close())
+    closers.add(`the node of chain ${chainId}`, node, async ({ close }) => {
+      if (!keep) return close()
+      print(`  saving chain ${chainId}: some seconds, more the longer the sandbox ran`)
+      const started = Date.now()
+      await close()
+      print(took(`chain ${chainId} saved`, started))
+    })
     watch(
       `the node of chain ${chainId}`,
       node.exited,
@@ -173,6 +183,8 @@ const openSandbox = async (
       ),
     )
   }
+  // A chain that was kept ends where it was stopped, and a quiet one has nobody else to go on.
+  await settleAll(actions.map((chain) => chain.mineNow()))
   if (keep) {
     await settleAll(opened.map(({ node }) => node.save()))
     if (!resumed) await keep.saveDeployment(chains.map(({ rpcUrl, ...record }) => record))

@@ -152,6 +152,5 @@ export const seedScenario = async ({ actions, cast, seed, signal }: SeedOptions)
   }
 
   for (const token of tokens) for (const wallet of named) await topUp(actions, wallet, token, million(token))
-  await actions.warp(Math.floor(Date.now() / 1000))
-  await actions.node.mine({ blocks: 1 })
+  await actions.mineNow()
 }

@@ -72,8 +72,9 @@ const within = async <T>(
   }
 }
 
-const right = { nodes: 'right', functions: 'right', tokens: 'right', signer: 'right', signing: 'right' }
-const waiting = { nodes: 'waiting', functions: 'waiting', tokens: 'waiting', signer: 'waiting', signing: 'waiting' }
+const names = ['nodes', 'functions', 'tokens', 'paymentTokens', 'signer', 'signing']
+const right = Object.fromEntries(names.map((name) => [name, 'right']))
+const waiting = Object.fromEntries(names.map((name) => [name, 'waiting']))
 
 describe.each([
   ['reference', reference],
@@ -110,6 +111,35 @@ test('an address that is no diamond, and a token of other decimals, are told apa
       tokens: expect.stringMatching(/^USDC_ADDRESS_8453 has 18 decimals, and not 6: /),
     }),
   ))
+
+test('a configured token that the diamond does not allow is named with its address, until the owner allows it', async () => {
+  const { deployment, owner, send, dai } = reference
+  await send(owner, 'setAllowedPaymentToken', [dai, false])
+  await within(reference, { deployment: { usdt: dai } }, async ({ faults, lines }) => {
+    const fault = (await faults()).paymentTokens
+    expect(fault).toMatch(/^The diamond of chain 8453 does not allow USDT_ADDRESS_8453 /)
+    expect(fault).toContain(dai)
+    expect(fault).toContain('set-allowed-payment-token')
+    expect(fault).not.toContain(deployment.usdc)
+    expect(lines).toContainEqual(expect.objectContaining({ level: 50, check: 'paymentTokens', fault }))
+    await send(owner, 'setAllowedPaymentToken', [dai, true])
+    expect(await faults()).not.toHaveProperty('paymentTokens')
+  })
+})
+
+test('where the view of allowed tokens is missing, it is named as a missing function and the tokens stay unknown', async () => {
+  const { send, owner } = deployed
+  const selector = toFunctionSelector('isAllowedPaymentToken(address)')
+  await send(owner, 'diamondCut', [
+    [{ facetAddress: zeroAddress, action: 2, functionSelectors: [selector] }],
+    zeroAddress,
+    '0x',
+  ])
+  await within(deployed, {}, async ({ faults, states }) => {
+    expect(await faults()).toEqual({ functions: expect.stringContaining('has no isAllowedPaymentToken') })
+    expect(states()).toMatchObject({ paymentTokens: 'waiting' })
+  })
+})
 
 test('an address without code is no token', () =>
   within(reference, { deployment: { usdc: reference.stranger } }, async ({ faults }) =>
@@ -194,7 +224,7 @@ test('checks run at once, again when the protocol state of their chain changes, 
     const watching = watch(stop.signal, changes)
     await expect.poll(states).toEqual(right)
     // Every check waits for a minute now, or for a change.
-    await expect.poll(() => listeners.size).toBe(5)
+    await expect.poll(() => listeners.size).toBe(6)
     await send(owner, 'setPricingEngineSigner', [stranger])
     version = 2
     for (const listener of listeners) listener()
@@ -216,11 +246,12 @@ test('/status shows every check, and what is wrong among the alarms', async () =
       { check: 'nodes', state: 'right', fault: null },
       { check: 'functions', state: 'right', fault: null },
       { check: 'tokens', state: 'wrong', fault: expect.stringContaining('USDC_ADDRESS_8453') },
+      { check: 'paymentTokens', state: 'right', fault: null },
       { check: 'signer', state: 'right', fault: null },
       { check: 'signing', state: 'right', fault: null },
     ])
     expect(chains[0].alarms).toContainEqual(expect.stringContaining('USDC_ADDRESS_8453 has 18 decimals'))
-    expect(chains[1].checks).toMatchObject([...Array(4).fill('waiting'), 'right'].map((state) => ({ state })))
+    expect(chains[1].checks).toMatchObject([...Array(5).fill('waiting'), 'right'].map((state) => ({ state })))
   } finally {
     await api.close()
   }

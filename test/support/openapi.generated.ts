@@ -1630,7 +1630,7 @@ export interface components {
         };
         StartUpCheck: {
             /** @enum {string} */
-            check: "nodes" | "functions" | "tokens" | "signer" | "signing";
+            check: "nodes" | "functions" | "tokens" | "paymentTokens" | "signer" | "signing";
             /**
              * @description `waiting` until somebody could tell
              * @enum {string}

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { nearest } from '../../src/lib/nearest.ts'
+
+const known = ['quiet', 'persist', 'env-file', 'at']
+
+test.each([
+  ['quite', 'quiet'],
+  ['QUIET', 'quiet'],
+  ['persits', 'persist'],
+  ['envfile', 'env-file'],
+  ['a', 'at'],
+])('%s was probably meant to be %s', (word, meant) => expect(nearest(word, known)).toBe(meant))
+
+test.each(['', 'zzzzz', 'quality', 'x'.repeat(100_000)])('nothing is near %.20s', (word) =>
+  expect(nearest(word, known)).toBeUndefined(),
+)

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, test } from 'vitest'
+import { eventually } from '../support/process.ts'
+
+const program = fileURLToPath(new URL('../support/hanging-process.ts', import.meta.url))
+
+const started: ChildProcess[] = []
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL')
+})
+
+/** Longest it may take from the hang to the end, in milliseconds: the times of the program, and a busy machine. */
+const BOUND_MS = 15_000
+
+const start = async (way: string, ...flags: string[]) => {
+  const child = spawn(process.execPath, ['--import', 'tsx', ...flags, program, way], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  started.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
+  const ended = once(child, 'exit').then(([code, signal]) => ({ code, signal }))
+  await eventually('the process has started', () => output.includes('started\n'))
+  return { child, output: () => output, ended }
+}
+
+const within = <T>(promise: Promise<T>): Promise<T | string> =>
+  Promise.race([promise, sleep(BOUND_MS, 'still running')])
+
+test.each(['while it stops', 'in its exit'])(
+  'a process whose main thread hangs %s is killed after its time to stop',
+  async (way) => {
+    const { child, ended } = await start(way)
+    child.kill('SIGTERM')
+    expect(await within(ended)).toEqual({ code: null, signal: 'SIGKILL' })
+  },
+)
+
+test('a process whose main thread hangs before any signal is killed, and says why', async () => {
+  const { ended, output } = await start('before any signal')
+  expect(await within(ended)).toEqual({ code: null, signal: 'SIGKILL' })
+  expect(output()).toContain('the main thread has not run for 2 s')
+})
+
+test('a process that does not hang ends in order, with code 0', async () => {
+  const { child, ended } = await start('never')
+  child.kill('SIGTERM')
+  expect(await within(ended)).toEqual({ code: 0, signal: null })
+})
+
+test('a process that was stopped for longer than a hang may take goes on', async () => {
+  const { child, ended } = await start('never')
+  child.kill('SIGSTOP')
+  // The pause itself is what is tested.
+  await sleep(5_000)
+  child.kill('SIGCONT')
+  // Longer than the watchdog takes: it would have ended it by now.
+  expect(await Promise.race([ended, sleep(4_000, 'running')])).toBe('running')
+  child.kill('SIGTERM')
+  expect(await within(ended)).toEqual({ code: 0, signal: null })
+})
+
+test('a process that a debugger can hold is not killed', async () => {
+  const { ended } = await start('before any signal', '--inspect=127.0.0.1:0')
+  expect(await Promise.race([ended, sleep(6_000, 'running')])).toBe('running')
+})

@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, open, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createLogger } from '../../src/lib/log.ts'
+import { serve } from '../../src/lib/serve.ts'
+
+/** A process that is served as ours are and hangs in the way named, with short times. It prints `started`, and `stopping` as it begins to stop. */
+const way = process.argv[2]
+
+const hang = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+
+/** A system call without an end in a thread of Node's pool, which an exit waits for. */
+const blockThread = (): void => {
+  const folder = mkdtempSync(join(tmpdir(), 'fx-hang-'))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  open(pipe, 'r', () => {})
+  // By then it waits for a writer, which needs no name.
+  setTimeout(() => rmSync(folder, { recursive: true }), 100)
+}
+
+const log = createLogger({ level: 'silent', process: 'test' })
+const times = { drainMs: 200, stopWithinMs: 500, killAfterMs: 500, hungAfterMs: 2_000 }
+await serve({ log, ...times }, async (closers) => {
+  closers.add(
+    'work',
+    setInterval(() => {}, 1_000),
+    clearInterval,
+  )
+  closers.add('hang', null, () => {
+    process.stdout.write('stopping\n')
+    if (way === 'while it stops') setTimeout(hang, 10)
+    return new Promise((resolve) => setTimeout(resolve, 100))
+  })
+  if (way === 'in its exit') blockThread()
+  if (way === 'before any signal') setTimeout(hang, 500)
+  process.stdout.write('started\n')
+})
