@@ -45,6 +45,8 @@ export type Chain = Node &
     logWidth(): bigint | null
     /** What is known of the chain's endpoints; asks nobody. */
     status(): ChainStatus
+    /** Reads the heights of endpoints again where that was long ago, for a second at most. */
+    refresh(): Promise<void>
     close(): Promise<void>
   }
 
@@ -116,6 +118,7 @@ export const createChain = (options: ChainOptions): Chain => {
     forgot: keeper.forgot,
     logWidth: keeper.logWidth,
     status: keeper.status,
+    refresh: keeper.refresh,
     close: keeper.close,
   }
 }

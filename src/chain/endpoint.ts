@@ -1,8 +1,10 @@
 import { Agent, request as httpRequest } from 'undici'
 import { z } from 'zod'
+import { OversizedJson, readJson } from '../lib/read-json.ts'
 import { createScrub, partsOf } from '../lib/secrets.ts'
+import { truncate } from '../lib/truncate.ts'
 import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
-import { classify } from './faults.ts'
+import { classify, type Fault } from './faults.ts'
 import type { Request } from './requests.ts'
 
 /** The answer to one request: its value, or the error the node gave for it. */
@@ -33,8 +35,9 @@ export type Endpoint = {
   close(): Promise<void>
 }
 
-const Failure = z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() })
+const Failure = z.object({ code: z.number(), message: z.string().transform(truncate), data: z.unknown().optional() })
 const Answer = z.object({ id: z.number(), result: z.unknown().optional(), error: Failure.optional() })
+const Answers = z.array(Answer)
 /** A batch refused by one object, as providers do; which request it means is left to the reader. */
 const Refused = z.object({ error: Failure })
 
@@ -53,7 +56,11 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
   const scrub = (text: string): string => hide(redactUrls(text))
   const leaving = new Set<Promise<void>>()
 
-  const post = async (body: string, { signal, timeoutMs = options.timeoutMs }: SendOptions): Promise<Reply> => {
+  const post = async (
+    requests: readonly Request<unknown>[],
+    body: string,
+    { signal, timeoutMs = options.timeoutMs }: SendOptions,
+  ): Promise<Reply> => {
     const timeout = AbortSignal.timeout(Math.min(timeoutMs, options.timeoutMs))
     try {
       const {
@@ -71,10 +78,13 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
       return {
         status: statusCode,
         retryAfter: typeof after === 'string' ? after : undefined,
-        raw: parseJson(await readText(answer)),
+        raw: await readJson(answer, maxBytesOf(requests)),
       }
     } catch (cause) {
-      if (cause instanceof NodeUnreachable) throw cause
+      if (cause instanceof OversizedJson) {
+        const fault: Fault = cause.kind === 'size' ? tooLong(requests) : { kind: 'garbage' }
+        throw new NodeUnreachable(`the node's answer is ${cause.message}`, fault)
+      }
       // The cause holds the URL, which may hold a key: it is for debugging in process, the message is for everybody.
       const name = cause instanceof Error ? cause.name : 'unknown fault'
       throw new NodeUnreachable(`node gave no answer (${name})`, { kind: 'unanswered' }, { cause })
@@ -84,9 +94,11 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
   return {
     async send(requests, { alone = false, ...within } = {}) {
       const calls = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
-      const { raw, ...http } = await post(JSON.stringify(alone ? calls[0] : calls), within)
-      const answers = z.array(Answer).safeParse(alone ? [raw] : raw)
-      if (!answers.success) throw refusedAltogether(http, raw, scrub)
+      const { raw, ...http } = await post(requests, JSON.stringify(alone ? calls[0] : calls), within)
+      const given = alone ? [raw] : raw
+      // Nothing of a list that is too long is looked at: there is a fault to each of its elements.
+      const answers = Array.isArray(given) && given.length <= requests.length ? Answers.safeParse(given) : null
+      if (!answers?.success) throw refusedAltogether(http, raw, scrub)
       const byId = new Map(answers.data.map((answer) => [answer.id, answer]))
       return requests.map((request, id) => {
         const answer = byId.get(id)
@@ -107,27 +119,24 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
   }
 }
 
-/** Longest answer that is read, in bytes: a node without limits of its own would fill our memory. A single block has less. */
-const LONGEST = 16 * 2 ** 20
+const MIB = 2 ** 20
 
-const readText = async (body: AsyncIterable<Buffer>): Promise<string> => {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of body) {
-    length += chunk.length
-    // Leaving the loop ends the connection.
-    if (length > LONGEST) throw new NodeUnreachable('node answered at too great length', { kind: 'size', usable: null })
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, length).toString()
+/** Longest answer that is read, in bytes: a node without limits of its own would fill our memory. */
+const MAX_BYTES = 16 * MIB
+
+/** Bytes that an answer may have: logs come by the ten thousand, and nothing else is longer than 1 MiB. */
+const maxBytesOf = (requests: readonly Request<unknown>[]): number => {
+  const hasLogs = requests.some(({ method }) => method === 'eth_getLogs')
+  const calls = requests.reduce((sum, { views = 1 }) => sum + views, 0)
+  return hasLogs ? MAX_BYTES : Math.min(calls * MIB, MAX_BYTES)
 }
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+/** What an answer that is too long means: the chain's contents make logs and views long, and the node itself all else. */
+const tooLong = (requests: readonly Request<unknown>[]): Fault => {
+  if (requests.some(({ method }) => method === 'eth_getLogs' || method === 'eth_call')) {
+    return { kind: 'size', usable: null }
   }
+  return requests.length > 1 ? { kind: 'batch', most: null } : { kind: 'garbage' }
 }
 
 const refusedAltogether = (

@@ -1,4 +1,4 @@
-import { type Hex, isHex } from 'viem'
+import { isHex } from 'viem'
 import { isUnavailable, type ServiceError, unavailable, upstream } from '../lib/errors.ts'
 import { classify, type Fault, isOfTheNode, type Refusal } from './faults.ts'
 
@@ -6,14 +6,14 @@ import { classify, type Fault, isOfTheNode, type Refusal } from './faults.ts'
 export class NodeError extends Error {
   override readonly name = 'NodeError'
   readonly code: number
-  /** Return bytes of a revert, when the node gave them. */
-  readonly data: Hex | undefined
+  /** The node gave return bytes, as it does of a revert. They are not kept: errors are, and a contract may return a megabyte. */
+  readonly hasData: boolean
   readonly fault: Fault
 
   constructor(refusal: Refusal & { readonly code: number }) {
     super(refusal.message)
     this.code = refusal.code
-    this.data = typeof refusal.data === 'string' && isHex(refusal.data) ? refusal.data : undefined
+    this.hasData = isHex(refusal.data)
     this.fault = classify(refusal)
   }
 }
@@ -31,7 +31,7 @@ export class NodeUnreachable extends Error {
 
 /** True when the answer is the contract's: the call was executed and reverted. */
 export const isRevert = (error: NodeError): boolean =>
-  !isOfTheNode(error.fault) && (error.code === 3 || error.data !== undefined || /revert/i.test(error.message))
+  !isOfTheNode(error.fault) && (error.code === 3 || error.hasData || /revert/i.test(error.message))
 
 /** What a node's refusal is to a client: 503 when another node or moment may answer, else 502 with the node's reason. */
 export const toServiceError = (error: NodeError): ServiceError =>

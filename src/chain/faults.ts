@@ -35,25 +35,30 @@ export type Refusal = {
   readonly data?: unknown
 }
 
+/** Words in the order in which they stand in a text, whatever is between them. */
+type Words = readonly string[]
+
 type Row = {
   readonly kind: Exclude<Fault['kind'], 'garbage' | 'other'>
-  readonly is: RegExp
+  /** Its group is a number that the text states. No gap as `.*`: a text can be made on which matching takes seconds. */
+  readonly is?: RegExp
+  /** One of these, in lower case; the number that the text states is the first one after them. */
+  readonly has?: readonly Words[]
   readonly codes?: readonly number[]
   readonly lacks?: Capability
 }
 
-const N = String.raw`(?<n>\d[\d,]*k?)`
-/** `{n}` stands for a number the text states. */
-const text = (pattern: string): RegExp => new RegExp(pattern.replaceAll('{n}', N), 'i')
+const noLogs = ['disabled', 'not exist', 'not available', 'not supported', 'not allowed', 'not enabled']
 
 /*
  * Texts of public providers, the first that fits decides. Limits on how often come first, since they must never narrow a range, and a
  * result's size before the widths that such a text mentions. A code alone decides only where no provider uses it for something else.
  */
 const rows: readonly Row[] = [
-  { kind: 'batch', is: text('batch (?:size|limit)[^\\d]*{n}?') },
-  { kind: 'batch', is: text('batch of more than {n} requests') },
-  { kind: 'batch', is: /batch.*(?:too large|not (?:allowed|supported))|too many requests in (?:a |the )?batch/i },
+  { kind: 'batch', has: [['batch size'], ['batch limit']] },
+  { kind: 'batch', is: /batch of more than (\d[\d,]*k?) requests/i },
+  { kind: 'batch', has: ['too large', 'not allowed', 'not supported'].map((refused) => ['batch', refused]) },
+  { kind: 'batch', is: /too many requests in (?:a |the )?batch/i },
 
   { kind: 'rate', is: /\brate.?limit|too many requests|requests limited to|compute units|exceeded the quota/i },
   { kind: 'rate', is: /daily request count exceeded|timeout on (?:the )?free ?tier/i, codes: [429, -32_029] },
@@ -63,69 +68,101 @@ const rows: readonly Row[] = [
   // The seed nodes of chain 56 say this to a single block.
   { kind: 'capability', is: /^limit exceeded\.?$/i, lacks: 'logs' },
   { kind: 'capability', is: /specify an address in your request/i, lacks: 'logs' },
-  {
-    kind: 'capability',
-    is: /eth_getLogs.*(?:disabled|not (?:exist|available|supported|allowed|enabled))/i,
-    lacks: 'logs',
-  },
+  { kind: 'capability', has: noLogs.map((refused) => ['eth_getlogs', refused]), lacks: 'logs' },
   { kind: 'capability', is: /cannot unmarshal object into Go value of type string/i, lacks: 'pinned' },
   { kind: 'capability', is: /method not (?:found|supported|available)/i, codes: [-32_601] },
 
-  { kind: 'filters', is: text('contains \\d+ filters.*current limit is {n}') },
+  { kind: 'filters', has: [['contains ', ' filters', 'current limit is ']] },
   { kind: 'filters', is: /exceed max addresses or topics/i },
 
   { kind: 'size', is: /response size (?:exceeded|should not)|(?:response|result) (?:is )?too (?:big|large)/i },
-  { kind: 'size', is: /query returned more than|more than \d+ logs returned|exceeds max results/i },
+  { kind: 'size', has: [['query returned more than'], ['more than ', ' logs returned'], ['exceeds max results']] },
   { kind: 'size', is: /query must be smaller than size|logs matched by query exceeds/i },
 
-  { kind: 'range', is: text('up to an? {n} block range') },
-  { kind: 'range', is: text('limited to (?:an? )?(?:0 - )?{n}') },
-  { kind: 'range', is: text('ranges over {n} blocks are not supported') },
-  { kind: 'range', is: text('too many blocks from \\S+ to \\S+ maximum is set to {n}') },
-  { kind: 'range', is: text('exceeds the range allowed for your plan \\([\\d,]+ > {n}\\)') },
-  { kind: 'range', is: text('max(?:imum)? block range[:= ]+{n}') },
-  { kind: 'range', is: text('blocks distance: {n}') },
-  { kind: 'range', is: text('range exceeds server limit, narrow your filter: {n}') },
-  { kind: 'range', is: text('allowed number of requested blocks is {n}') },
-  { kind: 'range', is: text('max range: {n}') },
-  { kind: 'range', is: text('limit the query to at most {n} blocks') },
-  { kind: 'range', is: text('range is too large, max is {n} blocks') },
-  { kind: 'range', is: text('too wide blocks range, the limit is {n}') },
-  { kind: 'range', is: text('maximum allowed is {n} blocks') },
-  { kind: 'range', is: text('block range greater than {n} max') },
-  { kind: 'range', is: text('block range exceeds {n}') },
+  { kind: 'range', is: /up to an? (\d[\d,]*k?) block range/i },
+  { kind: 'range', is: /limited to (?:an? )?(?:0 - )?(\d[\d,]*k?)/i },
+  { kind: 'range', is: /ranges over (\d[\d,]*k?) blocks are not supported/i },
+  { kind: 'range', is: /exceeds the range allowed for your plan \([\d,]+ > (\d[\d,]*k?)\)/i },
+  { kind: 'range', is: /max(?:imum)? block range[:= ]+(\d[\d,]*k?)/i },
+  { kind: 'range', is: /maximum allowed is (\d[\d,]*k?) blocks/i },
+  {
+    kind: 'range',
+    has: [
+      ['too many blocks from ', 'maximum is set to '],
+      ['blocks distance: '],
+      ['range exceeds server limit, narrow your filter: '],
+      ['allowed number of requested blocks is '],
+      ['max range: '],
+      ['limit the query to at most '],
+      ['range is too large, max is '],
+      ['too wide blocks range, the limit is '],
+      ['block range greater than '],
+      ['block range exceeds '],
+    ],
+  },
   { kind: 'range', is: /block range (?:is )?too (?:wide|large)|block range limit exceeded/i },
 
   { kind: 'missing', is: /header not found|unknown block|block not found|could not find block|resource not found/i },
   { kind: 'missing', is: /block is out of range|invalid block height/i, codes: [-32_019, -39_001] },
   { kind: 'missing', is: /cannot query unfinalized data|after last accepted block/i },
   // The state of an old block, which nodes drop.
-  { kind: 'missing', is: /missing trie node|state .*(?:not available|unavailable)|no state (?:found|available)/i },
+  { kind: 'missing', is: /missing trie node|no state (?:found|available)/i },
+  { kind: 'missing', has: ['not available', 'unavailable'].map((gone) => ['state ', gone]) },
 
   { kind: 'unanswered', is: /timed out|query timeout|unable to complete request/i },
   { kind: 'unanswered', is: /no backend is currently healthy/i },
 ]
 
+/** What follows the last of the words; null where they do not all follow one another. */
+const restAfter = (text: string, words: Words): string | null => {
+  let at = 0
+  for (const word of words) {
+    const found = text.indexOf(word, at)
+    if (found === -1) return null
+    at = found + word.length
+  }
+  return text.slice(at)
+}
+
+/** Whether a row fits a text, and the number that the text states. */
+const matchOf = (
+  { is, has = [] }: Row,
+  text: string,
+  lowerCased: string,
+): { readonly stated: string | undefined } | null => {
+  const match = is?.exec(text)
+  if (match) return { stated: match[1] }
+  const rest = has.map((words) => restAfter(lowerCased, words)).find((each) => each !== null)
+  return rest === undefined ? null : { stated: /\d[\d,]*k?/.exec(rest)?.[0] }
+}
+
 const rowOf = ({ code, message }: Refusal): { readonly row: Row; readonly stated: string | undefined } | undefined => {
+  const lowerCased = message.toLowerCase()
   for (const row of rows) {
-    const match = row.is.exec(message)
-    if (match !== null) return { row, stated: match.groups?.n }
+    const match = matchOf(row, message, lowerCased)
+    if (match !== null) return { row, ...match }
   }
   // Texts go before codes: providers reuse each other's codes.
   const row = rows.find(({ codes }) => code !== undefined && codes?.includes(code))
   return row && { row, stated: undefined }
 }
 
-/** `10,000` and `10k` as numbers. */
-const toNumber = (stated: string | undefined): number | null =>
-  stated === undefined ? null : Number(stated.replaceAll(',', '').replace(/k$/i, '000'))
+/** `10,000` and `10k` as numbers; null for one that no limit is. */
+const toNumber = (stated: string | undefined): number | null => {
+  const count = Number(stated?.replaceAll(',', '').replace(/k$/i, '000'))
+  return Number.isSafeInteger(count) ? count : null
+}
 
 const toWidth = (stated: string | undefined): bigint | null => {
   const count = toNumber(stated)
   return count === null || count < 1 ? null : BigInt(count)
 }
 
-const Suggested = z.object({ from: z.string().regex(/^0x[\da-f]+$/i), to: z.string().regex(/^0x[\da-f]+$/i) })
+const Height = z
+  .string()
+  .max(66)
+  .regex(/^0x[\da-f]+$/i)
+const Suggested = z.object({ from: Height, to: Height })
 
 /** The width of a range that a refusal suggests, in words or as data; null without one, and for one that ends before it begins. */
 const suggestedWidth = ({ message, data }: Refusal): bigint | null => {

@@ -34,6 +34,8 @@ export type Keeper = {
   /** The fewest blocks that an endpoint which serves logs is asked for at once; null when none serves them. */
   logWidth(): bigint | null
   status(): ChainStatus
+  /** Probes the endpoints whose height was not read for a while and that are not resting; over after a second at most. */
+  refresh(): Promise<void>
   close(): Promise<void>
 }
 
@@ -142,6 +144,12 @@ export const createKeeper = (options: KeeperOptions): Keeper => {
     status() {
       const states = members.map(({ state }) => state())
       return statusOf(states, Date.now())
+    },
+    async refresh() {
+      const now = Date.now()
+      const isDue = ({ lookedAt, state }: Kept): boolean =>
+        state().restsUntil <= now && now - Math.max(lookedAt, state().head?.seenAt ?? 0) > LOOK_EVERY_MS
+      await Promise.race([Promise.all(members.filter(isDue).map(look)), sleep(LOOK_MS)])
     },
     async close() {
       for (const each of looks) each.abort()

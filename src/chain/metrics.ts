@@ -10,6 +10,7 @@ const every: Readonly<Record<EndpointStatus['state'], true>> = {
   forgetful: true,
   lagging: true,
   doubted: true,
+  stale: true,
   unseen: true,
   resting: true,
   'wrong chain': true,

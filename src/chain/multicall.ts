@@ -11,6 +11,7 @@ import {
   size,
 } from 'viem'
 import { aggregateBytecode } from '../abi/aggregate.generated.ts'
+import { truncate } from '../lib/truncate.ts'
 import type { Outcome } from './endpoint.ts'
 import { NodeError } from './errors.ts'
 import type { Merging } from './merging.ts'
@@ -41,7 +42,7 @@ const transaction = (by: Merging['by'], views: readonly View[]): { readonly to?:
 const reasonOf = (data: Hex): string => {
   try {
     const { errorName, args } = decodeErrorResult({ data })
-    return errorName === 'Error' ? `: ${args[0]}` : ''
+    return errorName === 'Error' ? `: ${truncate(String(args[0]))}` : ''
   } catch {
     return ''
   }
@@ -66,6 +67,7 @@ export const multicall = (by: Merging['by'], calls: readonly ViewRequest[]): Req
   return {
     method: 'eth_call',
     params: [transaction(by, views), { blockHash: views[0]?.blockHash }],
+    views: views.length,
     parse(raw) {
       if (raw === '0x') return null
       if (!isHex(raw)) throw new TypeError('expected 0x hex')

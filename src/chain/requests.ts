@@ -14,6 +14,8 @@ export type Request<T> = {
   parse(raw: unknown): T
   /** What it asks, where that is a view at a block: several of those may travel as one. */
   readonly view?: View
+  /** How many views it asks at once, where it is several. */
+  readonly views?: number
   /** A null says that this node does not have it yet; another one may. */
   readonly mayLack?: boolean
 }

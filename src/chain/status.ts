@@ -6,9 +6,13 @@ import { type Standing, standingOf } from './standing.ts'
 /** One endpoint for operators: its place in the configuration and never its URL. */
 export type EndpointStatus = {
   readonly index: number
-  readonly state: Standing | 'unseen' | 'resting' | 'wrong chain'
+  readonly state: Standing | 'unseen' | 'resting' | 'wrong chain' | 'stale'
   /** The newest block it has shown. */
   readonly height: bigint | null
+  /** That block's time, in Unix seconds. */
+  readonly timestamp?: bigint | null
+  /** Seconds since the height was read. */
+  readonly heightAgeSeconds?: number | null
   /** Blocks it is asked the logs of at once, and requests in one batch. */
   readonly width: bigint
   readonly batch: number
@@ -31,12 +35,20 @@ export type ChainStatus = {
 /** A head that is older, by the clock, is a chain's that stands still; both chains make several blocks a second. */
 const OLD_SECONDS = 60
 
+/** A height that was read longer ago says nothing of how the endpoint is now. */
+const STALE_MS = 10_000
+
+const ageOf = ({ head }: EndpointState, now: number): number | null => (head === null ? null : now - head.seenAt)
+
 const stateOf = (state: EndpointState, all: readonly EndpointState[], now: number): EndpointStatus['state'] => {
   if (state.chain === 'wrong') return 'wrong chain'
   if (state.restsUntil > now || (state.chain === 'unknown' && state.failures > 0)) return 'resting'
   if (state.chain === 'unknown') return 'unseen'
-  return standingOf(state, all, now)
+  const standing = standingOf(state, all, now)
+  return standing === 'ok' && (ageOf(state, now) ?? 0) > STALE_MS ? 'stale' : standing
 }
+
+const secondsOf = (ms: number | null): number | null => (ms === null ? null : Math.max(0, Math.floor(ms / 1_000)))
 
 const isHalted = (states: readonly EndpointState[], now: number): boolean => {
   const heads = states.filter((state) => isFit(state, now)).flatMap(({ head }) => (head === null ? [] : [head]))
@@ -62,6 +74,8 @@ export const statusOf = (states: readonly EndpointState[], now: number): ChainSt
     index,
     state: stateOf(state, states, now),
     height: state.head?.number ?? null,
+    timestamp: state.head?.timestamp ?? null,
+    heightAgeSeconds: secondsOf(ageOf(state, now)),
     width: state.width.blocks,
     batch: state.batch.most,
     lacks: needs.filter((need) => isLacking(state.lacks, need, now)),

@@ -99,7 +99,9 @@ const joinedFor = ({ kind, filters }: ListingQuery): { readonly joins: string; r
   if (!isByObservation(kind, filters)) return { joins, key: 'f' }
   const key = observed[kind]
   const inner = `JOIN ${tables[kind].observations} ${key} USING (chain_id, id)`
-  return { joins: joins.replace(new RegExp(`LEFT JOIN LATERAL .*? AS ${key} ON true`), inner), key }
+  // A row's own observation is joined first.
+  const end = ` AS ${key} ON true`
+  return { joins: `${inner}${joins.slice(joins.indexOf(end) + end.length)}`, key }
 }
 
 /** The parameters after the walks are the limit and, if that is asked, whose rows; then those of the conditions. */

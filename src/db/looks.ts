@@ -15,6 +15,9 @@ const Nodes = z.object({
         index: z.int().nonnegative(),
         state: z.string(),
         height: Height.nullable(),
+        // Rows of older versions have neither.
+        timestamp: Height.nullable().optional(),
+        heightAgeSeconds: z.number().nullable().optional(),
         width: Height,
         lacks: z.array(z.string()).readonly(),
         fault: z.string().nullable(),

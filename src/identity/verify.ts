@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { Agent, request } from 'undici'
 import { unauthorized, unavailable, upstream } from '../lib/errors.ts'
+import { createGate } from '../lib/gate.ts'
+import { OversizedJson, readJson } from '../lib/read-json.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { type Claims, type Me, meOf } from './me.ts'
 
@@ -9,7 +11,7 @@ import { type Claims, type Me, meOf } from './me.ts'
 export type Identity = {
   /**
    * Asks the provider, at most once in 60 seconds a token. Throws `unauthorized` when the provider refuses the token, `upstream_error`
-   * when it answers with an error, `service_unavailable` when it does not answer or none is configured.
+   * when it answers with an error, `service_unavailable` when it does not answer in time, too many tokens wait for it or none is configured.
    */
   verify(token: string): Promise<Me>
   close(): Promise<void>
@@ -33,12 +35,15 @@ const CACHED_TOKENS = 10_000
 /** No user fills this many bytes. */
 const MAX_ANSWER = 1_048_576
 
+/** Requests that the provider gets at once, and tokens that wait for their turn: what is sent to us must not flood it. */
+const LIMITS = { atOnce: 16, waiting: 256 }
+
 /** A user, or null for a token that the provider refused. */
 type Verdict = { readonly me: Me | null }
 
 /** Opens a connection to the identity provider; nothing is sent until somebody is verified. */
 export const createIdentity = ({ userinfoUrl, claims, timeoutMs, now }: IdentityOptions): Identity => {
-  const agent = new Agent({ connect: { timeout: timeoutMs }, maxResponseSize: MAX_ANSWER })
+  const agent = new Agent({ connect: { timeout: timeoutMs }, connections: LIMITS.atOnce })
   const verdicts = new LRUCache<string, Verdict>({
     max: CACHED_TOKENS,
     ttl: CACHED_MS,
@@ -46,27 +51,35 @@ export const createIdentity = ({ userinfoUrl, claims, timeoutMs, now }: Identity
     perf: { now },
   })
   const once = createSingleFlight<Verdict>()
+  const gate = createGate({
+    ...LIMITS,
+    refuse: () => unavailable('the identity provider is overloaded: too many new tokens at once, retry after 1 s'),
+  })
 
-  /** The provider's status and body. */
-  const fetchUser = async (url: string, token: string): Promise<{ readonly status: number; readonly text: string }> => {
+  /** The provider's status and answer; undefined for an answer that is not JSON. */
+  const fetchUser = async (url: string, token: string, signal: AbortSignal) => {
     try {
-      const response = await request(url, {
+      const { statusCode: status, body } = await request(url, {
         headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
         dispatcher: agent,
-        signal: AbortSignal.timeout(timeoutMs),
+        signal,
       })
-      return { status: response.statusCode, text: await response.body.text() }
+      return { status, answer: await readJson(body, MAX_ANSWER) }
     } catch (fault) {
+      if (fault instanceof OversizedJson) throw upstream(`the identity provider's answer is ${fault.message}`, fault)
       const name = fault instanceof Error ? fault.name : 'unknown fault'
       throw unavailable(`the identity provider does not answer (${name})`, fault)
     }
   }
 
   const ask = async (url: string, token: string): Promise<Verdict> => {
-    const { status, text } = await fetchUser(url, token)
+    // From now on, so that a token does not wait for its turn any longer than for an answer.
+    const signal = AbortSignal.timeout(timeoutMs)
+    const { status, answer } = await gate(() => fetchUser(url, token, signal))
     if (status === 401 || status === 403) return { me: null }
     if (status !== 200) throw upstream(`the identity provider answered with status ${status}`)
-    return { me: meOf(parseJson(text), claims) }
+    if (answer === undefined) throw upstream('the identity provider answered with something that is not JSON')
+    return { me: meOf(answer, claims) }
   }
 
   return {
@@ -80,13 +93,5 @@ export const createIdentity = ({ userinfoUrl, claims, timeoutMs, now }: Identity
       return verdict.me
     },
     close: () => agent.close(),
-  }
-}
-
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw upstream('the identity provider answered with something that is not JSON')
   }
 }

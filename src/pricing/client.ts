@@ -1,11 +1,21 @@
 import { Agent, request } from 'undici'
 import { z } from 'zod'
 import { invalid, type ServiceError, unavailable, upstream } from '../lib/errors.ts'
+import { createGate } from '../lib/gate.ts'
 import { ErrorBody } from '../lib/problem.ts'
+import { OversizedJson, readJson } from '../lib/read-json.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
+import { truncate } from '../lib/truncate.ts'
 import { Health, Quote, type QuoteRequest, Signer } from './contract.ts'
 
 /** Longest the engine's answers may be, in bytes: that of health has a line a pair. */
 const MOST_BYTES = 2 ** 20
+
+/** Requests that the engine gets at once, and those that wait for their turn. */
+const LIMITS = { atOnce: 64, waiting: 256 }
+
+/** Details of a refusal that are passed on. */
+const MAX_DETAILS = 20
 
 const Envelope = z.object({ data: z.unknown() })
 
@@ -21,50 +31,63 @@ type Answer = { readonly status: number; readonly json: unknown }
 /** What an answer that is no success says to the client: the engine's own words where it refused the request. */
 const refusal = ({ status, json }: Answer): ServiceError => {
   const error = ErrorBody.safeParse(json).data?.error
-  if (status < 500 && error?.code === 'validation_error') return invalid(error.message, error.details ?? [])
+  if (status < 500 && error?.code === 'validation_error') {
+    const details = (error.details ?? []).slice(0, MAX_DETAILS)
+    return invalid(
+      truncate(error.message),
+      details.map(({ path, message }) => ({ path: truncate(path), message: truncate(message) })),
+    )
+  }
   if (status === 503) return unavailable('the pricing engine is not available')
-  return upstream(`the pricing engine failed: ${error?.message ?? `status ${status}`}`)
+  return upstream(`the pricing engine failed: ${truncate(error?.message ?? `status ${status}`)}`)
 }
 
-/** The engine took the request and ended without an answer, or with one without end: it failed, which is more than being away. */
-const brokenOff = ['UND_ERR_SOCKET', 'ECONNRESET', 'UND_ERR_RES_EXCEEDED_MAX_SIZE']
+/** The engine took the request and ended without an answer: it failed, which is more than being away. */
+const brokenOff = ['UND_ERR_SOCKET', 'ECONNRESET']
 const brokeOff = (fault: unknown): boolean =>
   fault instanceof Error && 'code' in fault && brokenOff.some((code) => code === fault.code)
 
 /**
  * The pricing engine behind a URL. Its refusals come through with their message (`validation_error`); it is `upstream_error` when it fails
- * or answers in another shape, and `service_unavailable` when nobody answers within `timeoutMs`.
+ * or answers in another shape, and `service_unavailable` when nobody answers within `timeoutMs` or too many requests wait for it.
  *
  * @example
  * const pricing = createPricingClient({ url: 'http://127.0.0.1:3100', timeoutMs: 5_000 })
  * const { premiumRateFixed6 } = await pricing.quote(request)
  */
 export const createPricingClient = (options: { readonly url: string; readonly timeoutMs: number }): PricingClient => {
-  const dispatcher = new Agent({ maxResponseSize: MOST_BYTES, connections: 64 })
+  const dispatcher = new Agent({ connections: LIMITS.atOnce })
+  const gate = createGate({
+    ...LIMITS,
+    refuse: () => unavailable('the pricing engine is overloaded: too many requests at once, retry after 1 s'),
+  })
+  const once = createSingleFlight<Answer>()
 
-  const ask = async (method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> => {
-    let text: string
-    let status: number
+  const send = async (method: 'GET' | 'POST', path: string, signal: AbortSignal, body?: object): Promise<Answer> => {
     try {
       const response = await request(`${options.url.replace(/\/$/, '')}${path}`, {
         method,
         dispatcher,
-        signal: AbortSignal.timeout(options.timeoutMs),
+        signal,
         ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       })
-      status = response.statusCode
-      text = await response.body.text()
+      return { status: response.statusCode, json: await readJson(response.body, MOST_BYTES) }
     } catch (cause) {
+      if (cause instanceof OversizedJson) throw upstream(`the pricing engine's answer is ${cause.message}`, cause)
       throw brokeOff(cause)
         ? upstream('the pricing engine broke off its answer', cause)
         : unavailable('the pricing engine is out of reach', cause)
     }
-    try {
-      return { status, json: JSON.parse(text) }
-    } catch {
-      return { status, json: undefined }
-    }
   }
+
+  const ask = (method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> => {
+    // From now on, so that a request does not wait for its turn any longer than for an answer.
+    const signal = AbortSignal.timeout(options.timeoutMs)
+    return gate(() => send(method, path, signal, body))
+  }
+
+  /** The same for all who ask meanwhile. */
+  const get = (path: string): Promise<Answer> => once(path, () => ask('GET', path))
 
   const dataOf = <D extends z.ZodType>(data: D, answer: Answer): z.output<D> => {
     if (answer.status !== 200) throw refusal(answer)
@@ -75,8 +98,8 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
 
   return {
     quote: async (body) => dataOf(Quote, await ask('POST', '/quote', body)),
-    health: async () => dataOf(Health, await ask('GET', '/health')),
-    signer: async () => dataOf(Signer, await ask('GET', '/signer')),
+    health: async () => dataOf(Health, await get('/health')),
+    signer: async () => dataOf(Signer, await get('/signer')),
     close: () => dispatcher.close(),
   }
 }

@@ -15,8 +15,13 @@ const Words = z.string().meta({ example: 'position 7 is missing' })
 const Endpoint = z
   .object({
     index: Integer.meta({ description: 'Its place in the configuration', example: 0 }),
-    state: z.string().meta({ example: 'ok' }),
+    state: z.string().meta({
+      description:
+        '`lagging` for a height behind the newest known block, `stale` for one that was read more than 10 s ago',
+      example: 'ok',
+    }),
     height: BlockNumber.nullable(),
+    heightAgeSeconds: Seconds.nullable().meta({ description: 'Seconds since the height was read' }),
     width: Integer.meta({ description: 'Blocks whose logs it is asked for at once', example: 10_000 }),
     lacks: z.array(z.string().meta({ example: 'logs' })).meta({ description: 'What it turned out not to do' }),
     fault: z.string().nullable().meta({ description: 'Its last fault', example: 'node gave no answer (TimeoutError)' }),
@@ -94,11 +99,18 @@ export const ChainStatus = z
   })
   .meta({ id: 'ChainStatus' })
 
-const endpoints = (nodes: Nodes | undefined): z.output<typeof Endpoint>[] =>
-  (nodes?.endpoints ?? []).map(({ index, state, height, width, lacks, fault }) => ({
+type Head = NonNullable<Vitals['look']>['head']
+
+/** Seconds of chain time that an endpoint may be behind the newest known block. */
+const LAG_SECONDS = 5n
+
+/** The endpoints, none of them `ok` at a height that is behind the known head. */
+const endpoints = (nodes: Nodes | undefined, head: Head | undefined): z.output<typeof Endpoint>[] =>
+  (nodes?.endpoints ?? []).map(({ index, state, height, timestamp, heightAgeSeconds, width, lacks, fault }) => ({
     index,
-    state,
+    state: state === 'ok' && head && timestamp && head.timestamp - timestamp > LAG_SECONDS ? 'lagging' : state,
     height: height === null ? null : Number(height),
+    heightAgeSeconds: heightAgeSeconds ?? null,
     width: Number(width),
     lacks: [...lacks],
     fault,
@@ -153,7 +165,7 @@ export const chainStatus = (seen: {
         }
       : null,
     audit: vitals && auditOf(vitals),
-    endpoints: { worker: endpoints(look?.nodes), api: endpoints(nodes) },
+    endpoints: { worker: endpoints(look?.nodes, look?.head), api: endpoints(nodes, look?.head) },
     checks: checks.map(({ name, state, at, fault }) => ({
       check: name,
       state,

@@ -175,6 +175,55 @@ describe('a provider', () => {
   })
 })
 
+describe('many new tokens at once', () => {
+  const many = (count: number): string[] => Array.from({ length: count }, (_, at) => `never-issued-${at}`)
+
+  test('open at most 16 requests to the provider, and those without a place are 503 with Retry-After', async () => {
+    provider.fail('silence')
+    const patient = { userinfoUrl: provider.userinfoUrl, timeoutMs: 4_000 }
+    const other = await openApp({ identity: patient })
+    const ask = (token: string) => other.get('/me', { authorization: `Bearer ${token}` })
+    let answered = 0
+    const answers = many(500).map(async (token) => {
+      const answer = await ask(token)
+      answered += 1
+      return answer
+    })
+    await expect.poll(() => answered).toBeGreaterThanOrEqual(228)
+    expect(provider.open()).toBeLessThanOrEqual(16)
+    provider.fail('none')
+    const all = await Promise.all(answers)
+    await other.close()
+    const refused = all.filter(({ error }) => error?.message.includes('overloaded'))
+    expect(refused.length).toBe(500 - 16 - 256)
+    for (const { status, headers } of refused) expect([status, headers['retry-after']]).toEqual([503, '1'])
+  })
+
+  test('are all answered where there are no more than may wait', async () => {
+    const other = await openApp({ identity: { userinfoUrl: provider.userinfoUrl } })
+    const tokens = await Promise.all(Array.from({ length: 100 }, () => provider.signIn('ama')))
+    const asked = askedBy(async () => {
+      const twice = [...tokens, ...tokens].map((token) => other.get('/me', { authorization: `Bearer ${token}` }))
+      expect(new Set((await Promise.all(twice)).map(({ status }) => status))).toEqual(new Set([200]))
+    })
+    expect(await asked).toBe(100)
+    await other.close()
+    expect(provider.mostOpen()).toBeLessThanOrEqual(16)
+  })
+})
+
+describe('an answer of the provider', () => {
+  test.each([
+    ['without end', 'endless', 502, 'longer than 1048576 bytes'],
+    ['that nests a million lists', 'nested', 502, 'nested more than 32 levels deep'],
+  ] as const)('%s is refused', async (_, fault, status, message) => {
+    provider.fail(fault)
+    const answer = await me(`never-issued-${fault}`)
+    expect(answer.error?.message).toContain(message)
+    expect(answer.status).toBe(status)
+  })
+})
+
 test('no token and nothing of a user is ever logged', async () => {
   const tokens = [await provider.signIn('ama'), await provider.signIn('esi'), 'never-issued-at-all']
   for (const token of tokens) await me(token)

@@ -42,7 +42,7 @@ const askedAlone = async (view: Call): Promise<Outcome<unknown>> => {
 }
 
 const told = (outcome: Outcome<unknown>): unknown =>
-  outcome.ok ? outcome.value : { message: outcome.error.message, data: outcome.error.data }
+  outcome.ok ? outcome.value : { message: outcome.error.message, hasData: outcome.error.hasData }
 
 const event = (id: number): Call => call('getHedgeEventCore', [BigInt(id)])
 const stats = (id: number): Call => call('getHedgeEventStats', [BigInt(id)])

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { pino } from 'pino'
+import { expect, onTestFinished, test } from 'vitest'
 import { learn, type Seen, unseen } from '../../src/chain/endpoint-state.ts'
+import { createKeeper } from '../../src/chain/keeper.ts'
 import { logWidthOf, statusOf } from '../../src/chain/status.ts'
+import { startNode } from '../support/scripted-node.ts'
 
 const START = 1_800_000_000_000
 
@@ -39,4 +42,26 @@ test('a doubted endpoint is shown with what it contradicted, unless it is down',
   expect(shown(doubted, START)).toMatchObject([{ state: 'doubted', doubt: why, fault: null }])
   expect(shown(down, START)).toMatchObject([{ state: 'resting', doubt: why, fault: 'silent' }])
   expect(shown(doubted, START + 5_000)).toMatchObject([{ state: 'ok', doubt: null }])
+})
+
+test('a height that was read more than ten seconds ago is shown as stale, with its age', () => {
+  const seen = learn(after(right), { is: 'head', number: 7n, timestamp: 1_800_000_000n }, START)
+  const shown = (now: number) => statusOf([seen], now).endpoints
+  expect(shown(START + 10_000)).toMatchObject([{ state: 'ok', height: 7n, heightAgeSeconds: 10 }])
+  expect(shown(START + 10_001)).toMatchObject([{ state: 'stale', height: 7n, heightAgeSeconds: 10 }])
+})
+
+test('heights that were read long ago are read again before they are shown', async () => {
+  const node = await startNode({ height: 100 })
+  const keeper = createKeeper({ chainId: 8453, urls: [node.url], timeoutMs: 3_000, log: pino({ level: 'silent' }) })
+  onTestFinished(keeper.close)
+  await keeper.refresh()
+  expect(keeper.status().endpoints).toMatchObject([{ state: 'ok', height: 100n }])
+  node.height = 200
+  await expect
+    .poll(async () => {
+      await keeper.refresh()
+      return keeper.status().endpoints
+    })
+    .toMatchObject([{ state: 'ok', height: 200n }])
 })

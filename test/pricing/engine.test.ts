@@ -238,6 +238,35 @@ describe('the client', () => {
     await stopping.close()
   })
 
+  test('asks a slow engine 64 times at once, refuses what finds no place, and asks for its health and signer once', async () => {
+    const slow = await startPublisher(() => undefined)
+    const pricing = createPricingClient({ url: slow.url, timeoutMs: 2_000 })
+    const shared = [...Array(50).keys()].flatMap(() => [fault(pricing.health()), fault(pricing.signer())])
+    const quotes = [...Array(400).keys()].map(() => fault(pricing.quote(cedi)))
+    const overloaded = expect.objectContaining({
+      code: 'service_unavailable',
+      message: expect.stringContaining('overloaded'),
+      retryAfter: 1,
+    })
+    expect(await quotes[399]).toEqual(overloaded)
+    await expect.poll(() => slow.asked.length).toBe(64)
+    const faults = await Promise.all([...shared, ...quotes])
+    expect(faults.filter((each) => overloaded.asymmetricMatch(each))).toHaveLength(400 + 2 - 64 - 256)
+    expect(slow.asked.filter((path) => path === '/health')).toHaveLength(1)
+    await pricing.close()
+    await slow.close()
+  })
+
+  test('reads no answer that is too long or nested too deep, and relays a refusal cut short', async () => {
+    expect(await against(200, ' '.repeat(2 ** 20 + 1))).toMatchObject({ code: 'upstream_error' })
+    expect(await against(200, '['.repeat(2 ** 20))).toMatchObject({ message: expect.stringContaining('32 levels') })
+    const details = Array.from({ length: 1_000 }, () => ({ path: 'pair', message: 'not a pair '.repeat(40) }))
+    const error = { code: 'validation_error', message: 'not a pair '.repeat(1_000), details }
+    const refused = await against(400, JSON.stringify({ error }))
+    expect(refused).toMatchObject({ code: 'validation_error', details: { length: 20 } })
+    expect(refused instanceof Error && refused.message.length).toBeLessThanOrEqual(2_048)
+  })
+
   test('asks below the path of its URL', async () => {
     const proxy = await startPublisher(() => ({ body: '{"data":{"signerAddress":null}}' }))
     const pricing = createPricingClient({ url: `${proxy.url}/engine/`, timeoutMs: 5_000 })

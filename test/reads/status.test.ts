@@ -167,6 +167,25 @@ describe('an index that catches up', () => {
   })
 })
 
+test.each([
+  ['ok', 995n, 'ok'],
+  ['ok', 994n, 'lagging'],
+  ['doubted', 994n, 'doubted'],
+])(
+  'an endpoint that is %s, with a block of second %i where the worker saw one of second 1000, is shown as %s',
+  (state, timestamp, shown) => {
+    const endpoint = { index: 0, state, height: 90n, timestamp, heightAgeSeconds: 1, width: 1n, lacks: [], fault: null }
+    const status = chainStatus({
+      chainId: 8453,
+      vitals: well,
+      nodes: { ...nodes, endpoints: [endpoint] },
+      checks: [],
+      maxLagSeconds: 60,
+    })
+    expect(status.endpoints.api).toMatchObject([{ state: shown, height: 90, heightAgeSeconds: 1 }])
+  },
+)
+
 test('an old difference is history', () => {
   const status = statusOf({ audit: { ...audit, differences: 1n, last: { ...difference, ageSeconds: 3_601 } } })
   expect(status.alarms).toEqual([])
@@ -187,7 +206,10 @@ test('without the database, the nodes are what is left to say', () => {
     maxLagSeconds: 60,
   })
   expect(status).toMatchObject({ state: 'unknown', head: null, audit: null, observations: null })
-  expect(status.endpoints).toEqual({ worker: [], api: [{ ...endpoint, height: 7, width: 2_000 }] })
+  expect(status.endpoints).toEqual({
+    worker: [],
+    api: [{ ...endpoint, height: 7, heightAgeSeconds: null, width: 2_000 }],
+  })
   expect(status.checks).toEqual([
     { check: 'nodes', state: 'right', at: 1_800_000_000, fault: null },
     { check: 'tokens', state: 'wrong', at: 1_800_000_000, fault: 'USDC_ADDRESS_56 has 6 decimals, and not 18' },

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { pipeline } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
 
@@ -8,9 +9,13 @@ const client = { client_id: 'app', client_secret: 'app-secret', redirect_uris: [
 
 export type User = Readonly<Record<string, unknown>> & { readonly sub: string }
 
+async function* endless() {
+  for (;;) yield Buffer.alloc(65_536, ' ')
+}
+
 /** The provider's memory: what it keeps of each kind, by id, until it expires. Nothing of it outlives the provider. */
 const createStore = (): ((kind: string) => Adapter) => {
-  const kept = new LRUCache<string, AdapterPayload>({ max: 1_000 })
+  const kept = new LRUCache<string, AdapterPayload>({ max: 2_000 })
   const unused = async (): Promise<undefined> => undefined
   return (kind) => ({
     find: async (id) => kept.get(`${kind} ${id}`),
@@ -32,11 +37,19 @@ const createStore = (): ((kind: string) => Adapter) => {
  */
 export const startIdentityProvider = async (users: readonly User[]) => {
   let asked = 0
-  let fault: 'none' | 'error' | 'nonsense' | 'silence' = 'none'
+  let fault: 'none' | 'error' | 'nonsense' | 'silence' | 'endless' | 'nested' = 'none'
+  let [open, mostOpen] = [0, 0]
 
   const server = createServer((request, response) => {
     asked += 1
+    open += 1
+    mostOpen = Math.max(mostOpen, open)
+    response.once('close', () => {
+      open -= 1
+    })
     if (fault === 'silence') return
+    if (fault === 'nested') return void response.end('['.repeat(1_000_000))
+    if (fault === 'endless') return void pipeline(endless, response, () => {})
     if (fault === 'none') return void callback(request, response)
     response.statusCode = fault === 'error' ? 500 : 200
     response.end('<html>')
@@ -67,7 +80,10 @@ export const startIdentityProvider = async (users: readonly User[]) => {
     userinfoUrl: `${issuer}/me`,
     /** How many requests it has had. */
     asked: () => asked,
-    /** What it does from now on: its own work, or an error, an answer that is no JSON, or nothing. */
+    /** Requests without an answer yet, now and at most so far. */
+    open: () => open,
+    mostOpen: () => mostOpen,
+    /** What it does from now on: its own work, or an error, an answer that is no JSON, too long or too deep, or nothing. */
     fail(next: typeof fault): void {
       fault = next
     },

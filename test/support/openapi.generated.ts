@@ -1608,13 +1608,21 @@ export interface components {
              * @example 0
              */
             index: number;
-            /** @example ok */
+            /**
+             * @description `lagging` for a height behind the newest known block, `stale` for one that was read more than 10 s ago
+             * @example ok
+             */
             state: string;
             /**
              * @description Block number
              * @example 31415926
              */
             height: number | null;
+            /**
+             * @description Seconds
+             * @example 2
+             */
+            heightAgeSeconds: number | null;
             /**
              * @description Blocks whose logs it is asked for at once
              * @example 10000
@@ -3200,6 +3208,7 @@ export interface operations {
                      *                   "index": 0,
                      *                   "state": "ok",
                      *                   "height": 31415926,
+                     *                   "heightAgeSeconds": 2,
                      *                   "width": 10000,
                      *                   "lacks": [
                      *                     "logs"
@@ -3212,6 +3221,7 @@ export interface operations {
                      *                   "index": 0,
                      *                   "state": "ok",
                      *                   "height": 31415926,
+                     *                   "heightAgeSeconds": 2,
                      *                   "width": 10000,
                      *                   "lacks": [
                      *                     "logs"

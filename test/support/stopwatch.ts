@@ -15,3 +15,9 @@ setInterval(() => {
  * @example const began = ranMs(); …; expect(ranMs() - began).toBeLessThan(5_000)
  */
 export const ranMs = (): number => ran
+
+/** Milliseconds of processor time that this process has used: what it works, however many others share the machine. */
+export const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}

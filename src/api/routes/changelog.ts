@@ -20,7 +20,7 @@ export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
     .split(/^## /m)
     .slice(1)
     .map((section) => {
-      const [version = '', ...items] = section.split(/\n+- /)
+      const [version = '', ...items] = section.split('\n- ')
       return { version: version.trim(), changes: items.map((item) => item.trim().replace(/\s+/g, ' ')) }
     })
 

@@ -23,12 +23,16 @@ export const statusRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = a
   app.get('/status', { schema, config: { operation } }, async () => {
     const seen = await Promise.all(
       chainIds.map(async (chainId) => {
-        const nodes = chainOf(sources, chainId).status()
+        const chain = chainOf(sources, chainId)
+        const refreshed = chain.refresh()
         try {
-          return { chainId, nodes, vitals: await sources.vitals(chainId), fault: null }
+          const vitals = await sources.vitals(chainId)
+          await refreshed
+          return { chainId, nodes: chain.status(), vitals, fault: null }
         } catch (fault) {
           if (!isUnavailable(fault)) throw fault
-          return { chainId, nodes, vitals: null, fault }
+          await refreshed
+          return { chainId, nodes: chain.status(), vitals: null, fault }
         }
       }),
     )

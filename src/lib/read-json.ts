@@ -1,0 +1,78 @@
+/** What another service may send: a JSON body past one of these limits is never parsed. */
+const MAX_DEPTH = 32
+
+/** Lists, objects and their elements per byte of the limit. `JSON.parse` takes seconds for megabytes of `[],[],` or of distinct keys. */
+const BYTES_PER_VALUE = 64
+
+/** A body that is too long or has too many values (`size`), or is nested too deep (`depth`). The message gives the limit. */
+export class OversizedJson extends Error {
+  override readonly name = 'OversizedJson'
+  readonly kind: 'size' | 'depth'
+
+  constructor(kind: OversizedJson['kind'], message: string) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d]
+const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d]
+
+/** Where the string that opens at `start` closes; the end of the text for one that does not. */
+const endOfString = (text: Buffer, start: number): number => {
+  for (let end = text.indexOf(QUOTE, start + 1); end !== -1; end = text.indexOf(QUOTE, end + 1)) {
+    let before = end - 1
+    while (text[before] === BACKSLASH) before -= 1
+    // A quote after an odd number of backslashes is escaped.
+    if ((end - before) % 2 === 1) return end
+  }
+  return text.length
+}
+
+/** Throws OversizedJson for a text that would be slow to parse. One pass over the bytes: none of UTF-8's longer characters holds any of these. */
+const checkShape = (text: Buffer, maxValues: number): void => {
+  let depth = 0
+  let values = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const byte = text[at]
+    if (byte === QUOTE) at = endOfString(text, at)
+    else if (byte === COMMA) values += 1
+    else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+      values += 1
+      depth += 1
+      if (depth > MAX_DEPTH) throw new OversizedJson('depth', `nested more than ${MAX_DEPTH} levels deep`)
+    } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) depth -= 1
+    if (values > maxValues) throw new OversizedJson('size', `more than ${maxValues} values`)
+  }
+}
+
+/** Reads a body up to `maxBytes`. Throws OversizedJson past that and reads no further: leaving the loop closes the connection. */
+const readBytes = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> => {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    if (length > maxBytes) throw new OversizedJson('size', `longer than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length)
+}
+
+/**
+ * The JSON value of a body that another service sends; undefined for a text that is not JSON. Throws OversizedJson for more than `maxBytes`
+ * bytes, more than a value per 64 of those, or more than 32 levels, and what the body throws when its connection breaks.
+ *
+ * @example const user = await readJson(response.body, 2 ** 20)
+ */
+export const readJson = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<unknown> => {
+  const text = await readBytes(body, maxBytes)
+  checkShape(text, maxBytes / BYTES_PER_VALUE)
+  try {
+    return JSON.parse(text.toString())
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { createGate } from '../../src/lib/gate.ts'
+
+test('work waits for its turn in order, and is refused beyond what may wait', async () => {
+  const gate = createGate({ atOnce: 2, waiting: 2, refuse: () => new Error('overloaded') })
+  const begun: number[] = []
+  const ends: ((fault?: Error) => void)[] = []
+  const work = (name: number): Promise<number> =>
+    gate(() => {
+      begun.push(name)
+      return new Promise((resolve, reject) => ends.push((fault) => (fault ? reject(fault) : resolve(name))))
+    })
+  const all = [1, 2, 3, 4].map(work)
+  await expect(work(5)).rejects.toThrow('overloaded')
+  expect(begun).toEqual([1, 2])
+  ends[0]?.()
+  expect(await all[0]).toBe(1)
+  expect(begun).toEqual([1, 2, 3])
+  // A failure makes room too.
+  ends[1]?.(new Error('failed'))
+  await expect(all[1]).rejects.toThrow('failed')
+  expect(begun).toEqual([1, 2, 3, 4])
+  for (const end of ends.slice(2)) end()
+  expect(await Promise.all(all.slice(2))).toEqual([3, 4])
+  const again = work(6)
+  expect(begun).toContain(6)
+  ends[4]?.()
+  expect(await again).toBe(6)
+})

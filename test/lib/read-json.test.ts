@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { readJson } from '../../src/lib/read-json.ts'
+import { truncate } from '../../src/lib/truncate.ts'
+
+const MAX = 65_536
+
+async function* inChunks(text: string, size = 1_000) {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+
+const read = (text: string) => readJson(inChunks(text), MAX)
+
+const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
+
+describe('a JSON body', () => {
+  test.each([
+    ['as long as the limit', JSON.stringify('x'.repeat(MAX - 2))],
+    ['nested as deep as the limit', nested(32)],
+    ['of many shallow lists', JSON.stringify(Array.from({ length: 500 }, () => []))],
+    ['with brackets in a string', JSON.stringify({ text: '[{'.repeat(100) })],
+    ['with brackets after an escaped quote', JSON.stringify({ text: `"${'['.repeat(100)}` })],
+    ['with strings that end in backslashes', JSON.stringify(['\\', '\\\\', '[\\"['.repeat(30)])],
+    ['with characters of several bytes', JSON.stringify({ text: '漢字𝛑é[['.repeat(50) })],
+  ])('%s is parsed', async (_, text) => {
+    expect(await read(text)).toEqual(JSON.parse(text))
+  })
+
+  test.each([
+    ['longer than the limit', JSON.stringify('x'.repeat(MAX - 1)), 'longer than 65536 bytes'],
+    ['nested deeper than the limit', nested(33), 'nested more than 32 levels deep'],
+    ['nested deeper in an object', `{"a":${nested(32)}}`, 'nested more than 32 levels deep'],
+    ['nested deeper after a string that ends in a backslash', `["\\\\",${nested(32)}]`, 'nested more than 32 levels'],
+    ['of too many numbers', JSON.stringify(Array.from({ length: 1_100 }, () => 1)), 'more than 1024 values'],
+    ['of too many lists', JSON.stringify(Array.from({ length: 600 }, () => [])), 'more than 1024 values'],
+  ])('%s is refused', async (_, text, message) => {
+    await expect(read(text)).rejects.toThrow(message)
+  })
+
+  test.each(['', '<html>', '{"a":', '"[[', '"\\', ']'.repeat(40)])(
+    'that is not JSON is undefined: %s',
+    async (text) => {
+      expect(await read(text)).toBeUndefined()
+    },
+  )
+
+  test('is read no further than the limit', async () => {
+    let chunks = 0
+    async function* endless() {
+      for (;;) {
+        chunks += 1
+        yield Buffer.alloc(1_000, ' ')
+      }
+    }
+    await expect(readJson(endless(), MAX)).rejects.toThrow('longer than')
+    expect(chunks).toBe(66)
+  })
+})
+
+describe('a text of another service', () => {
+  test('is kept whole up to 2048 characters', () => {
+    const text = 'x'.repeat(2_048)
+    expect(truncate(text)).toBe(text)
+  })
+
+  test('is cut between two words, so that no half of a key is left', () => {
+    const cut = truncate(`${'word '.repeat(405)}0123456789abcdef0123456789abcdef and more`)
+    expect(cut.length).toBeLessThanOrEqual(2_048)
+    expect(cut).toMatch(/word …$/)
+    expect(truncate('0123456789'.repeat(1_000))).toBe(' …')
+  })
+})
