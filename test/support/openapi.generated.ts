@@ -1453,6 +1453,7 @@ export interface components {
                 /** @enum {string} */
                 code: "unauthorized" | "forbidden" | "not_found" | "validation_error" | "conflict" | "rate_limited" | "internal_error" | "upstream_error" | "service_unavailable";
                 message: string;
+                /** @description The fields at fault; `message` ends with how many more there are */
                 details?: {
                     path: string;
                     message: string;
@@ -2802,7 +2803,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is larger than 1 MiB */
+        /** @description The body is larger than 65536 bytes */
         body_too_large: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2813,11 +2814,11 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "validation_error",
-                 *         "message": "the body is larger than 1048576 bytes",
+                 *         "message": "the body is larger than 65536 bytes",
                  *         "details": [
                  *           {
                  *             "path": "body",
-                 *             "message": "the body is larger than 1048576 bytes"
+                 *             "message": "the body is larger than 65536 bytes"
                  *           }
                  *         ]
                  *       }
@@ -5554,6 +5555,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 16384 bytes */
         requestBody: {
             content: {
                 /**
@@ -5712,7 +5714,30 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            413: components["responses"]["body_too_large"];
+            /** @description The body is larger than 16384 bytes */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "validation_error",
+                     *         "message": "the body is larger than 16384 bytes",
+                     *         "details": [
+                     *           {
+                     *             "path": "body",
+                     *             "message": "the body is larger than 16384 bytes"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -5894,6 +5919,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -5993,6 +6019,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6061,6 +6088,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6211,6 +6239,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6277,6 +6306,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6357,6 +6387,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6416,6 +6447,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6475,6 +6507,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6534,6 +6567,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6607,6 +6641,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6666,6 +6701,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6757,6 +6793,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6823,6 +6860,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6878,6 +6916,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6933,6 +6972,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6988,6 +7028,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7047,6 +7088,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7106,6 +7148,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7169,6 +7212,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7235,6 +7279,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7294,6 +7339,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7356,6 +7402,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7422,6 +7469,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7481,6 +7529,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7547,6 +7596,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7606,6 +7656,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7665,6 +7716,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7728,6 +7780,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7791,6 +7844,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7850,6 +7904,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7909,6 +7964,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7964,6 +8020,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 262144 bytes */
         requestBody: {
             content: {
                 /**
@@ -8039,7 +8096,30 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            413: components["responses"]["body_too_large"];
+            /** @description The body is larger than 262144 bytes */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "validation_error",
+                     *         "message": "the body is larger than 262144 bytes",
+                     *         "details": [
+                     *           {
+                     *             "path": "body",
+                     *             "message": "the body is larger than 262144 bytes"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -8053,6 +8133,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -8116,6 +8197,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -8179,6 +8261,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 262144 bytes */
         requestBody: {
             content: {
                 /**
@@ -8211,7 +8294,30 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            413: components["responses"]["body_too_large"];
+            /** @description The body is larger than 262144 bytes */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "validation_error",
+                     *         "message": "the body is larger than 262144 bytes",
+                     *         "details": [
+                     *           {
+                     *             "path": "body",
+                     *             "message": "the body is larger than 262144 bytes"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
