@@ -72,6 +72,24 @@ const checksummed = (text: string): Address => getAddress(text.toLowerCase())
 /** An address in any letter case, decoded to its EIP-55 form. The case is not taken for a checksum. */
 export const Address20 = addressText.transform(checksummed).meta({ id: 'Address', ...addressMeta })
 
+const hasChecksum = (text: string): boolean => /[a-f]/.test(text) && /[A-F]/.test(text)
+
+/**
+ * An address that a transaction gives tokens or rights to, decoded to its EIP-55 form. Letters of both cases are a checksum, which must be
+ * right; letters of one case carry none.
+ */
+export const Destination = addressText
+  .refine((text) => !hasChecksum(text) || text === checksummed(text), {
+    error: 'wrong EIP-55 checksum: check the address for mistyped digits, or send it in lower case to skip this check',
+    abort: true,
+  })
+  .transform(checksummed)
+  .meta({
+    id: 'Destination',
+    ...addressMeta,
+    description: 'All lower case, all upper case, or mixed case with the right EIP-55 checksum',
+  })
+
 /** Bytes of the longest transaction that networks take, and the length of its hex. */
 const MAX_TX_BYTES = 131_072
 export const MAX_TX_HEX = 2 + 2 * MAX_TX_BYTES

@@ -17,6 +17,7 @@ import {
   Bool,
   Bytes,
   Bytes32,
+  Destination,
   FacetAction,
   objectsAtMost,
   Selector,
@@ -57,7 +58,7 @@ const codecs: Readonly<Record<string, z.ZodType>> = {
   uint8: FacetAction,
   bool: Bool,
   string: Text,
-  address: Address20,
+  address: Destination,
   bytes: Bytes,
   bytes32: Bytes32,
   bytes4: Selector,
@@ -128,7 +129,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
       : [Object.fromEntries(fields.map(({ name, parameter }) => [parameter.name ?? '', body[name]]))]
 
   const selector = toFunctionSelector(item)
-  const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Address20 } : {}
+  const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Destination } : {}
 
   return {
     ...builder,

@@ -49,6 +49,7 @@ const terms = {
 }
 const upgrade = { chainId: 56, cuts: [cut], init: wallet, initData: '0x123' }
 const large = { ...deposit, amount: '1'.repeat(65_536) }
+const misspelt = wallet.replace('0xf', '0xF')
 const selectors = Array(500).fill('0x01020304')
 const crowded = {
   ...{ chainId: 56, init: wallet, initData: '0x' },
@@ -151,6 +152,7 @@ const cases: readonly Case[] = [
     'from',
     'memo',
   ),
+  bad('an address with a wrong checksum', post('/tx/erc20/approve', { ...approval, token: misspelt }), 'token'),
   bad('101 cuts', post('/tx/governance/diamond-cut', { ...upgrade, cuts: Array(101).fill({}) }), 'cuts', 'initData'),
   bad('more selectors than a transaction can hold', post('/tx/governance/diamond-cut', crowded), 'cuts'),
   bad('101 wallets', post('/wallets/portfolio', { wallets: Array(101).fill(wallet) }), 'wallets'),

@@ -2746,6 +2746,11 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description All lower case, all upper case, or mixed case with the right EIP-55 checksum
+         * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+         */
+        Destination: string;
         /** @example 1000000 */
         Uint256: string;
         BuiltTx: {
@@ -6032,8 +6037,8 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Address"];
-                    spender: components["schemas"]["Address"];
+                    token: components["schemas"]["Destination"];
+                    spender: components["schemas"]["Destination"];
                     /**
                      * @description How much, in the token's own units
                      * @example 1000000000
@@ -6162,7 +6167,7 @@ export interface operations {
                      * @example true
                      */
                     strikeAbove: boolean;
-                    paymentToken: components["schemas"]["Address"];
+                    paymentToken: components["schemas"]["Destination"];
                     /**
                      * @description The engine's signature; `0x` for a self-priced event
                      * @example 0x
@@ -7039,7 +7044,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    admin: components["schemas"]["Address"];
+                    admin: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7099,7 +7104,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    signer: components["schemas"]["Address"];
+                    signer: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7224,7 +7229,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Address"];
+                    token: components["schemas"]["Destination"];
                     /**
                      * @description How much, in the token's own units
                      * @example 1000000000
@@ -7290,7 +7295,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    to: components["schemas"]["Address"];
+                    to: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7351,8 +7356,8 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Address"];
-                    to: components["schemas"]["Address"];
+                    token: components["schemas"]["Destination"];
+                    to: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7414,7 +7419,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Address"];
+                    token: components["schemas"]["Destination"];
                     /**
                      * @description Whether new events may be paid in the token
                      * @example true
@@ -7607,7 +7612,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    oracle: components["schemas"]["Address"];
+                    oracle: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7667,7 +7672,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    oracle: components["schemas"]["Address"];
+                    oracle: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7915,7 +7920,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    newOwner: components["schemas"]["Address"];
+                    newOwner: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -8042,7 +8047,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     cuts: {
-                        facetAddress: components["schemas"]["Address"];
+                        facetAddress: components["schemas"]["Destination"];
                         /**
                          * @description 0 add, 1 replace, 2 remove
                          * @example 0
@@ -8054,7 +8059,7 @@ export interface operations {
                      * @description Called once the cut is made; the zero address for none
                      * @example 0x0000000000000000000000000000000000000000
                      */
-                    init: components["schemas"]["Address"];
+                    init: components["schemas"]["Destination"];
                     /**
                      * @description What it is called with; `0x` for nothing
                      * @example 0x
