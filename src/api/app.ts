@@ -9,7 +9,7 @@ import type { ChainId } from '../protocol/chains.ts'
 import { createPins } from '../reads/pins.ts'
 import type { Sources } from '../reads/read.ts'
 import { createConditional } from './conditional.ts'
-import { type Limits, MAX_PARAM_LENGTH } from './limits.ts'
+import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits.ts'
 import { createPages } from './pages.ts'
 import { cors } from './plugins/cors.ts'
 import { deprecation } from './plugins/deprecation.ts'
@@ -54,9 +54,6 @@ export type AppOptions = {
   readonly tracing?: Tracing
   readonly log: FastifyBaseLogger
 }
-
-/** Bytes; a signed transaction or a facet's init data is the largest thing anybody sends. */
-const BODY_LIMIT = 1_048_576
 
 /** Longest a request's head, and a whole request, may take to arrive, in milliseconds: 408 then. */
 const HEAD_WITHIN_MS = 10_000

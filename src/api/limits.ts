@@ -1,6 +1,9 @@
 /** Node's own bound on a request's head, in characters: within it, a parameter's schema judges its length. */
 export const MAX_PARAM_LENGTH = 16_384
 
+/** Most bytes of a body, for routes that name no limit of their own. */
+export const BODY_LIMIT = 65_536
+
 /** How much may be asked of one process, and by one client. */
 export type Limits = {
   /** Requests of one client a minute; 0 for as many as they like. */

@@ -16,6 +16,29 @@ export type ErrorCode = (typeof errorCodes)[number]
 /** One invalid field: `path` names it (`args.0.amount`), `message` says what was expected. */
 export type ErrorDetail = { readonly path: string; readonly message: string }
 
+/** Most fields that one error names. */
+export const MAX_DETAILS = 20
+
+/*
+ * Bounds of an error's texts, in UTF-16 units, since clients, nodes and the pricing engine can put words of their own into them. Together
+ * they keep every error body below 16 KB: at most three bytes a unit.
+ */
+const MAX_MESSAGE = 1_000
+const MAX_PATH = 60
+const MAX_DETAIL = 150
+
+/** Text of at most `max` units, an ellipsis at the end of one that was longer. What is no character or takes many bytes in JSON is a blank. */
+export const clip = (text: string, max: number): string => {
+  const short = text.length <= max ? text : `${text.slice(0, max - 1)}…`
+  return short.replace(/[\p{Cc}\p{Cs}]/gu, ' ')
+}
+
+/** A detail with both texts within their bounds. */
+export const detail = ({ path, message }: ErrorDetail): ErrorDetail => ({
+  path: clip(path, MAX_PATH),
+  message: clip(message, MAX_DETAIL),
+})
+
 export type ServiceErrorOptions = {
   readonly details?: readonly ErrorDetail[]
   /** Seconds a client should wait before it tries again. */
@@ -25,7 +48,7 @@ export type ServiceErrorOptions = {
 
 /**
  * The one error that may reach a client. Its message is written for the client: it never carries a node address, a token or a
- * stack. The HTTP status is not known here; the API maps `code` to it.
+ * stack. Message and details are cut to their bounds. The HTTP status is not known here; the API maps `code` to it.
  *
  * @example throw notFound('event 7 does not exist on chain 8453')
  */
@@ -36,9 +59,9 @@ export class ServiceError extends Error {
   readonly retryAfter: number | undefined
 
   constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(clip(message, MAX_MESSAGE), options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
-    this.details = options.details
+    this.details = options.details?.slice(0, MAX_DETAILS).map(detail)
     this.retryAfter = options.retryAfter
   }
 }

@@ -1,18 +1,32 @@
 import type { z } from 'zod'
-import { type ErrorDetail, invalid, type ServiceError } from './errors.ts'
+import { clip, detail, type ErrorDetail, invalid, MAX_DETAILS, type ServiceError } from './errors.ts'
 
-/** One detail a fault; each unknown key is a fault of its own. What concerns a part as a whole is named after it (`body`). */
-const details = (issues: readonly z.core.$ZodIssue[], part: string): ErrorDetail[] =>
-  issues.flatMap((issue) => {
-    const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]
-    const message = issue.code === 'unrecognized_keys' ? 'unknown field' : issue.message
-    return paths.map((path) => ({ path: path.length === 0 ? part : path.join('.'), message }))
-  })
+/** Longest list of faults in a message, in UTF-16 units: `details` has them one by one. */
+const MAX_LISTED = 600
 
-/** What a client is told whose path, query or body does not fit its schema: every fault by its field. */
+/** The fields at fault; each unknown key is one. What concerns a part as a whole is named after it (`body`). */
+const pathsOf = (issue: z.core.$ZodIssue, part: string, most: number): string[] => {
+  if (issue.code !== 'unrecognized_keys')
+    return most === 0 ? [] : [issue.path.length === 0 ? part : issue.path.join('.')]
+  return issue.keys.slice(0, most).map((key) => [...issue.path, key].join('.'))
+}
+
+/**
+ * The error for a path, query or body that does not fit its schema. It names the first 20 faults by their fields; the message ends with how
+ * many more there are.
+ */
 export const refusal = (issues: readonly z.core.$ZodIssue[], part: string): ServiceError => {
-  const faults = details(issues, part)
-  return invalid(faults.map(({ path, message }) => `${path}: ${message}`).join('; '), faults)
+  const details: ErrorDetail[] = []
+  let faults = 0
+  for (const issue of issues) {
+    const isUnknown = issue.code === 'unrecognized_keys'
+    const message = isUnknown ? 'unknown field' : issue.message
+    for (const path of pathsOf(issue, part, MAX_DETAILS - details.length)) details.push(detail({ path, message }))
+    faults += isUnknown ? issue.keys.length : 1
+  }
+  const listed = clip(details.map(({ path, message }) => `${path}: ${message}`).join('; '), MAX_LISTED)
+  const rest = faults - details.length
+  return invalid(rest === 0 ? listed : `${listed}; and ${rest} more`, details)
 }
 
 /** What a part of a request decodes to. Throws the refusal (`validation_error`) when it does not fit its schema. */

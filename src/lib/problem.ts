@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ErrorCode, errorCodes, ServiceError } from './errors.ts'
+import { type ErrorCode, errorCodes, invalid, MAX_DETAILS, ServiceError } from './errors.ts'
 
 /** The body of every error. */
 export const ErrorBody = z
@@ -7,7 +7,13 @@ export const ErrorBody = z
     error: z.object({
       code: z.enum(errorCodes),
       message: z.string(),
-      details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+      details: z
+        .array(z.object({ path: z.string(), message: z.string() }))
+        .optional()
+        .meta({
+          description: 'The fields at fault; `message` ends with how many more there are',
+          maxItems: MAX_DETAILS,
+        }),
     }),
   })
   .meta({ id: 'Error' })
@@ -56,11 +62,8 @@ export const problem = (error: unknown, id: string): Problem => {
   if (isClientError(error)) {
     // The framework's own: the body or URL could not be taken as a request at all.
     const path = error.code.startsWith('FST_ERR_CTP') ? 'body' : 'url'
-    const { message } = error
-    return {
-      status: error.statusCode,
-      body: { error: { code: 'validation_error', message, details: [{ path, message }] } },
-    }
+    const refused = problem(invalid(error.message, [{ path, message: error.message }]), id)
+    return { ...refused, status: error.statusCode }
   }
   return { status: 500, body: { error: { code: 'internal_error', message: `internal error, request ${id}` } } }
 }

@@ -25,6 +25,7 @@ export const QuoteRequest = z
     pair: z
       .string({ error: 'expected a pair BASE/QUOTE' })
       .min(3, { error: 'expected a pair BASE/QUOTE', abort: true })
+      .max(7, { error: 'expected a pair BASE/QUOTE', abort: true })
       .refine((text) => parsePair(text) !== undefined, {
         error: 'expected a pair BASE/QUOTE of two currency codes, as in USD/GHS',
       })

@@ -1,5 +1,6 @@
 import { type Address, getAddress, type Hex } from 'viem'
 import { z } from 'zod'
+import { MAX_DETAILS } from '../lib/errors.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
 
 /*
@@ -58,30 +59,58 @@ export const BodyInteger = z
     example: 1,
   })
 
-/** An address in any letter case, decoded to its EIP-55 form. The case is not taken for a checksum. */
-export const Address20 = z
+const addressMeta = {
+  type: 'string',
+  pattern: ADDRESS.source,
+  example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+} as const
+const addressText = z
   .string()
   .refine((text) => ADDRESS.test(text), { error: 'expected a 20-byte 0x address', abort: true })
-  .transform((text): Address => getAddress(text.toLowerCase()))
+const checksummed = (text: string): Address => getAddress(text.toLowerCase())
+
+/** An address in any letter case, decoded to its EIP-55 form. The case is not taken for a checksum. */
+export const Address20 = addressText.transform(checksummed).meta({ id: 'Address', ...addressMeta })
+
+const hasChecksum = (text: string): boolean => /[a-f]/.test(text) && /[A-F]/.test(text)
+
+/**
+ * An address that a transaction gives tokens or rights to, decoded to its EIP-55 form. Letters of both cases are a checksum, which must be
+ * right; letters of one case carry none.
+ */
+export const Destination = addressText
+  .refine((text) => !hasChecksum(text) || text === checksummed(text), {
+    error: 'wrong EIP-55 checksum: check the address for mistyped digits, or send it in lower case to skip this check',
+    abort: true,
+  })
+  .transform(checksummed)
   .meta({
-    id: 'Address',
-    type: 'string',
-    pattern: ADDRESS.source,
-    example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+    id: 'Destination',
+    ...addressMeta,
+    description: 'All lower case, all upper case, or mixed case with the right EIP-55 checksum',
   })
 
-const hex = (pattern: RegExp, what: string, example: Hex) =>
+/** Bytes of the longest transaction that networks take, and the length of its hex. */
+const MAX_TX_BYTES = 131_072
+export const MAX_TX_HEX = 2 + 2 * MAX_TX_BYTES
+/** In calldata every item of a list takes a word of 32 bytes. */
+const MAX_TX_WORDS = MAX_TX_BYTES / 32
+
+const hex = (pattern: RegExp, what: string, example: Hex, maxLength?: number) =>
   z
     .string()
-    .refine((text) => pattern.test(text) && isHex(text), { error: `expected ${what}`, abort: true })
+    .refine((text) => text.length <= (maxLength ?? text.length) && pattern.test(text) && isHex(text), {
+      error: `expected ${what}`,
+      abort: true,
+    })
     .transform((text): Hex => `0x${text.slice(2).toLowerCase()}`)
-    .meta({ type: 'string', pattern: pattern.source, example })
+    .meta({ type: 'string', pattern: pattern.source, ...(maxLength !== undefined && { maxLength }), example })
 
 /** Exactly 32 bytes of hex. */
 export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex', `0x${'5f'.repeat(32)}`)
 
-/** Whole bytes of hex; `0x` is the empty value. */
-export const Bytes = hex(BYTES, '0x hex of whole bytes', '0x')
+/** Whole bytes of hex, as many as a transaction can hold at most; `0x` is the empty value. */
+export const Bytes = hex(BYTES, `0x hex of at most ${MAX_TX_BYTES} whole bytes`, '0x', MAX_TX_HEX)
 
 /** A 4-byte function selector. */
 export const Selector = hex(SELECTOR, 'a 4-byte 0x selector', '0xe2bbb158')
@@ -92,11 +121,46 @@ export const Bool = z.boolean({ error: 'expected a boolean' })
 /** Half of a surrogate pair: not a character, so it would not come back from the chain as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u
 
+const MAX_TEXT = 256
+
 /** Text with something in it, kept as it is. */
 export const Text = z
   .string({ error: 'expected text' })
+  .max(MAX_TEXT, { error: `expected text of at most ${MAX_TEXT} characters`, abort: true })
   .refine((text) => text.trim() !== '' && !LONE_SURROGATE.test(text), { error: 'expected text that is not blank' })
   .meta({ type: 'string', minLength: 1, example: 'text' })
+
+/** Chooses the items of a list that are read; adds an issue for a list that is refused unread. */
+type Select = (items: unknown[], context: z.RefinementCtx) => unknown
+
+/** A list of at most `max` items. Its length is checked, and then what `select` checks, before any item is read. */
+export const atMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: number, select: Select = (items) => items) =>
+  z.preprocess((value, context) => {
+    if (!Array.isArray(value)) return value
+    if (value.length <= max) return select(value, context)
+    context.addIssue({ code: 'custom', message: `expected at most ${max} items` })
+    return z.NEVER
+  }, list.max(max))
+
+/** The same for scalars, of which a body can hold many: they are read up to as many wrong ones as an error names. */
+export const scalarsAtMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: number) =>
+  atMost(list, max, (items) => {
+    let faults = 0
+    const last = items.findIndex((item) => !list.element.safeParse(item).success && ++faults === MAX_DETAILS)
+    return last === -1 ? items : items.slice(0, last + 1)
+  })
+
+const listsOf = (item: unknown): unknown[][] =>
+  typeof item === 'object' && item !== null ? Object.values(item).filter(Array.isArray) : []
+
+/** The same for objects with lists of their own: these have no more items in all than a transaction has room for. */
+export const objectsAtMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: number) =>
+  atMost(list, max, (items, context) => {
+    const words = items.flatMap(listsOf).reduce((sum, { length }) => sum + length, 0)
+    if (words <= MAX_TX_WORDS) return items
+    context.addIssue({ code: 'custom', message: `expected lists of at most ${MAX_TX_WORDS} items together` })
+    return z.NEVER
+  })
 
 /** What a diamond cut does with a facet's selectors: 0 add, 1 replace, 2 remove. */
 export const FacetAction = z

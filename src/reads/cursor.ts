@@ -16,8 +16,12 @@ export const foreignCursor = (): Error => {
   return invalid(`cursor: ${message}`, [{ path: 'cursor', message }])
 }
 
+/** Longer than any cursor of ours: one of a list of both chains has up to 700 characters. */
+const MAX_CURSOR = 1_024
+
 /** What a cursor was made of. Throws `validation_error` for a damaged one and for one of another list. */
 export const openCursor = (filter: string, cursor: string): string => {
+  if (cursor.length > MAX_CURSOR) throw foreignCursor()
   const after = Buffer.from(cursor, 'base64url').subarray(CHECK_BYTES).toString()
   // Encoding again also refuses what the decoder lets pass, such as stray characters.
   if (sealCursor(filter, after) !== cursor) throw foreignCursor()

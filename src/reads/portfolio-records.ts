@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { BodyChainId, PathChainId } from '../protocol/chains.ts'
 import { Account, Amount, Id, Integer, OfChain, UnixSeconds } from '../protocol/values.ts'
-import { Address20 } from '../protocol/wire.ts'
+import { Address20, atMost } from '../protocol/wire.ts'
 import { consistency } from './consistency.ts'
 import { choice, listOf, MAX_WALLETS } from './listing-query.ts'
 import { DepositRow, EventRow, LagSeconds, PositionRow, tokenFields } from './listing-records.ts'
@@ -22,12 +22,8 @@ export const PortfolioQuery = z.object({
 export const PortfoliosQuery = z.object(consistency)
 
 export const PortfolioBody = z.strictObject({
-  wallets: z
-    .array(Address20)
-    .min(1)
-    .max(MAX_WALLETS)
-    .meta({ description: `1 to ${MAX_WALLETS}` }),
-  chainIds: z.array(BodyChainId).min(1).max(2).optional().meta({ description: 'Both chains when omitted' }),
+  wallets: atMost(z.array(Address20).min(1), MAX_WALLETS).meta({ description: `1 to ${MAX_WALLETS}` }),
+  chainIds: atMost(z.array(BodyChainId).min(1), 2).optional().meta({ description: 'Both chains when omitted' }),
   state: State,
 })
 

@@ -10,6 +10,8 @@ export type Builder = {
   readonly summary: string
   /** ABI input name (without its leading underscore) -> name in the body and the echo, where they differ. */
   readonly names?: Names
+  /** Most bytes of the body, where that is not `BODY_LIMIT`. */
+  readonly bodyLimit?: number
 } & (
   | { readonly target?: 'diamond'; readonly function: ContractFunctionName<typeof protocolAbi, 'nonpayable'> }
   | { readonly target: 'token'; readonly function: ContractFunctionName<typeof erc20Abi, 'nonpayable'> }
@@ -116,6 +118,7 @@ export const builders: readonly Builder[] = [
     function: 'diamondCut',
     summary: 'Queue an upgrade (owner)',
     names: { diamondCut: 'cuts', calldata: 'initData' },
+    bodyLimit: 262_144,
   },
   { path: '/tx/governance/execute-cut', function: 'executeCut', summary: 'Execute a queued upgrade (owner)' },
   { path: '/tx/governance/cancel-cut', function: 'cancelCut', summary: 'Cancel a queued upgrade (owner)' },

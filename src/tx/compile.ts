@@ -11,7 +11,20 @@ import { z } from 'zod'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { BodyChainId, type ChainId } from '../protocol/chains.ts'
-import { Address20, BodyInteger, Bool, Bytes, Bytes32, FacetAction, Selector, Text, Uint } from '../protocol/wire.ts'
+import {
+  Address20,
+  BodyInteger,
+  Bool,
+  Bytes,
+  Bytes32,
+  Destination,
+  FacetAction,
+  objectsAtMost,
+  Selector,
+  scalarsAtMost,
+  Text,
+  Uint,
+} from '../protocol/wire.ts'
 import { argumentNotes } from './arguments.ts'
 import type { Builder } from './builders.ts'
 
@@ -45,11 +58,15 @@ const codecs: Readonly<Record<string, z.ZodType>> = {
   uint8: FacetAction,
   bool: Bool,
   string: Text,
-  address: Address20,
+  address: Destination,
   bytes: Bytes,
   bytes32: Bytes32,
   bytes4: Selector,
 }
+
+/** Items of a list: the cuts of an upgrade, and the selectors of a cut. */
+const MAX_STRUCTS = 100
+const MAX_SCALARS = 500
 
 type Field = { readonly name: string; readonly parameter: AbiParameter }
 
@@ -59,7 +76,10 @@ const hasComponents = (
 
 const codecOf = ({ name, parameter }: Field): z.ZodType => {
   const { type } = parameter
-  if (type.endsWith('[]')) return z.array(codecOf({ name, parameter: { ...parameter, type: type.slice(0, -2) } }))
+  if (type.endsWith('[]')) {
+    const items = z.array(codecOf({ name, parameter: { ...parameter, type: type.slice(0, -2) } }))
+    return hasComponents(parameter) ? objectsAtMost(items, MAX_STRUCTS) : scalarsAtMost(items, MAX_SCALARS)
+  }
   if (hasComponents(parameter)) return z.strictObject(shapeOf(fieldsOf(parameter.components, {})))
   // Ids are handed out by the reads as JSON integers, so they are taken back as such.
   const codec = type === 'uint256' && name.endsWith('Id') ? BodyInteger : codecs[type]
@@ -109,7 +129,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
       : [Object.fromEntries(fields.map(({ name, parameter }) => [parameter.name ?? '', body[name]]))]
 
   const selector = toFunctionSelector(item)
-  const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Address20 } : {}
+  const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Destination } : {}
 
   return {
     ...builder,

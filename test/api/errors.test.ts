@@ -48,7 +48,18 @@ const terms = {
   strikeAbove: true,
 }
 const upgrade = { chainId: 56, cuts: [cut], init: wallet, initData: '0x123' }
-const large = { ...deposit, amount: '1'.repeat(1_100_000) }
+const large = { ...deposit, amount: '1'.repeat(65_536) }
+const misspelt = wallet.replace('0xf', '0xF')
+const selectors = Array(500).fill('0x01020304')
+const crowded = {
+  ...{ chainId: 56, init: wallet, initData: '0x' },
+  cuts: Array(10).fill({ facetAddress: wallet, action: 0, functionSelectors: selectors }),
+}
+const event = {
+  ...{ chainId: 8453, name: 'Cedi', underlying: 'USD/GHS', strike: '1', payoutCap: '2', premiumRate: '1', expiry: '1' },
+  ...{ allowExternalLp: true, initialLiquidity: '1', initialRate: '1', strikeAbove: true, paymentToken: wallet },
+  ...{ signature: '0x', quoteTimestamp: '0', quoteNonce: digest },
+}
 const broadcast = (signedTx: unknown) => post('/tx/broadcast', { chainId: 8453, signedTx })
 const list = (query: string) => get(`/hedge/creators/56/wallet/${wallet}?${query}`)
 const quote = (query: string) => get(`/hedge/quote-payout/8453/1?${query}`)
@@ -141,6 +152,11 @@ const cases: readonly Case[] = [
     'from',
     'memo',
   ),
+  bad('an address with a wrong checksum', post('/tx/erc20/approve', { ...approval, token: misspelt }), 'token'),
+  bad('101 cuts', post('/tx/governance/diamond-cut', { ...upgrade, cuts: Array(101).fill({}) }), 'cuts', 'initData'),
+  bad('more selectors than a transaction can hold', post('/tx/governance/diamond-cut', crowded), 'cuts'),
+  bad('101 wallets', post('/wallets/portfolio', { wallets: Array(101).fill(wallet) }), 'wallets'),
+  bad('a name of 257 characters', post('/tx/hedge/create-event', { ...event, name: 'n'.repeat(257) }), 'name'),
   bad('a transaction that is not hex', broadcast('0xzz'), 'signedTx'),
   bad('an empty transaction', broadcast('0x'), 'signedTx'),
   bad('a transaction that is no text', broadcast(1), 'signedTx'),
@@ -148,7 +164,7 @@ const cases: readonly Case[] = [
   ['text for JSON', post('/tx/hedge/deposit', 'x', 'text/plain'), 415, 'validation_error', 'body'],
   ['a form', post('/tx/hedge/deposit', 'a=1', 'application/x-www-form-urlencoded'), 415, 'validation_error', 'body'],
   ['a content type that is none', post('/tx/hedge/deposit', '{}', 'json'), 415, 'validation_error', 'body'],
-  ['more than a megabyte', post('/tx/hedge/deposit', large), 413, 'validation_error', 'body'],
+  ['more than 64 KB', post('/tx/hedge/deposit', large), 413, 'validation_error', 'body'],
   ['a parameter past any length', get(`/hedge/events/8453/${'9'.repeat(20_000)}`), 414, 'validation_error', 'url'],
 
   ['nobody', get('/me'), 401, 'unauthorized'],

@@ -133,15 +133,27 @@ describe('more than the process can take', () => {
 })
 
 describe('a refusal names the limit that was passed', () => {
-  test('of a body', async () => {
+  test.each([
+    ['/v1/tx/hedge/deposit', 65_536],
+    ['/v1/pricing/quote', 65_536],
+    ['/v1/wallets/portfolio', 16_384],
+    ['/v1/tx/governance/diamond-cut', 262_144],
+    ['/v1/tx/broadcast', 262_144],
+  ])('of a body, which for %s is %d bytes', async (url, limit) => {
     const { app } = await open({})
-    const answer = await app.inject({
-      method: 'POST',
-      url: '/v1/tx/hedge/deposit',
-      payload: { a: 'x'.repeat(1_048_576) },
-    })
+    const headers = { 'content-type': 'application/json' }
+    const send = (length: number) => app.inject({ method: 'POST', url, headers, payload: '{}'.padEnd(length) })
+    expect((await send(limit)).statusCode).toBe(400)
+    const answer = await send(limit + 1)
     expect(answer.statusCode).toBe(413)
-    expect(answer.json().error.message).toBe('the body is larger than 1048576 bytes')
+    expect(answer.json().error.message).toBe(`the body is larger than ${limit} bytes`)
+  })
+
+  test('of a path that is not there, which is repeated in part only', async () => {
+    const { app } = await open({})
+    const { statusCode, body } = await app.inject(`/v1/${'%22'.repeat(5_000)}`)
+    expect(statusCode).toBe(404)
+    expect(body.length).toBeLessThan(2_000)
   })
 
   test('of a parameter, and repeats nothing of a URL that cannot be read', async () => {
@@ -192,8 +204,8 @@ describe('input that means harm', () => {
     ['objects in objects', (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`],
     ['a field that is deep', (depth: number) => `{"chainId":8453,"a":${'['.repeat(depth)}${']'.repeat(depth)}}`],
     ['a list that never ends', (depth: number) => '['.repeat(depth)],
-  ])('%s, 100,000 deep, are refused like any other', async (_, nest) => {
-    const { statusCode, body } = await post(nest(100_000))
+  ])('%s, 10,000 deep, are refused like any other', async (_, nest) => {
+    const { statusCode, body } = await post(nest(10_000))
     expect(statusCode).toBe(400)
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'validation_error' } })
     expect(body.length).toBeLessThan(2_000)

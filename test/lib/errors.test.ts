@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { errorText } from '../../src/lib/errors.ts'
+import { errorText, invalid, upstream } from '../../src/lib/errors.ts'
+import { problem } from '../../src/lib/problem.ts'
 
 test('the text of what is thrown is never empty', async () => {
   expect(errorText(new Error('no'))).toBe('no')
@@ -18,4 +19,22 @@ test('the text of what is thrown is never empty', async () => {
   )
   expect(both).toBeInstanceOf(AggregateError)
   expect(errorText(both)).toMatch(/127\.0\.0\.1:9.*, .*::1/)
+})
+
+test('an error that repeats long foreign texts has a body of at most 16 KB', () => {
+  // Three bytes a character, six in JSON, two units that are half a character alone, and two bytes in JSON.
+  for (const character of ['\uffee', '\u0001', '\u{1f600}', '"']) {
+    const text = character.repeat(500_000)
+    const details = Array.from({ length: 10_000 }, () => ({ path: text, message: text }))
+    for (const error of [upstream(text), invalid(text, details)]) {
+      const { body } = problem(error, 'request')
+      expect(Buffer.byteLength(JSON.stringify(body))).toBeLessThanOrEqual(16_384)
+      expect(body.error.details?.length ?? 20).toBe(20)
+    }
+  }
+})
+
+test('a short text of a node comes through as it is, on one line', () => {
+  expect(upstream('nonce too low: next 7, got 0').message).toBe('nonce too low: next 7, got 0')
+  expect(upstream('refused:\nnonce too low').message).toBe('refused: nonce too low')
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeCursor, encodeCursor } from '../../src/reads/cursor.ts'
+import { decodeCursor, encodeCursor, openCursor, sealCursor } from '../../src/reads/cursor.ts'
 
 const list = '/hedge/events/8453/1/positions'
 const id = fc.bigInt({ min: 0n, max: 2n ** 53n - 1n })
@@ -37,4 +37,9 @@ test('a damaged cursor is refused', () => {
       if (damaged !== cursor) expect(() => decodeCursor(list, damaged)).toThrow('cursor')
     }),
   )
+})
+
+test('a cursor longer than any of ours is refused unread, even with the right check', () => {
+  expect(openCursor(list, sealCursor(list, '9'.repeat(700)))).toBe('9'.repeat(700))
+  expect(() => openCursor(list, sealCursor(list, '9'.repeat(1_000)))).toThrow('cursor')
 })

@@ -1453,6 +1453,7 @@ export interface components {
                 /** @enum {string} */
                 code: "unauthorized" | "forbidden" | "not_found" | "validation_error" | "conflict" | "rate_limited" | "internal_error" | "upstream_error" | "service_unavailable";
                 message: string;
+                /** @description The fields at fault; `message` ends with how many more there are */
                 details?: {
                     path: string;
                     message: string;
@@ -2785,6 +2786,11 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * @description All lower case, all upper case, or mixed case with the right EIP-55 checksum
+         * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+         */
+        Destination: string;
         /** @example 1000000 */
         Uint256: string;
         BuiltTx: {
@@ -2842,7 +2848,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is larger than 1 MiB */
+        /** @description The body is larger than 65536 bytes */
         body_too_large: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2853,11 +2859,11 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "validation_error",
-                 *         "message": "the body is larger than 1048576 bytes",
+                 *         "message": "the body is larger than 65536 bytes",
                  *         "details": [
                  *           {
                  *             "path": "body",
-                 *             "message": "the body is larger than 1048576 bytes"
+                 *             "message": "the body is larger than 65536 bytes"
                  *           }
                  *         ]
                  *       }
@@ -5601,6 +5607,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 16384 bytes */
         requestBody: {
             content: {
                 /**
@@ -5759,7 +5766,30 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            413: components["responses"]["body_too_large"];
+            /** @description The body is larger than 16384 bytes */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "validation_error",
+                     *         "message": "the body is larger than 16384 bytes",
+                     *         "details": [
+                     *           {
+                     *             "path": "body",
+                     *             "message": "the body is larger than 16384 bytes"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -5941,6 +5971,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6040,6 +6071,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6052,8 +6084,8 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Address"];
-                    spender: components["schemas"]["Address"];
+                    token: components["schemas"]["Destination"];
+                    spender: components["schemas"]["Destination"];
                     /**
                      * @description How much, in the token's own units
                      * @example 1000000000
@@ -6108,6 +6140,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6181,7 +6214,7 @@ export interface operations {
                      * @example true
                      */
                     strikeAbove: boolean;
-                    paymentToken: components["schemas"]["Address"];
+                    paymentToken: components["schemas"]["Destination"];
                     /**
                      * @description The engine's signature; `0x` for a self-priced event
                      * @example 0x
@@ -6258,6 +6291,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6324,6 +6358,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6404,6 +6439,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6463,6 +6499,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6522,6 +6559,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6581,6 +6619,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6654,6 +6693,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6713,6 +6753,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6804,6 +6845,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6870,6 +6912,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6925,6 +6968,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -6980,6 +7024,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7035,6 +7080,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7045,7 +7091,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    admin: components["schemas"]["Address"];
+                    admin: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7094,6 +7140,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7104,7 +7151,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    signer: components["schemas"]["Address"];
+                    signer: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7153,6 +7200,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7216,6 +7264,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7227,7 +7276,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Address"];
+                    token: components["schemas"]["Destination"];
                     /**
                      * @description How much, in the token's own units
                      * @example 1000000000
@@ -7282,6 +7331,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7292,7 +7342,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    to: components["schemas"]["Address"];
+                    to: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7341,6 +7391,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7352,8 +7403,8 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Address"];
-                    to: components["schemas"]["Address"];
+                    token: components["schemas"]["Destination"];
+                    to: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7403,6 +7454,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7414,7 +7466,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Address"];
+                    token: components["schemas"]["Destination"];
                     /**
                      * @description Whether new events may be paid in the token
                      * @example true
@@ -7469,6 +7521,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7528,6 +7581,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7594,6 +7648,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7604,7 +7659,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    oracle: components["schemas"]["Address"];
+                    oracle: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7653,6 +7708,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7663,7 +7719,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    oracle: components["schemas"]["Address"];
+                    oracle: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7712,6 +7768,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7775,6 +7832,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7838,6 +7896,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7897,6 +7956,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -7907,7 +7967,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    newOwner: components["schemas"]["Address"];
+                    newOwner: components["schemas"]["Destination"];
                     /** @description Wallet to estimate gas for */
                     from?: components["schemas"]["Address"];
                 };
@@ -7956,6 +8016,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -8011,6 +8072,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 262144 bytes */
         requestBody: {
             content: {
                 /**
@@ -8032,7 +8094,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     cuts: {
-                        facetAddress: components["schemas"]["Address"];
+                        facetAddress: components["schemas"]["Destination"];
                         /**
                          * @description 0 add, 1 replace, 2 remove
                          * @example 0
@@ -8044,7 +8106,7 @@ export interface operations {
                      * @description Called once the cut is made; the zero address for none
                      * @example 0x0000000000000000000000000000000000000000
                      */
-                    init: components["schemas"]["Address"];
+                    init: components["schemas"]["Destination"];
                     /**
                      * @description What it is called with; `0x` for nothing
                      * @example 0x
@@ -8086,7 +8148,30 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            413: components["responses"]["body_too_large"];
+            /** @description The body is larger than 262144 bytes */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "validation_error",
+                     *         "message": "the body is larger than 262144 bytes",
+                     *         "details": [
+                     *           {
+                     *             "path": "body",
+                     *             "message": "the body is larger than 262144 bytes"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -8100,6 +8185,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -8163,6 +8249,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 65536 bytes */
         requestBody: {
             content: {
                 /**
@@ -8226,6 +8313,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
+        /** @description At most 262144 bytes */
         requestBody: {
             content: {
                 /**
@@ -8258,7 +8346,30 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            413: components["responses"]["body_too_large"];
+            /** @description The body is larger than 262144 bytes */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "validation_error",
+                     *         "message": "the body is larger than 262144 bytes",
+                     *         "details": [
+                     *           {
+                     *             "path": "body",
+                     *             "message": "the body is larger than 262144 bytes"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];

@@ -193,3 +193,53 @@ describe('a body', () => {
     expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([at])
   })
 })
+
+describe('an address argument with letters of both cases and a wrong EIP-55 checksum', () => {
+  const right = getAddress('0x52908400098527886e0f7030069857d2e4169ee7')
+  const checksummed = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+  const wrong = checksummed.replace('aA', 'Aa')
+  const spellings = [checksummed, checksummed.toLowerCase(), `0x${checksummed.slice(2).toUpperCase()}`, right]
+
+  /** The places of the addresses in a builder's body. */
+  const placesOf = (parameters: readonly AbiParameter[], at = ''): readonly string[] =>
+    parameters.flatMap((parameter) => {
+      const place = `${at}${parameter.name}`
+      if (parameter.type === 'address') return [place]
+      return 'components' in parameter ? placesOf(parameter.components as readonly AbiParameter[], `${place}.0.`) : []
+    })
+
+  const withAddress = (value: unknown, [name = '', ...rest]: readonly string[], address: string): unknown => {
+    if (rest.length === 0) return { ...(value as object), [name]: address }
+    const inner = (value as Record<string, readonly unknown[]>)[name] ?? []
+    return { ...(value as object), [name]: [withAddress(inner[0], rest.slice(1), address)] }
+  }
+
+  const cases = Object.keys(specified).flatMap((path) => {
+    const places = placesOf(membersOf(signatureOf(path)))
+    return [...places, ...(path === '/tx/erc20/approve' ? ['token'] : [])].map((place) => [path, place] as const)
+  })
+
+  test('can stand in 15 places, the token of a token call and the facets of an upgrade among them', () => {
+    const names = cases.map(([, place]) => place)
+    expect(names).toEqual(expect.arrayContaining(['token', 'spender', 'to', 'admin', 'newOwner', 'oracle', 'signer']))
+    expect(names).toEqual(expect.arrayContaining(['paymentToken', 'init', 'cuts.0.facetAddress']))
+    expect(names).toHaveLength(15)
+  })
+
+  test.each(cases)('is refused by %s at %s; letters of one case and the right checksum pass', (path, place) => {
+    const [sample] = fc.sample(objectOf(membersOf(signatureOf(path))), { numRuns: 1, seed: 1 })
+    const cuts = [{ facetAddress: right, action: 0, functionSelectors: ['0x01020304'] }]
+    const target = path === '/tx/erc20/approve' ? { token } : {}
+    const valid = { chainId: 56, ...target, ...sample?.sent, ...(place.startsWith('cuts') && { cuts }) }
+    const { body } = builderAt(path)
+    const { error } = body.safeParse(withAddress(valid, place.split('.'), wrong))
+    expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([place])
+    expect(error?.issues[0]?.message).toMatch(/EIP-55 checksum/)
+    for (const spelling of spellings)
+      expect(body.safeParse(withAddress(valid, place.split('.'), spelling)).error).toBeUndefined()
+  })
+
+  test('is taken for `from`, which nothing is sent to', () => {
+    expect(builderAt('/tx/hedge/pause').body.parse({ chainId: 56, from: wrong }).from).toBe(checksummed)
+  })
+})

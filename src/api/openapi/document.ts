@@ -1,7 +1,8 @@
 import type { z } from 'zod'
 import { ErrorBody } from '../../lib/problem.ts'
+import { BODY_LIMIT } from '../limits.ts'
 import type { Operation } from '../operation.ts'
-import { type Failure, type FailureName, failures, missing } from './failures.ts'
+import { bodyTooLarge, type Failure, type FailureName, failures, missing } from './failures.ts'
 import { createSchemas, isSchema, type JsonSchema, type Schemas } from './schemas.ts'
 import { type HeaderName, headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
 
@@ -14,6 +15,8 @@ export type Route = {
   readonly params: z.ZodObject | undefined
   readonly query: z.ZodObject | undefined
   readonly body: z.ZodType | undefined
+  /** Most bytes of the body. */
+  readonly bodyLimit: number
   readonly success: z.ZodType
 }
 
@@ -74,7 +77,7 @@ const sharedFailures = ({ params, query, body, operation }: Route): readonly Fai
 }
 
 const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
-  const { method, url, operation } = route
+  const { method, url, operation, bodyLimit } = route
   const ofPath = parameters(schemas, route.params, 'path')
   const ofQuery = parameters(schemas, route.query, 'query')
   const body = route.body && schemas.convert(route.body, 'input')
@@ -92,7 +95,9 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
     ...(route.deprecated && { deprecated: true }),
     ...(operation.bearer === true && { security: [{ bearer: [] }] }),
     ...(ofPath.length + ofQuery.length > 0 && { parameters: [...ofPath, ...ofQuery] }),
-    ...(body && { requestBody: { required: true, content: json(body, request) } }),
+    ...(body && {
+      requestBody: { description: `At most ${bodyLimit} bytes`, required: true, content: json(body, request) },
+    }),
     responses: {
       200: {
         description: 'Success',
@@ -102,6 +107,7 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
       ...(operation.headers?.includes('ETag') && { 304: notModified }),
       ...(operation.missing && { 404: errorResponse(missing(operation.missing(keys)), error) }),
       ...Object.fromEntries(failed),
+      ...(body && bodyLimit !== BODY_LIMIT && { 413: errorResponse(bodyTooLarge(bodyLimit), error) }),
     },
   }
 }

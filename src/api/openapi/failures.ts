@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../lib/errors.ts'
 import { type ErrorBody, statuses } from '../../lib/problem.ts'
+import { BODY_LIMIT } from '../limits.ts'
 
 /** An error response as it is documented. */
 export type Failure = { readonly status: number; readonly description: string; readonly example: ErrorBody }
@@ -19,6 +20,12 @@ const refusal = (description: string, path: string, message: string, whole = mes
 /** A 404 with the route's own message. */
 export const missing = (message: string): Failure => failure('not_found', 'It does not exist on the chain', message)
 
+/** A 413 of a route that takes so many bytes. */
+export const bodyTooLarge = (limit: number): Failure => ({
+  ...refusal(`The body is larger than ${limit} bytes`, 'body', `the body is larger than ${limit} bytes`),
+  status: 413,
+})
+
 const UNSUPPORTED = 'unsupported chainId: expected one of 8453, 56'
 
 /** Every other error response, by the name of its component: a code, or what the framework refuses under that code. */
@@ -29,10 +36,7 @@ export const failures = {
     UNSUPPORTED,
     `chainId: ${UNSUPPORTED}`,
   ),
-  body_too_large: {
-    ...refusal('The body is larger than 1 MiB', 'body', 'the body is larger than 1048576 bytes'),
-    status: 413,
-  },
+  body_too_large: bodyTooLarge(BODY_LIMIT),
   body_not_json: { ...refusal('The body is not `application/json`', 'body', 'Unsupported Media Type'), status: 415 },
   unauthorized: failure(
     'unauthorized',

@@ -8,6 +8,8 @@ export const info = {
     'Token amounts, prices and rates are decimal strings: rates, strikes, caps and premium rates in 1e6 fixed point, amounts in the',
     "payment token's own units. Ids, counts and times are JSON integers. The service signs nothing and holds no key: whether a built",
     'transaction succeeds is decided by the contract and the signer.',
+    'Builders refuse an address argument in mixed case whose EIP-55 checksum is wrong, since tokens and rights go there. `from`, pricing and',
+    'reads take addresses in any letter case.',
   ].join('\n'),
   contact: { name: 'The maintainers of this service' },
   license: { name: 'MIT', identifier: 'MIT' },

@@ -1,6 +1,7 @@
 import type { RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { z } from 'zod'
+import { BODY_LIMIT } from '../limits.ts'
 import { createDocument, type Route } from '../openapi/document.ts'
 
 const objectOf = (schema: unknown): z.ZodObject | undefined => (schema instanceof z.ZodObject ? schema : undefined)
@@ -9,7 +10,7 @@ const successOf = (response: unknown): unknown =>
   typeof response === 'object' && response !== null && 200 in response ? response[200] : undefined
 
 /** The route as it is documented; undefined when it says nothing of itself. A HEAD is its GET without the body. */
-const documented = ({ method, url, schema, config }: RouteOptions): Route | undefined => {
+const documented = ({ method, url, schema, config, bodyLimit = BODY_LIMIT }: RouteOptions): Route | undefined => {
   const success = successOf(schema?.response)
   if (config?.operation === undefined || method === 'HEAD' || !(success instanceof z.ZodType)) return undefined
   return {
@@ -20,6 +21,7 @@ const documented = ({ method, url, schema, config }: RouteOptions): Route | unde
     params: objectOf(schema?.params),
     query: objectOf(schema?.querystring),
     body: schema?.body instanceof z.ZodType ? schema.body : undefined,
+    bodyLimit,
     success,
   }
 }

@@ -18,6 +18,9 @@ import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
 
+/** Bytes of a list of 100 wallets, with room for white space. */
+const WALLETS_LIMIT = 16_384
+
 const about = {
   tag: 'Wallets',
   description:
@@ -73,6 +76,7 @@ export const portfolioRoutes: FastifyPluginAsync<{
         querystring: PortfoliosQuery,
         response: { 200: envelope(z.array(Portfolio)), ...errorResponses },
       },
+      bodyLimit: WALLETS_LIMIT,
       config: { operation: many },
     },
     async ({ body, query }, reply) => {

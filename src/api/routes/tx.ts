@@ -6,9 +6,13 @@ import { builders } from '../../tx/builders.ts'
 import { type Body, compile } from '../../tx/compile.ts'
 import { Broadcast, BroadcastBody, relay } from '../../tx/relay.ts'
 import { envelope, errorResponses } from '../envelope.ts'
+import { BODY_LIMIT } from '../limits.ts'
 import type { Operation } from '../operation.ts'
 
 const built = envelope(BuiltTx)
+
+/** Bytes: networks refuse transactions above 128 KB, which take twice as much as hex. */
+const BROADCAST_LIMIT = 262_144
 
 /** The protocol's address in the documentation's examples. */
 const DIAMOND = '0x610178dA211FEF7D417bC0e6FeD39F05609AD788'
@@ -24,7 +28,8 @@ export const txRoutes: FastifyPluginAsync<{ readonly sources: Pick<Sources, 'cha
       description: `Encodes \`${builder.signature}\`. Gas is estimated when \`from\` is there and the simulated call succeeds.`,
       example: (body) => encode(builder, DIAMOND, builder.body.parse(body)),
     }
-    app.post<{ Body: Body }>(builder.path, { schema, config: { operation } }, async ({ body }) => ({
+    const { bodyLimit = BODY_LIMIT } = builder
+    app.post<{ Body: Body }>(builder.path, { schema, bodyLimit, config: { operation } }, async ({ body }) => ({
       data: await build(builder, chainOf(sources, body.chainId), body),
     }))
   }
@@ -38,7 +43,8 @@ export const txRoutes: FastifyPluginAsync<{ readonly sources: Pick<Sources, 'cha
     failures: ['upstream_error', 'service_unavailable'],
     example: (body) => ({ txHash: keccak256(BroadcastBody.parse(body).signedTx) }),
   }
-  app.post<{ Body: BroadcastBody }>('/tx/broadcast', { schema, config: { operation } }, async ({ body }) => ({
+  const options = { schema, bodyLimit: BROADCAST_LIMIT, config: { operation } }
+  app.post<{ Body: BroadcastBody }>('/tx/broadcast', options, async ({ body }) => ({
     data: await relay(chainOf(sources, body.chainId), body.signedTx),
   }))
 }

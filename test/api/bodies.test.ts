@@ -1,0 +1,70 @@
+import type { RouteOptions } from 'fastify'
+import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createSchemas } from '../../src/api/openapi/schemas.ts'
+import { ErrorBody } from '../../src/lib/problem.ts'
+import { hostileBodies } from '../load/bodies.ts'
+import { openApp } from '../support/app.ts'
+import { mountedBy } from '../support/mounted.ts'
+
+/** Most bytes of an error, and most faults of one body that may be found at all before details are made of the first of them. */
+const MAX_ERROR_BYTES = 16_384
+const MAX_ISSUES = 3_000
+
+// Nothing is in reach: what a body is worth is known before any source is asked.
+let api: Awaited<ReturnType<typeof openApp>> | undefined
+const routes = await mountedBy(async () => {
+  api = await openApp({})
+})
+afterAll(() => api?.close())
+
+const posts = routes.filter(({ method }) => method === 'POST')
+
+const schemaOf = ({ url, schema }: RouteOptions): z.ZodType => {
+  if (!(schema?.body instanceof z.ZodType)) throw new TypeError(`${url} has no schema of its body`)
+  return schema.body
+}
+
+const issuesOf = (schema: z.ZodType, text: string): number => {
+  try {
+    return schema.safeParse(JSON.parse(text)).error?.issues.length ?? 0
+  } catch {
+    return 0
+  }
+}
+
+/** What is wrong with the answer to a body, or null. */
+const judge = async (url: string, schema: z.ZodType, payload: string): Promise<string | null> => {
+  const answer = await api?.app.inject({
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/json' },
+    payload,
+  })
+  const { statusCode = 0, body = '' } = answer ?? {}
+  if (![200, 400, 503].includes(statusCode)) return `status ${statusCode}`
+  if (statusCode === 200) return null
+  const { details = [], message } = ErrorBody.parse(JSON.parse(body)).error
+  const bytes = Buffer.byteLength(body)
+  if (bytes > MAX_ERROR_BYTES || details.length > 20) return `${bytes} bytes, ${details.length} details`
+  if (message.length > 1_000) return `a message of ${message.length} characters`
+  const issues = issuesOf(schema, payload)
+  return issues > MAX_ISSUES ? `${issues} issues` : null
+}
+
+describe('a hostile body gets a short error after few faults were looked for, at', () => {
+  test.each(posts.map((route) => [route.url, route] as const))('%s', async (url, route) => {
+    const schemas = createSchemas()
+    const schema = schemaOf(route)
+    const example = schemas.example(schemas.convert(schema, 'input'))
+    const limit = route.bodyLimit ?? api?.app.initialConfig.bodyLimit ?? 0
+    const failures: string[] = []
+    for (const { name, body } of hostileBodies({ route: url, limit, example })) {
+      const text = body()
+      expect([name, Buffer.byteLength(text) <= limit]).toEqual([name, true])
+      const fault = await judge(url, schema, text)
+      if (fault !== null) failures.push(`${name}: ${fault}`)
+    }
+    expect(failures).toEqual([])
+  })
+})

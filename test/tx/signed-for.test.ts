@@ -1,0 +1,72 @@
+import { concatHex, type Hex, parseTransaction, serializeTransaction, type TransactionSerializable, toRlp } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { describe, expect, test } from 'vitest'
+import { signedFor } from '../../src/tx/signed-for.ts'
+
+const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
+const to = '0x000000000000000000000000000000000000dEaD'
+const fees = { maxFeePerGas: 7n, maxPriorityFeePerGas: 1n }
+const accessList = [{ address: to, storageKeys: Array<Hex>(20).fill(`0x${'5f'.repeat(32)}`) }] as const
+const hash = `0x01${'5f'.repeat(31)}` as const
+
+const ofChain = (chainId: number): readonly (readonly [string, TransactionSerializable])[] => [
+  ['without a type', { type: 'legacy', chainId, to, gasPrice: 7n, data: `0x${'ab'.repeat(300)}` }],
+  ['of EIP-2930', { type: 'eip2930', chainId, to, gasPrice: 7n, accessList }],
+  ['of EIP-1559', { type: 'eip1559', chainId, to, ...fees, accessList, value: 1n, nonce: 300 }],
+  ['of EIP-4844', { type: 'eip4844', chainId, to, ...fees, maxFeePerBlobGas: 1n, blobVersionedHashes: [hash] }],
+  [
+    'of EIP-7702',
+    {
+      ...{ type: 'eip7702', chainId, to, ...fees },
+      authorizationList: [
+        { address: to, chainId: 1, nonce: 1, r: `0x${'1'.repeat(64)}`, s: `0x${'2'.repeat(64)}`, yParity: 0 },
+      ],
+    },
+  ],
+]
+
+describe.each([1, 56, 8453, 2 ** 31, 2 ** 45])('the chain id %d is read from', (chainId) => {
+  test.each(ofChain(chainId))('a transaction %s, signed and not', async (_, transaction) => {
+    const signed = await account.signTransaction(transaction)
+    for (const text of [signed, serializeTransaction(transaction)]) {
+      expect(parseTransaction(text).chainId).toBe(chainId)
+      expect(signedFor(text)).toBe(BigInt(chainId))
+    }
+  })
+})
+
+test('a transaction that names no chain has none', async () => {
+  expect(signedFor(await account.signTransaction({ type: 'legacy', to, gasPrice: 7n }))).toBeUndefined()
+})
+
+test('no chain is read from what is no whole transaction: the node judges it', async () => {
+  const signed = await account.signTransaction({ type: 'eip1559', chainId: 1, to, ...fees, accessList })
+  for (let length = 2; length < signed.length; length += 1)
+    expect(signedFor(signed.slice(0, length) as Hex)).toBeUndefined()
+  expect(signedFor(`${signed}00`)).toBeUndefined()
+  for (const other of [
+    '0x',
+    '0x00',
+    '0x02',
+    '0x02c0',
+    '0x02f8',
+    '0x02ff',
+    '0xc0',
+    '0xff',
+    '0x1234',
+    '0x05c101',
+  ] as const)
+    expect(signedFor(other)).toBeUndefined()
+  // A chain id that is a list, or longer than any number; more fields than any transaction has.
+  for (const fields of [[[]], [`0x${'11'.repeat(33)}`], Array(100).fill('0x01')])
+    expect(signedFor(concatHex(['0x02', toRlp(fields)]))).toBeUndefined()
+})
+
+test('lists inside a transaction are not decoded, however deep they are', () => {
+  // A decoder that goes into each of 100,000 lists ends with a full stack, and finds no chain id.
+  const size = (bytes: number): Hex => `0xfb${bytes.toString(16).padStart(8, '0')}`
+  const headers = Array.from({ length: 100_000 }, (_, at) => size(5 * (99_999 - at)))
+  const deep = concatHex(headers)
+  const payload = concatHex(['0x01', deep])
+  expect(signedFor(concatHex(['0x02', size((payload.length - 2) / 2), payload]))).toBe(1n)
+})
