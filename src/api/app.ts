@@ -8,6 +8,7 @@ import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { createPins } from '../reads/pins.ts'
 import type { Sources } from '../reads/read.ts'
+import { createWaits } from '../reads/waits.ts'
 import { createConditional } from './conditional.ts'
 import { type Limits, MAX_PARAM_LENGTH } from './limits.ts'
 import { createPages } from './pages.ts'
@@ -98,8 +99,12 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const conditional = createConditional({ changes, pins, pages })
   const streams = createStreams({ sources, max: limits.maxStreams, maxPerClient: limits.maxStreamsPerClient, log })
 
+  const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
+  const waits = createWaits({ ...sources, max, maxPerClient, draining })
+  app.addHook('onClose', async () => waits.close())
+
   const refused = { load: 0, rate: 0 }
-  await app.register(metrics, { metrics: options.metrics, pages, streams, refused })
+  await app.register(metrics, { metrics: options.metrics, pages, streams, waits, refused })
   if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
   await app.register(requestLog)
   await app.register(unchanged, { conditional })
@@ -120,10 +125,10 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
-  await app.register(readRoutes, { prefix: '/v1', sources, conditional, defaultChainId })
-  await app.register(listingRoutes, { prefix: '/v1', sources, conditional })
-  await app.register(portfolioRoutes, { prefix: '/v1', sources, conditional })
-  await app.register(settlementRoutes, { prefix: '/v1', sources, conditional, streams })
+  await app.register(readRoutes, { prefix: '/v1', sources, waits, conditional, defaultChainId })
+  await app.register(listingRoutes, { prefix: '/v1', sources, waits, conditional })
+  await app.register(portfolioRoutes, { prefix: '/v1', sources, waits, conditional })
+  await app.register(settlementRoutes, { prefix: '/v1', sources, waits, conditional, streams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app

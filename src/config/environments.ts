@@ -78,6 +78,8 @@ export const api = {
   PAGE_CACHE_BYTES: z.coerce.number().int().min(1_048_576).default(67_108_864),
   MAX_STREAMS: z.coerce.number().int().min(1).max(100_000).default(2_000),
   MAX_STREAMS_PER_CLIENT: z.coerce.number().int().min(1).max(100_000).default(100),
+  MAX_WAITS: z.coerce.number().int().min(1).max(100_000).default(1_000),
+  MAX_WAITS_PER_CLIENT: z.coerce.number().int().min(1).max(100_000).default(50),
   MAX_EVENT_LOOP_DELAY_MS: z.coerce.number().int().min(0).default(500),
   MAX_HEAP_BYTES: z.coerce.number().int().min(0).default(0),
   RATE_LIMIT_PER_MINUTE: z.coerce.number().int().min(0).default(0),

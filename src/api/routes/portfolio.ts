@@ -14,9 +14,11 @@ import {
   PortfoliosQuery,
 } from '../../reads/portfolio-records.ts'
 import type { Sources } from '../../reads/read.ts'
+import type { Waits } from '../../reads/waits.ts'
 import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
+import { waiterOf } from '../waiter.ts'
 
 const about = {
   tag: 'Wallets',
@@ -34,8 +36,9 @@ const answered = (reply: FastifyReply, { freshness }: Portfolios, data: string):
 /** Mounts what wallets have, one by one and many at once. */
 export const portfolioRoutes: FastifyPluginAsync<{
   readonly sources: Sources
+  readonly waits: Waits
   readonly conditional: Conditional
-}> = async (app, { sources, conditional }) => {
+}> = async (app, { sources, waits, conditional }) => {
   const one: Operation = {
     ...about,
     summary: "A wallet's positions, deposits and events, and what it can claim",
@@ -54,7 +57,7 @@ export const portfolioRoutes: FastifyPluginAsync<{
     async (request, reply) => {
       const { params, query } = request
       const chainIds = chainsOf(query.chainId)
-      const atLeast = await awaitIndex(sources, chainIds, PortfolioQuery, query, { observed: true })
+      const atLeast = await awaitIndex(waits, waiterOf(request), chainIds, PortfolioQuery, query, { observed: true })
       reply.header('vary', 'accept')
       if (conditional.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
       const found = await portfoliosOf(sources, { wallets: [params.addr], chainIds, state: query.state, atLeast })
@@ -75,8 +78,9 @@ export const portfolioRoutes: FastifyPluginAsync<{
       },
       config: { operation: many },
     },
-    async ({ body, query }, reply) => {
-      const atLeast = await awaitIndex(sources, chainsOf(body.chainIds), PortfoliosQuery, query, {
+    async (request, reply) => {
+      const { body, query } = request
+      const atLeast = await awaitIndex(waits, waiterOf(request), chainsOf(body.chainIds), PortfoliosQuery, query, {
         chainField: 'chainIds',
         observed: true,
       })
