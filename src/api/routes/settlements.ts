@@ -62,6 +62,7 @@ export const settlementRoutes: FastifyPluginAsync<{
           'cache-control': NEVER,
           'x-data-source': 'database',
         })
+        if (request.method === 'HEAD') return reply.send()
         // Nothing is awaited from here on, or many could come in together where there is room for one.
         const client = normalizeIP(request.ip)
         streams.makeRoom(client)
