@@ -24,6 +24,7 @@ import { security } from './plugins/security.ts'
 import { shedding } from './plugins/shedding.ts'
 import { timing } from './plugins/timing.ts'
 import { tracing } from './plugins/tracing.ts'
+import { urls } from './plugins/urls.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -118,6 +119,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(errors)
   await app.register(shedding, { limits, refused })
   await app.register(deprecation)
+  await app.register(urls)
   await app.register(openapi)
 
   await app.register(healthRoutes, { sources, draining })

@@ -1689,6 +1689,8 @@ export interface components {
          * @enum {integer}
          */
         PathChainId: 8453 | 56;
+        /** @example 1 */
+        PathInteger: number;
         FeeConfig: {
             /**
              * @example 8453
@@ -1721,8 +1723,6 @@ export interface components {
              */
             creatorLoyaltyRate: string;
         };
-        /** @example 1 */
-        PathInteger: number;
         Event: {
             /**
              * @description Id, per chain and kind
@@ -3244,6 +3244,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["service_unavailable"];
@@ -3281,6 +3282,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["validation_error"];
             401: components["responses"]["unauthorized"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -3336,6 +3338,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -3346,6 +3349,9 @@ export interface operations {
         parameters: {
             query?: {
                 chainId?: components["schemas"]["PathChainId"];
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path?: never;
@@ -3426,7 +3432,11 @@ export interface operations {
     };
     getHedgePaused: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3501,7 +3511,11 @@ export interface operations {
     };
     getHedgePricingEngineSigner: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3563,7 +3577,11 @@ export interface operations {
     };
     getHedgeEventsTotal: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3639,7 +3657,11 @@ export interface operations {
     };
     getHedgeEventsById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3730,7 +3752,11 @@ export interface operations {
     };
     getHedgeEventsStatsById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3817,7 +3843,11 @@ export interface operations {
     };
     getHedgeEventsRangeById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3898,7 +3928,11 @@ export interface operations {
     };
     getHedgeEventsUtilizationById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4225,6 +4259,9 @@ export interface operations {
             query: {
                 hypoSettlement: components["schemas"]["Uint128"];
                 notional: components["schemas"]["Uint128"];
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -4291,7 +4328,11 @@ export interface operations {
     };
     getHedgePositionsById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4432,7 +4473,11 @@ export interface operations {
     };
     getHedgeDepositsById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4503,7 +4548,11 @@ export interface operations {
     };
     getHedgeDepositsPendingById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4638,7 +4687,11 @@ export interface operations {
     };
     getOracleConfig: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4705,7 +4758,11 @@ export interface operations {
     };
     getOracleOracles: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4768,7 +4825,11 @@ export interface operations {
     };
     getOracleSubmissionsByEventId: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4844,6 +4905,9 @@ export interface operations {
         parameters: {
             query?: {
                 chainId?: components["schemas"]["PathChainId"];
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path?: never;
@@ -4909,6 +4973,9 @@ export interface operations {
         parameters: {
             query?: {
                 chainId?: components["schemas"]["PathChainId"];
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path?: never;
@@ -4978,7 +5045,11 @@ export interface operations {
     };
     getGovernanceProposalsByProposalId: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -5847,6 +5918,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5881,6 +5953,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];

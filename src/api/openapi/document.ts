@@ -62,7 +62,7 @@ const notModified = {
 
 /** What every route of a kind may answer with. */
 const sharedFailures = ({ params, query, body, operation }: Route): readonly FailureName[] => {
-  const takesInput = body !== undefined || [params, query].some((it) => Object.keys(it?.shape ?? {}).length > 0)
+  const takesInput = [body, params, query].some((it) => it !== undefined)
   return [
     ...(takesInput ? (['validation_error'] as const) : []),
     ...(body === undefined ? [] : (['body_too_large', 'body_not_json'] as const)),

@@ -8,11 +8,11 @@ import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
 import type { Answer, Read, Sources } from '../../reads/read.ts'
 import { reads } from '../../reads/table.ts'
 import type { Waits } from '../../reads/waits.ts'
+import { cacheKey } from '../cache-key.ts'
 import { type Conditional, LASTING, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses, pagedEnvelope } from '../envelope.ts'
 import { nextLink } from '../link.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
-import { urlKey } from '../pages.ts'
 import { waiterOf } from '../waiter.ts'
 
 type Route = { Params: Record<string, unknown>; Querystring: Record<string, unknown> }
@@ -67,9 +67,10 @@ export const readRoutes: FastifyPluginAsync<{
       const isKnown = atLeast === null || atLeast <= (conditional.reached(chainId)?.block.number ?? -1n)
       if (resource !== undefined && isKnown && conditional.check(resource, request, reply)) return reply
       const { known } = request
+      const key = cacheKey(request.url)
       const run = (): Promise<Answer<unknown>> => read.answer(sources, input)
       // Requests for the same while nothing has changed share the answer.
-      const answer = await (known === null ? run() : once(`${known.version} ${urlKey(request.url)}`, run))
+      const answer = await (known === null || key === null ? run() : once(`${known.version} ${key}`, run))
       const { freshness } = answer
       if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast) throw tooOld(chainId, atLeast, freshness.block)
       reply.headers(freshnessHeaders(freshness))
