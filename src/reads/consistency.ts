@@ -26,7 +26,7 @@ export const consistency = {
     .transform(Number)
     .optional()
     .meta({
-      description: `How long to wait for either, in milliseconds; ${WAIT_MS} when not said. 503 then`,
+      description: `How long to wait for either, in milliseconds; ${WAIT_MS} when omitted. 503 then`,
       type: 'integer',
       minimum: 0,
       maximum: MAX_WAIT_MS,

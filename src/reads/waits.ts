@@ -16,7 +16,7 @@ export type Waiter = {
   readonly gone: AbortSignal
 }
 
-/** What one endpoint said of a transaction: its block, and on whose fork that is. */
+/** A transaction by one endpoint: its block, and whether that is on the fork of the index and of the head. */
 type Found = { readonly block: bigint; readonly isOnIndex: boolean; readonly isOnHead: boolean }
 
 /** What a round saw of a chain: the index's newest block and, of those that were asked for, the head and the transactions. */
@@ -56,7 +56,7 @@ type Deps = Pick<Sources, 'chains' | 'changes' | 'queries'> & {
   readonly draining: AbortSignal
 }
 
-/** Asks a chain for its head and for transactions; each batch goes to one endpoint, so that what it says is of one fork. */
+/** Asks a chain for its head and for transactions; each batch goes to one endpoint, so that its answers are of one fork. */
 const lookAt = async (chain: Chain, tip: Reached | undefined, keys: readonly string[]): Promise<Sight> => {
   const hashes = keys.filter((key): key is Hex => isHex(key))
   try {

@@ -2778,7 +2778,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description A part of the request is not acceptable; `details` names each fault */
+        /** @description A part of the request is not acceptable, such as an unknown or repeated query parameter; `details` names up to 20 faults */
         validation_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2868,7 +2868,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Too many requests of one address, where the operator has set a limit (none by default); `Retry-After` says when to come back */
+        /** @description Too many requests of one address, where the operator has set a limit (none by default), or too many streams or waits of it at once; `Retry-After` says when to come back */
         rate_limited: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
