@@ -2802,6 +2802,30 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description A query parameter is there, and the route takes none */
+        unknown_parameter: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "validation_error",
+                 *         "message": "chainId: unknown parameter 'chainId'",
+                 *         "details": [
+                 *           {
+                 *             "path": "chainId",
+                 *             "message": "unknown parameter 'chainId'"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The body is larger than 1 MiB */
         body_too_large: {
             headers: {
@@ -3244,7 +3268,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["validation_error"];
+            400: components["responses"]["unknown_parameter"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["service_unavailable"];
@@ -3282,7 +3306,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["validation_error"];
+            400: components["responses"]["unknown_parameter"];
             401: components["responses"]["unauthorized"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -3338,7 +3362,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["validation_error"];
+            400: components["responses"]["unknown_parameter"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5918,7 +5942,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["validation_error"];
+            400: components["responses"]["unknown_parameter"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5953,7 +5977,7 @@ export interface operations {
                     };
                 };
             };
-            400: components["responses"]["validation_error"];
+            400: components["responses"]["unknown_parameter"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];

@@ -29,6 +29,12 @@ export const failures = {
     UNSUPPORTED,
     `chainId: ${UNSUPPORTED}`,
   ),
+  unknown_parameter: refusal(
+    'A query parameter is there, and the route takes none',
+    'chainId',
+    "unknown parameter 'chainId'",
+    "chainId: unknown parameter 'chainId'",
+  ),
   body_too_large: {
     ...refusal('The body is larger than 1 MiB', 'body', 'the body is larger than 1048576 bytes'),
     status: 413,
