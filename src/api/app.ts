@@ -8,6 +8,7 @@ import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { createPins } from '../reads/pins.ts'
 import type { Sources } from '../reads/read.ts'
+import { createWaits } from '../reads/waits.ts'
 import { createConditional } from './conditional.ts'
 import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits.ts'
 import { createPages } from './pages.ts'
@@ -23,6 +24,7 @@ import { security } from './plugins/security.ts'
 import { shedding } from './plugins/shedding.ts'
 import { timing } from './plugins/timing.ts'
 import { tracing } from './plugins/tracing.ts'
+import { urls } from './plugins/urls.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -95,8 +97,12 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const conditional = createConditional({ changes, pins, pages })
   const streams = createStreams({ sources, max: limits.maxStreams, maxPerClient: limits.maxStreamsPerClient, log })
 
+  const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
+  const waits = createWaits({ ...sources, max, maxPerClient, draining })
+  app.addHook('onClose', async () => waits.close())
+
   const refused = { load: 0, rate: 0 }
-  await app.register(metrics, { metrics: options.metrics, pages, streams, refused })
+  await app.register(metrics, { metrics: options.metrics, pages, streams, waits, refused })
   if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
   await app.register(requestLog)
   await app.register(unchanged, { conditional })
@@ -110,6 +116,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(errors)
   await app.register(shedding, { limits, refused })
   await app.register(deprecation)
+  await app.register(urls)
   await app.register(openapi)
 
   await app.register(healthRoutes, { sources, draining })
@@ -117,10 +124,10 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
-  await app.register(readRoutes, { prefix: '/v1', sources, conditional, defaultChainId })
-  await app.register(listingRoutes, { prefix: '/v1', sources, conditional })
-  await app.register(portfolioRoutes, { prefix: '/v1', sources, conditional })
-  await app.register(settlementRoutes, { prefix: '/v1', sources, conditional, streams })
+  await app.register(readRoutes, { prefix: '/v1', sources, waits, conditional, defaultChainId })
+  await app.register(listingRoutes, { prefix: '/v1', sources, waits, conditional })
+  await app.register(portfolioRoutes, { prefix: '/v1', sources, waits, conditional })
+  await app.register(settlementRoutes, { prefix: '/v1', sources, waits, conditional, streams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing, sources })
   await app.register(txRoutes, { prefix: '/v1', sources })
   return app

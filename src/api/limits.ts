@@ -11,6 +11,9 @@ export type Limits = {
   /** Streams that may be open at once, of all and of one client. */
   readonly maxStreams: number
   readonly maxStreamsPerClient: number
+  /** Requests that may wait for a block or transaction at once, of all and of one client. */
+  readonly maxWaits: number
+  readonly maxWaitsPerClient: number
   /** Requests are shed while the event loop is late by more than this on average and not for a moment alone, in milliseconds; 0 for never. */
   readonly maxEventLoopDelayMs: number
   /** Requests are shed while the heap holds more than this, in bytes; 0 for never. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Resource } from '../reads/changes.ts'
 import type { Tag } from '../reads/tags.ts'
+import { cacheKey } from './cache-key.ts'
 
 /** An answer as it was given: under which tag, and its body where that may be given again. */
 export type Page = {
@@ -31,24 +32,19 @@ export const createPages = (maxBytes: number) => {
   let misses = 0
   return {
     get(url: string): Page | undefined {
-      const page = pages.get(urlKey(url))
+      const key = cacheKey(url)
+      const page = key === null ? undefined : pages.get(key)
       if (page === undefined) misses += 1
       else hits += 1
       return page
     },
-    set: (url: string, page: Page): void => void pages.set(urlKey(url), page),
+    set(url: string, page: Page): void {
+      const key = cacheKey(url)
+      if (key !== null) pages.set(key, page)
+    },
     /** Bytes and number of the pages that are kept; how often a page was asked for and found, or not. */
     tally: () => ({ bytes: pages.calculatedSize, pages: pages.size, hits, misses }),
   }
 }
 
 export type Pages = ReturnType<typeof createPages>
-
-/** One key for all spellings: of the path only addresses have letters of either case, and the order of a query means nothing. */
-export const urlKey = (url: string): string => {
-  const at = url.indexOf('?')
-  if (at === -1) return url.toLowerCase()
-  const query = url.slice(at + 1)
-  const sorted = query.includes('&') ? query.split('&').sort().join('&') : query
-  return `${url.slice(0, at).toLowerCase()}?${sorted}`
-}

@@ -19,8 +19,8 @@ export type Chain = Node &
   Reader & {
     readonly chainId: ChainId
     readonly deployment: Deployment
-    /** The block that reads are pinned to now. */
-    head(): Promise<Block>
+    /** The block that reads are pinned to now; asked for again when the known one is lower than `atLeast`. */
+    head(atLeast?: bigint): Promise<Block>
     /**
      * Runs `read` at the pinned head. When no node has that block any more (a reorg between the two requests), it runs once more
      * at a new head; what `read` throws otherwise passes through.

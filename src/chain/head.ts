@@ -9,9 +9,10 @@ import { type Block, getBlock } from './requests.ts'
 export type Head = {
   /**
    * The newest block that was seen, asked for at most `maxAgeMs` ago; readers that overlap share one request. It never goes back in height
-   * before a lower one has persisted for ten seconds, or it was dropped. Throws `service_unavailable` when no node answers.
+   * before a lower one has persisted for ten seconds, or it was dropped. One that is lower than `atLeast` is asked for again, and given
+   * if it still is. Throws `service_unavailable` when no node answers.
    */
-  latest(): Promise<Block>
+  latest(atLeast?: bigint): Promise<Block>
   /** Forgets the block, so that the next reader asks: no node has it. */
   drop(block: Block): void
 }
@@ -87,8 +88,9 @@ export const createHead = (deps: {
   }
 
   return {
-    async latest() {
-      if (known !== undefined && deps.now() - known.askedAt <= deps.maxAgeMs) return known.block
+    async latest(atLeast = 0n) {
+      const isRecent = known !== undefined && deps.now() - known.askedAt <= deps.maxAgeMs
+      if (known !== undefined && isRecent && known.block.number >= atLeast) return known.block
       return once('latest', fetch)
     },
     drop(block) {

@@ -7,7 +7,7 @@ export const timed = (chain: Chain): Chain => ({
   // Whoever calls it knows of each outcome, which the way through here does not change.
   send: ((requests) => waited('rpc', () => chain.send(requests))) as Chain['send'],
   readAt: ((block, asked) => waited('rpc', () => chain.readAt(block, asked))) as Chain['readAt'],
-  head: () => waited('rpc', () => chain.head()),
+  head: (atLeast) => waited('rpc', () => chain.head(atLeast)),
   pinned: (read) => waited('rpc', () => chain.pinned(read)),
   estimateGas: (tx) => waited('rpc', () => chain.estimateGas(tx)),
   broadcast: (signedTx) => waited('rpc', () => chain.broadcast(signedTx)),

@@ -154,6 +154,8 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       requestsPerMinute: 0,
       maxStreams: 1,
       maxStreamsPerClient: 1,
+      maxWaits: 1,
+      maxWaitsPerClient: 1,
       maxEventLoopDelayMs: 0,
       maxHeapBytes: 0,
       trustedProxies: 0,

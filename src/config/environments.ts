@@ -91,6 +91,8 @@ export const api = {
   PAGE_CACHE_BYTES: integer(1_048_576, 17_179_869_184).default(67_108_864),
   MAX_STREAMS: integer(1, 100_000).default(2_000),
   MAX_STREAMS_PER_CLIENT: integer(1, 100_000).default(100),
+  MAX_WAITS: integer(1, 100_000).default(1_000),
+  MAX_WAITS_PER_CLIENT: integer(1, 100_000).default(50),
   MAX_EVENT_LOOP_DELAY_MS: integer(0, 60_000).default(500),
   MAX_HEAP_BYTES: integer(0, 1_099_511_627_776).default(0),
   RATE_LIMIT_PER_MINUTE: integer(0, 1_000_000).default(0),

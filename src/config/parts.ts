@@ -53,6 +53,8 @@ export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => (
   requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
   maxStreams: config.MAX_STREAMS,
   maxStreamsPerClient: config.MAX_STREAMS_PER_CLIENT,
+  maxWaits: config.MAX_WAITS,
+  maxWaitsPerClient: config.MAX_WAITS_PER_CLIENT,
   maxEventLoopDelayMs: config.MAX_EVENT_LOOP_DELAY_MS,
   maxHeapBytes: config.MAX_HEAP_BYTES,
   trustedProxies: config.TRUSTED_PROXIES,

@@ -54,8 +54,8 @@ export type Queries = {
   indexed(chainId: ChainId): Promise<StoredBlock | null>
   /** The newest note of what waits to be observed; null when nothing waits. */
   newestNote(chainId: ChainId): Promise<bigint | null>
-  /** Whether something that was noted by then waits still. */
-  isWaiting(chainId: ChainId, note: bigint): Promise<boolean>
+  /** The oldest; null when nothing waits. */
+  oldestNote(chainId: ChainId): Promise<bigint | null>
 }
 
 export const createQueries = (database: Database): Queries => {
@@ -154,9 +154,9 @@ export const createQueries = (database: Database): Queries => {
       const [row] = await database.run(() => noteStatement.execute({ chainId }))
       return row?.newest ?? null
     },
-    async isWaiting(chainId, note) {
+    async oldestNote(chainId) {
       const [row] = await database.run(() => oldestStatement.execute({ chainId }))
-      return row?.oldest != null && row.oldest <= note
+      return row?.oldest ?? null
     },
   }
 }

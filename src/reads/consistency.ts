@@ -1,19 +1,18 @@
 import type { Hex } from 'viem'
 import { z } from 'zod'
-import { type Block, getBlock, getReceipt } from '../chain/requests.ts'
-import type { Reached } from '../db/changes.ts'
+import type { Block } from '../chain/requests.ts'
 import { invalid, isUnavailable, unavailable } from '../lib/errors.ts'
-import { sleep } from '../lib/lifecycle.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { Bytes32, PathInteger } from '../protocol/wire.ts'
-import { chainOf, type Sources } from './read.ts'
+import { chainOf } from './read.ts'
+import { HEAD, type Polls, type Waiter, type Waits } from './waits.ts'
 
 const MAX_WAIT_MS = 10_000
 const WAIT_MS = 3_000
 
 const waitError = `expected milliseconds from 0 to ${MAX_WAIT_MS}`
 
-/** The query fields of every read of the index by which a caller asks for an answer that is not older than what they know. */
+/** The query fields of every read of the index or the chain by which a caller asks for an answer that is not older than what they know. */
 export const consistency = {
   minBlock: PathInteger.optional().meta({
     description: 'A block that the answer must not be older than; of one chain',
@@ -27,7 +26,7 @@ export const consistency = {
     .transform(Number)
     .optional()
     .meta({
-      description: `How long to wait for either, in milliseconds; ${WAIT_MS} when not said. 503 then`,
+      description: `How long to wait for either, in milliseconds; ${WAIT_MS} when omitted. 503 then`,
       type: 'integer',
       minimum: 0,
       maximum: MAX_WAIT_MS,
@@ -46,38 +45,27 @@ const Wanted = z.object({
 export const behind = (chainId: ChainId, wanted: bigint, at: Pick<Block, 'number'> | undefined): Error =>
   unavailable(`block ${wanted} of chain ${chainId} is not indexed yet: the index is at ${blockOf(at)}`)
 
-const blockOf = (at: Pick<Block, 'number'> | undefined): string =>
-  at === undefined ? 'no block' : `block ${at.number}`
+/** The fault of an answer that is older than a request asks for. */
+export const tooOld = (chainId: ChainId, wanted: bigint, at: Pick<Block, 'number'> | undefined): Error =>
+  unavailable(`block ${wanted} of chain ${chainId} is asked for: what can be read is of ${blockOf(at)}`)
 
-/** Nodes are asked for one transaction so often at most, in milliseconds. */
-const ASK_EVERY_MS = 100
+const blockOf = (at: Pick<Block, 'number'> | null | undefined): string =>
+  at == null ? 'no block' : `block ${at.number}`
 
-type Deps = Pick<Sources, 'chains' | 'changes' | 'queries'>
+/** What a wait is for: a block, or the block of a transaction. */
+type Asked = { readonly minBlock: bigint } | { readonly afterTx: Hex }
 
-/** Resolves with the next commit that this process learns of, and after `ms` at the latest. */
-const nextCommit = async ({ changes }: Pick<Deps, 'changes'>, ms: number): Promise<void> => {
-  const rung = new AbortController()
-  const stop = changes.onCommit(() => rung.abort())
-  await sleep(ms, rung.signal)
-  stop()
-}
-
-/** The block of a transaction, and whether that is on the index's fork and indexed. `block` is null while no node has it in one. */
-const findTx = async (
-  { chains }: Pick<Deps, 'chains'>,
-  chainId: ChainId,
-  txHash: Hex,
-  tip: Reached | undefined,
-): Promise<{ readonly block: bigint | null; readonly isIndexed: boolean }> => {
-  // One endpoint says both, so they are of one fork.
-  const [receipt, same] = await chainOf({ chains }, chainId).send([
-    getReceipt(txHash),
-    getBlock(tip?.block.number ?? 0n),
-  ])
-  if (!receipt.ok || receipt.value === null) return { block: null, isIndexed: false }
-  const { blockNumber: block } = receipt.value
-  const isIndexed = tip !== undefined && block <= tip.block.number && same.ok && same.value?.hash === tip.block.hash
-  return { block, isIndexed }
+/** What a request asks for, and until when it waits (as `performance.now`); null when it asks for nothing. */
+const wantedOf = (
+  query: z.ZodObject,
+  input: Readonly<Record<string, unknown>>,
+): { readonly asked: Asked; readonly deadline: number } | null => {
+  if (!('waitMs' in query.shape)) return null
+  const { minBlock, afterTx, waitMs = WAIT_MS } = Wanted.parse(input)
+  if (minBlock !== undefined && afterTx !== undefined) throw refused('afterTx', 'minBlock or afterTx, not both')
+  const deadline = performance.now() + waitMs
+  if (afterTx !== undefined) return { asked: { afterTx }, deadline }
+  return minBlock === undefined ? null : { asked: { minBlock: BigInt(minBlock) }, deadline }
 }
 
 type Consistent = {
@@ -87,81 +75,127 @@ type Consistent = {
   readonly observed?: boolean
 }
 
+type Ending = { readonly deadline: number; readonly signal: AbortSignal }
+
 /**
  * Waits until the index has what a request asks for (`consistency`, if its query has these fields), and gives the block that the answer must
  * not be older than; null when it asks for none. Throws `validation_error` for both at once and for more than one chain, and
  * `service_unavailable`, naming both blocks, when the time is over. A transaction that no node knows yet is waited for like one that is
- * not mined: its sender may have told another node.
+ * not mined: its sender may have sent it to another node. Throws also as `Waits.during` does.
  */
 export const awaitIndex = async (
-  deps: Deps,
+  waits: Waits,
+  waiter: Waiter,
   chainIds: readonly ChainId[],
   query: z.ZodObject,
   input: Readonly<Record<string, unknown>>,
   { chainField = 'chainId', observed = false }: Consistent = {},
 ): Promise<bigint | null> => {
-  if (!('waitMs' in query.shape)) return null
-  const { minBlock, afterTx, waitMs = WAIT_MS } = Wanted.parse(input)
-  if (minBlock === undefined && afterTx === undefined) return null
+  const wanted = wantedOf(query, input)
+  if (wanted === null) return null
+  const { asked, deadline } = wanted
   const [chainId, ...others] = chainIds
-  if (minBlock !== undefined && afterTx !== undefined) throw refused('afterTx', 'minBlock or afterTx, not both')
   if (chainId === undefined || others.length > 0) throw refused(chainField, 'one chain, which the block is of')
-
-  const deadline = performance.now() + waitMs
-  const block = await (afterTx === undefined
-    ? awaitBlock(deps, chainId, BigInt(minBlock ?? 0), deadline)
-    : awaitTx(deps, chainId, afterTx, deadline))
-  if (observed) await awaitObserved(deps, chainId, block, deadline)
-  return block
+  const reached = waits.changes.reached(chainId)?.block.number ?? -1n
+  if ('minBlock' in asked && !observed && asked.minBlock <= reached) return asked.minBlock
+  return waits.during(chainId, waiter, async (polls, signal) => {
+    const ending = { deadline, signal }
+    const block =
+      'minBlock' in asked
+        ? await untilIndexed(polls, chainId, asked.minBlock, ending)
+        : await untilTx(polls, chainId, asked.afterTx, 'isOnIndex', ending)
+    if (observed) await untilObserved(polls, chainId, block, ending)
+    return block
+  })
 }
 
-const awaitBlock = async (deps: Deps, chainId: ChainId, wanted: bigint, deadline: number): Promise<bigint> => {
-  const tip = (): Reached | undefined => deps.changes.reached(chainId)
-  while ((tip()?.block.number ?? -1n) < wanted) {
-    const left = deadline - performance.now()
-    if (left <= 0) throw behind(chainId, wanted, tip()?.block)
-    await nextCommit(deps, left)
+/**
+ * The same of a read of the chain: waits until the nodes' head has it. Without nodes it leaves a block that the index has to the read, whose
+ * answer from the index may be of it.
+ */
+export const awaitHead = async (
+  waits: Waits,
+  waiter: Waiter,
+  chainId: ChainId,
+  query: z.ZodObject,
+  input: Readonly<Record<string, unknown>>,
+): Promise<bigint | null> => {
+  const wanted = wantedOf(query, input)
+  if (wanted === null) return null
+  const { asked, deadline } = wanted
+  if ('minBlock' in asked && (await isAtHead(waits, chainId, asked.minBlock))) return asked.minBlock
+  return waits.during(chainId, waiter, (polls, signal) =>
+    'minBlock' in asked
+      ? untilHead(polls, chainId, asked.minBlock, { deadline, signal })
+      : untilTx(polls, chainId, asked.afterTx, 'isOnHead', { deadline, signal }),
+  )
+}
+
+const isAtHead = async (waits: Waits, chainId: ChainId, wanted: bigint): Promise<boolean> => {
+  try {
+    return (await chainOf(waits, chainId).head(wanted)).number >= wanted
+  } catch (fault) {
+    if (!isUnavailable(fault)) throw fault
+    return false
   }
-  return wanted
 }
+
+const untilIndexed = (polls: Polls, chainId: ChainId, wanted: bigint, ending: Ending): Promise<bigint> =>
+  polls.tips.until({
+    ...ending,
+    key: HEAD,
+    check: (tip) => (tip !== undefined && tip.block.number >= wanted ? wanted : undefined),
+    late: (tip) => behind(chainId, wanted, tip?.block),
+  })
 
 /** Waits until nothing of what waits now to be observed does: the blocks that are indexed noted all that they may have changed. */
-const awaitObserved = async (deps: Deps, chainId: ChainId, block: bigint, deadline: number): Promise<void> => {
-  const last = await deps.queries.newestNote(chainId)
-  while (last !== null && (await deps.queries.isWaiting(chainId, last))) {
-    const left = deadline - performance.now()
-    if (left <= 0) throw unavailable(`what block ${block} of chain ${chainId} changed is not read yet`)
-    // Not every observation is told: what was seen to have stayed the same is not.
-    await nextCommit(deps, Math.min(left, ASK_EVERY_MS))
-  }
+const untilObserved = async (polls: Polls, chainId: ChainId, block: bigint, ending: Ending): Promise<void> => {
+  let last: bigint | null | undefined
+  await polls.notes.until({
+    ...ending,
+    key: HEAD,
+    check({ newest, oldest }) {
+      if (last === undefined) last = newest
+      return last === null || oldest === null || oldest > last ? true : undefined
+    },
+    late: () => unavailable(`what block ${block} of chain ${chainId} changed is not read yet`),
+  })
 }
 
-const awaitTx = async (deps: Deps, chainId: ChainId, txHash: Hex, deadline: number): Promise<bigint> => {
-  for (;;) {
-    const asked = performance.now()
-    const tip = deps.changes.reached(chainId)
-    let block: bigint | null = null
-    let fault: unknown
-    try {
-      const found = await findTx(deps, chainId, txHash, tip)
-      if (found.isIndexed && found.block !== null) return found.block
-      block = found.block
-    } catch (error) {
-      if (!isUnavailable(error)) throw error
-      fault = error
-    }
-    const left = deadline - performance.now()
-    if (left <= 0) {
-      if (fault !== undefined) throw fault
-      if (block !== null) throw behind(chainId, block, tip?.block)
-      const message = `no node of chain ${chainId} has transaction ${txHash} in a block yet`
-      throw unavailable(`${message}: the index is at ${blockOf(tip?.block)}`)
-    }
-    // What the index committed while the node was asked is looked at at once.
-    if (deps.changes.reached(chainId)?.block.hash === tip?.block.hash) await nextCommit(deps, left)
-    await sleep(Math.min(left, ASK_EVERY_MS - (performance.now() - asked)))
-  }
-}
+const untilHead = (polls: Polls, chainId: ChainId, wanted: bigint, ending: Ending): Promise<bigint> =>
+  polls.nodes.until({
+    ...ending,
+    key: HEAD,
+    check: ({ head, tip }) => (((head ?? tip?.block)?.number ?? -1n) >= wanted ? wanted : undefined),
+    late: ({ head, fault }) =>
+      head === null && fault instanceof Error
+        ? fault
+        : unavailable(`block ${wanted} of chain ${chainId} is not there yet: the head is ${blockOf(head)}`),
+  })
+
+const untilTx = (
+  polls: Polls,
+  chainId: ChainId,
+  txHash: Hex,
+  place: 'isOnIndex' | 'isOnHead',
+  ending: Ending,
+): Promise<bigint> =>
+  polls.nodes.until({
+    ...ending,
+    key: txHash,
+    check({ found }) {
+      const tx = found.get(txHash)
+      return tx?.[place] === true ? tx.block : undefined
+    },
+    late({ found, fault, tip, head }) {
+      if (fault instanceof Error) return fault
+      const block = found.get(txHash)?.block
+      const at = place === 'isOnIndex' ? `the index is at ${blockOf(tip?.block)}` : `the head is ${blockOf(head)}`
+      if (block === undefined)
+        return unavailable(`no node of chain ${chainId} has transaction ${txHash} in a block yet: ${at}`)
+      return place === 'isOnIndex' ? behind(chainId, block, tip?.block) : tooOld(chainId, block, head ?? undefined)
+    },
+  })
 
 const refused = (path: string, message: string): Error =>
   invalid(`${path}: expected ${message}`, [{ path, message: `expected ${message}` }])

@@ -7,18 +7,22 @@ import * as record from '../protocol/records.ts'
 import { Account, Amount, Count, integer } from '../protocol/values.ts'
 import { Address20, Bytes32, PathInteger, Uint128 } from '../protocol/wire.ts'
 import { type Resource, resourceOf } from './changes.ts'
+import { consistency } from './consistency.ts'
 import { entity } from './entity.ts'
 import { idList } from './id-list.ts'
 import { chainOf, type Read } from './read.ts'
 import * as subject from './subjects.ts'
 
-const none = z.object({})
+const consistent = z.object(consistency)
 const ofChain = z.object({ chainId: PathChainId })
 const ofId = z.object({ chainId: PathChainId, id: PathInteger })
 const ofWallet = z.object({ chainId: PathChainId, addr: Address20 })
 const ofEvent = z.object({ chainId: PathChainId, eventId: PathInteger })
 const ofProposal = z.object({ chainId: PathChainId, proposalId: Bytes32 })
-const byChain = z.object({ chainId: PathChainId.optional().meta({ description: 'The default chain when omitted' }) })
+const byChain = z.object({
+  chainId: PathChainId.optional().meta({ description: 'The default chain when omitted' }),
+  ...consistency,
+})
 
 const protocolOf = ({ chainId }: subject.OfChain): Resource => resourceOf([chainId], scope.protocolScope)
 const eventOf = ({ chainId, id }: subject.OfId): Resource => resourceOf([chainId], scope.ofEvent(id))
@@ -31,8 +35,8 @@ export const reads: readonly Read[] = [
     tag: 'Protocol',
     summary: 'Supported chains',
     description: 'Where the protocol and its payment tokens are on each, and a public node.',
-    params: none,
-    query: none,
+    params: z.object({}),
+    query: z.object({}),
     data: z.array(record.ChainRecord),
     paged: false,
     answer: async (sources) => ({
@@ -44,7 +48,7 @@ export const reads: readonly Read[] = [
     path: '/hedge/fees',
     tag: 'Protocol',
     summary: 'Fees of new events',
-    params: none,
+    params: z.object({}),
     query: byChain,
     data: record.FeeConfig,
     of: subject.protocol,
@@ -57,7 +61,7 @@ export const reads: readonly Read[] = [
     tag: 'Protocol',
     summary: 'Whether the hedge facet is paused',
     params: ofChain,
-    query: none,
+    query: consistent,
     data: z.boolean(),
     of: subject.protocol,
     resource: protocolOf,
@@ -69,7 +73,7 @@ export const reads: readonly Read[] = [
     tag: 'Protocol',
     summary: 'The signer whose quotes the protocol accepts; the zero address for none',
     params: ofChain,
-    query: none,
+    query: consistent,
     data: Account,
     of: subject.administration,
     views: ['engineSigner'],
@@ -81,7 +85,7 @@ export const reads: readonly Read[] = [
     tag: 'Events',
     summary: 'Events ever created on a chain',
     params: ofChain,
-    query: none,
+    query: consistent,
     data: Count,
     of: subject.protocol,
     resource: protocolOf,
@@ -93,7 +97,7 @@ export const reads: readonly Read[] = [
     tag: 'Events',
     summary: "An event's core record",
     params: ofId,
-    query: none,
+    query: consistent,
     data: record.EventCore,
     of: subject.event,
     resource: eventOf,
@@ -105,7 +109,7 @@ export const reads: readonly Read[] = [
     tag: 'Events',
     summary: "An event's settlement and totals",
     params: ofId,
-    query: none,
+    query: consistent,
     data: record.EventStats,
     of: subject.event,
     resource: eventOf,
@@ -118,7 +122,7 @@ export const reads: readonly Read[] = [
     tag: 'Events',
     summary: "What an event's pay-off depends on",
     params: ofId,
-    query: none,
+    query: consistent,
     data: record.EventRange,
     of: subject.event,
     resource: eventOf,
@@ -130,7 +134,7 @@ export const reads: readonly Read[] = [
     tag: 'Events',
     summary: "How full an event's pool is",
     params: ofId,
-    query: none,
+    query: consistent,
     data: record.Utilization,
     of: subject.event,
     resource: eventOf,
@@ -169,6 +173,7 @@ export const reads: readonly Read[] = [
     query: z.object({
       hypoSettlement: Uint128.meta({ description: '1e6 fixed point', example: '12500000' }),
       notional: Uint128.meta({ description: 'Payment-token units', example: '10000000000' }),
+      ...consistency,
     }),
     data: Amount,
     of: subject.quote,
@@ -181,7 +186,7 @@ export const reads: readonly Read[] = [
     tag: 'Positions',
     summary: 'A position',
     params: ofId,
-    query: none,
+    query: consistent,
     data: record.Position,
     of: subject.position,
     views: ['position'],
@@ -201,7 +206,7 @@ export const reads: readonly Read[] = [
     tag: 'Deposits',
     summary: 'An LP deposit',
     params: ofId,
-    query: none,
+    query: consistent,
     data: record.Deposit,
     of: subject.deposit,
     views: ['deposit', 'pending'],
@@ -212,7 +217,7 @@ export const reads: readonly Read[] = [
     tag: 'Deposits',
     summary: 'Unclaimed premiums of an LP deposit',
     params: ofId,
-    query: none,
+    query: consistent,
     data: Amount,
     of: subject.deposit,
     views: ['pending'],
@@ -232,7 +237,7 @@ export const reads: readonly Read[] = [
     tag: 'Oracle',
     summary: 'How many oracles must agree, and how closely',
     params: ofChain,
-    query: none,
+    query: consistent,
     data: administration.OracleConfig,
     of: subject.administration,
     views: ['oracleConfig'],
@@ -243,7 +248,7 @@ export const reads: readonly Read[] = [
     tag: 'Oracle',
     summary: 'The registered oracles',
     params: ofChain,
-    query: none,
+    query: consistent,
     data: z.array(Account),
     of: subject.administration,
     views: ['oracles'],
@@ -254,7 +259,7 @@ export const reads: readonly Read[] = [
     tag: 'Oracle',
     summary: 'Settlement rates submitted for an event',
     params: ofEvent,
-    query: none,
+    query: consistent,
     data: administration.Submissions,
     of: subject.submissions,
     views: ['submissions'],
@@ -265,7 +270,7 @@ export const reads: readonly Read[] = [
     path: '/governance/owner',
     tag: 'Governance',
     summary: "The protocol's owner and a pending one",
-    params: none,
+    params: z.object({}),
     query: byChain,
     data: administration.Ownership,
     of: subject.administration,
@@ -276,7 +281,7 @@ export const reads: readonly Read[] = [
     path: '/governance/facets',
     tag: 'Governance',
     summary: 'The facets of the proxy and their functions',
-    params: none,
+    params: z.object({}),
     query: byChain,
     data: administration.Facets,
     of: subject.administration,
@@ -288,7 +293,7 @@ export const reads: readonly Read[] = [
     tag: 'Governance',
     summary: 'A queued upgrade',
     params: ofProposal,
-    query: none,
+    query: consistent,
     data: administration.Proposal,
     of: subject.proposal,
     views: ['proposal'],

@@ -303,7 +303,7 @@ describe('a crash', () => {
     })
     try {
       const secrets = { authorization: 'Bearer secret-token', 'x-request-id': 'crash-1' }
-      const { status, error } = await broken.get('/crash?key=secret-query', secrets)
+      const { status, error } = await broken.get('/crash?_key=secret-query', secrets)
       expect([status, error]).toEqual([500, { code: 'internal_error', message: 'internal error, request crash-1' }])
       await broken.get('/hedge/fees', secrets)
       await broken.get(`/hedge/deposits/8453/wallet/${wallet}`, secrets)

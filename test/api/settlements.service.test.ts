@@ -118,6 +118,8 @@ test('a settlement that leaves the chain is told once as reverted, and again as 
   await indexed.reachHead()
   await actions.settle(world.owner, eventId, 12_500_000n)
   await eventually('the settlement', async () => (await told()).length === 1)
+  // While it mines, the node answers calls at the block before with the state of the new one: seen does not mean that its block is indexed yet.
+  await indexed.reachHead()
   await actions.node.request({ method: 'anvil_reorg', params: [1, []] } as never)
   await actions.node.mine({ blocks: 2 })
   await indexed.reachHead()

@@ -98,7 +98,7 @@ describe('what is watched', () => {
     const ours = [...names].filter((name) => name.startsWith('fx_'))
     expect(ours.length).toBeGreaterThan(40)
     const units =
-      /_(seconds|bytes|blocks|total|info|bucket|count|sum)$|^fx_(pages|streams_open|chain_halted|node_state|pricing_pairs|pricing_signing)$/
+      /_(seconds|bytes|blocks|total|info|bucket|count|sum)$|^fx_(pages|streams_open|waits_open|chain_halted|node_state|pricing_pairs|pricing_signing)$/
     const gauges =
       /^fx_(index_(block|head_block|proven_block|observations_waiting|state)|jobs_waiting|database_connections)$/
     expect(ours.filter((name) => !units.test(name) && !gauges.test(name))).toEqual([])

@@ -113,6 +113,8 @@ export const openApp = async (options: Options) => {
     requestsPerMinute: 0,
     maxStreams: 1_000,
     maxStreamsPerClient: 1_000,
+    maxWaits: 1_000,
+    maxWaitsPerClient: 1_000,
     // A machine that runs many tests at once is late for no fault of the app.
     maxEventLoopDelayMs: 0,
     maxHeapBytes: 0,

@@ -1716,6 +1716,8 @@ export interface components {
          * @enum {integer}
          */
         PathChainId: 8453 | 56;
+        /** @example 1 */
+        PathInteger: number;
         FeeConfig: {
             /**
              * @example 8453
@@ -1748,8 +1750,6 @@ export interface components {
              */
             creatorLoyaltyRate: string;
         };
-        /** @example 1 */
-        PathInteger: number;
         Event: {
             /**
              * @description Id, per chain and kind
@@ -2824,7 +2824,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description A part of the request is not acceptable; `details` names each fault */
+        /** @description A part of the request is not acceptable, such as an unknown or repeated query parameter; `details` names up to 20 faults */
         validation_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2864,6 +2864,30 @@ export interface components {
                  *           {
                  *             "path": "body",
                  *             "message": "the body is larger than 65536 bytes"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description A query parameter is there, and the route takes none */
+        unknown_parameter: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "validation_error",
+                 *         "message": "chainId: unknown parameter 'chainId'",
+                 *         "details": [
+                 *           {
+                 *             "path": "chainId",
+                 *             "message": "unknown parameter 'chainId'"
                  *           }
                  *         ]
                  *       }
@@ -2914,7 +2938,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Too many requests of one address, where the operator has set a limit (none by default); `Retry-After` says when to come back */
+        /** @description Too many requests of one address, where the operator has set a limit (none by default), or too many streams or waits of it at once; `Retry-After` says when to come back */
         rate_limited: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3297,6 +3321,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["unknown_parameter"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["service_unavailable"];
@@ -3334,6 +3359,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["unknown_parameter"];
             401: components["responses"]["unauthorized"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -3389,6 +3415,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["unknown_parameter"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -3399,6 +3426,9 @@ export interface operations {
         parameters: {
             query?: {
                 chainId?: components["schemas"]["PathChainId"];
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path?: never;
@@ -3479,7 +3509,11 @@ export interface operations {
     };
     getHedgePaused: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3554,7 +3588,11 @@ export interface operations {
     };
     getHedgePricingEngineSigner: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3616,7 +3654,11 @@ export interface operations {
     };
     getHedgeEventsTotal: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3692,7 +3734,11 @@ export interface operations {
     };
     getHedgeEventsById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3783,7 +3829,11 @@ export interface operations {
     };
     getHedgeEventsStatsById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3870,7 +3920,11 @@ export interface operations {
     };
     getHedgeEventsRangeById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -3951,7 +4005,11 @@ export interface operations {
     };
     getHedgeEventsUtilizationById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4278,6 +4336,9 @@ export interface operations {
             query: {
                 hypoSettlement: components["schemas"]["Uint128"];
                 notional: components["schemas"]["Uint128"];
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path: {
@@ -4344,7 +4405,11 @@ export interface operations {
     };
     getHedgePositionsById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4485,7 +4550,11 @@ export interface operations {
     };
     getHedgeDepositsById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4556,7 +4625,11 @@ export interface operations {
     };
     getHedgeDepositsPendingById: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4691,7 +4764,11 @@ export interface operations {
     };
     getOracleConfig: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4758,7 +4835,11 @@ export interface operations {
     };
     getOracleOracles: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4821,7 +4902,11 @@ export interface operations {
     };
     getOracleSubmissionsByEventId: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -4897,6 +4982,9 @@ export interface operations {
         parameters: {
             query?: {
                 chainId?: components["schemas"]["PathChainId"];
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path?: never;
@@ -4962,6 +5050,9 @@ export interface operations {
         parameters: {
             query?: {
                 chainId?: components["schemas"]["PathChainId"];
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
             };
             header?: never;
             path?: never;
@@ -5031,7 +5122,11 @@ export interface operations {
     };
     getGovernanceProposalsByProposalId: {
         parameters: {
-            query?: never;
+            query?: {
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
             header?: never;
             path: {
                 chainId: components["schemas"]["PathChainId"];
@@ -5924,6 +6019,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["unknown_parameter"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5958,6 +6054,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["unknown_parameter"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];

@@ -66,8 +66,10 @@ const notModified = {
 /** What every route of a kind may answer with. */
 const sharedFailures = ({ params, query, body, operation }: Route): readonly FailureName[] => {
   const takesInput = body !== undefined || [params, query].some((it) => Object.keys(it?.shape ?? {}).length > 0)
+  const takesNothing = !takesInput && query !== undefined
   return [
     ...(takesInput ? (['validation_error'] as const) : []),
+    ...(takesNothing ? (['unknown_parameter'] as const) : []),
     ...(body === undefined ? [] : (['body_too_large', 'body_not_json'] as const)),
     ...(operation.bearer === true ? (['unauthorized'] as const) : []),
     'rate_limited',

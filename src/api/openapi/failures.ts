@@ -31,12 +31,18 @@ const UNSUPPORTED = 'unsupported chainId: expected one of 8453, 56'
 /** Every other error response, by the name of its component: a code, or what the framework refuses under that code. */
 export const failures = {
   validation_error: refusal(
-    'A part of the request is not acceptable; `details` names each fault',
+    'A part of the request is not acceptable, such as an unknown or repeated query parameter; `details` names up to 20 faults',
     'chainId',
     UNSUPPORTED,
     `chainId: ${UNSUPPORTED}`,
   ),
   body_too_large: bodyTooLarge(BODY_LIMIT),
+  unknown_parameter: refusal(
+    'A query parameter is there, and the route takes none',
+    'chainId',
+    "unknown parameter 'chainId'",
+    "chainId: unknown parameter 'chainId'",
+  ),
   body_not_json: { ...refusal('The body is not `application/json`', 'body', 'Unsupported Media Type'), status: 415 },
   unauthorized: failure(
     'unauthorized',
@@ -45,7 +51,7 @@ export const failures = {
   ),
   rate_limited: failure(
     'rate_limited',
-    'Too many requests of one address, where the operator has set a limit (none by default); `Retry-After` says when to come back',
+    'Too many requests of one address, where the operator has set a limit (none by default), or too many streams or waits of it at once; `Retry-After` says when to come back',
     'more than 600 requests a minute',
   ),
   internal_error: failure(

@@ -25,7 +25,8 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
   const { status, body, retryAfter } = problem(named(error, request), request.id)
   // A cause may hold a node's URL; only what nobody foresaw is logged whole.
   if (status === 500) request.log.error({ err: error }, 'request failed')
-  else if (status > 500) request.log.warn({ code: body.error.code, fault: errorText(error) }, 'request failed')
+  else if (status > 500 && !request.raw.socket.destroyed)
+    request.log.warn({ code: body.error.code, fault: errorText(error) }, 'request failed')
   // What is wrong now may be right at the next request.
   reply.header('cache-control', 'no-store').removeHeader('etag')
   if (status === 401) reply.header('www-authenticate', 'Bearer')

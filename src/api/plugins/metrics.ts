@@ -1,6 +1,7 @@
 import fp from 'fastify-plugin'
 import { measureRequests } from '../../lib/http-metrics.ts'
 import { type Metrics, show } from '../../lib/metrics.ts'
+import type { Waits } from '../../reads/waits.ts'
 import type { Refused } from '../limits.ts'
 import type { Pages } from '../pages.ts'
 import type { Streams } from '../streams.ts'
@@ -9,10 +10,11 @@ type Options = {
   readonly metrics: Metrics
   readonly pages: Pages
   readonly streams: Streams
+  readonly waits: Waits
   readonly refused: Readonly<Refused>
 }
 
-/** Measures the requests, and shows what the kept pages and the open streams take. */
+/** Measures the requests, and shows what the kept pages, the open streams and the waits take. */
 export const metrics = fp<Options>(async (app, options) => {
   measureRequests(app, options.metrics)
   show(options.metrics, options.pages.tally, [
@@ -35,6 +37,14 @@ export const metrics = fp<Options>(async (app, options) => {
       name: 'fx_streams_dropped_total',
       help: 'Streams ended because their reader or the database did not keep up',
       of: (it) => [[{}, it.dropped]],
+    },
+  ])
+  show(options.metrics, options.waits.tally, [
+    { name: 'fx_waits_open', help: 'Requests that wait for a block or a transaction', of: (it) => [[{}, it.open]] },
+    {
+      name: 'fx_waits_refused_total',
+      help: 'Requests that were refused because too many wait (503), or too many of one client (429)',
+      of: (it) => [[{}, it.refused]],
     },
   ])
 })

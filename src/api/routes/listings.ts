@@ -4,16 +4,19 @@ import { freshnessHeaders } from '../../reads/freshness.ts'
 import { chainsOf, pageResource } from '../../reads/listing-resource.ts'
 import { listings, pageFor } from '../../reads/listings.ts'
 import type { Sources } from '../../reads/read.ts'
+import type { Waits } from '../../reads/waits.ts'
 import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { errorResponses, listingEnvelope } from '../envelope.ts'
 import { nextLink } from '../link.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
+import { waiterOf } from '../waiter.ts'
 
 /** Mounts every list of whole records. Their rows come as text, so the body is put together and not serialised. */
 export const listingRoutes: FastifyPluginAsync<{
   readonly sources: Sources
+  readonly waits: Waits
   readonly conditional: Conditional
-}> = async (app, { sources, conditional }) => {
+}> = async (app, { sources, waits, conditional }) => {
   for (const listing of listings) {
     const { path, tag, summary, kind, query, data } = listing
     const schema = { querystring: query, response: { 200: listingEnvelope(data), ...errorResponses } }
@@ -29,9 +32,14 @@ export const listingRoutes: FastifyPluginAsync<{
       path,
       { schema, config: { operation } },
       async (request, reply) => {
-        const atLeast = await awaitIndex(sources, chainsOf(request.query.chainId), query, request.query, {
-          observed: true,
-        })
+        const atLeast = await awaitIndex(
+          waits,
+          waiterOf(request),
+          chainsOf(request.query.chainId),
+          query,
+          request.query,
+          { observed: true },
+        )
         reply.header('vary', 'accept')
         const resource = pageResource(kind, request.query)
         if (resource !== null && conditional.check(resource, request, reply)) return reply

@@ -14,9 +14,11 @@ import {
   PortfoliosQuery,
 } from '../../reads/portfolio-records.ts'
 import type { Sources } from '../../reads/read.ts'
+import type { Waits } from '../../reads/waits.ts'
 import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
+import { waiterOf } from '../waiter.ts'
 
 /** Bytes of a list of 100 wallets, with room for white space. */
 const WALLETS_LIMIT = 16_384
@@ -37,8 +39,9 @@ const answered = (reply: FastifyReply, { freshness }: Portfolios, data: string):
 /** Mounts what wallets have, one by one and many at once. */
 export const portfolioRoutes: FastifyPluginAsync<{
   readonly sources: Sources
+  readonly waits: Waits
   readonly conditional: Conditional
-}> = async (app, { sources, conditional }) => {
+}> = async (app, { sources, waits, conditional }) => {
   const one: Operation = {
     ...about,
     summary: "A wallet's positions, deposits and events, and what it can claim",
@@ -57,7 +60,7 @@ export const portfolioRoutes: FastifyPluginAsync<{
     async (request, reply) => {
       const { params, query } = request
       const chainIds = chainsOf(query.chainId)
-      const atLeast = await awaitIndex(sources, chainIds, PortfolioQuery, query, { observed: true })
+      const atLeast = await awaitIndex(waits, waiterOf(request), chainIds, PortfolioQuery, query, { observed: true })
       reply.header('vary', 'accept')
       if (conditional.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
       const found = await portfoliosOf(sources, { wallets: [params.addr], chainIds, state: query.state, atLeast })
@@ -79,8 +82,9 @@ export const portfolioRoutes: FastifyPluginAsync<{
       bodyLimit: WALLETS_LIMIT,
       config: { operation: many },
     },
-    async ({ body, query }, reply) => {
-      const atLeast = await awaitIndex(sources, chainsOf(body.chainIds), PortfoliosQuery, query, {
+    async (request, reply) => {
+      const { body, query } = request
+      const atLeast = await awaitIndex(waits, waiterOf(request), chainsOf(body.chainIds), PortfoliosQuery, query, {
         chainField: 'chainIds',
         observed: true,
       })

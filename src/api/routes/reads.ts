@@ -2,16 +2,18 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { notFound } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { awaitIndex, behind } from '../../reads/consistency.ts'
+import { awaitHead, awaitIndex, tooOld } from '../../reads/consistency.ts'
 import { createFinality } from '../../reads/final.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
 import type { Answer, Read, Sources } from '../../reads/read.ts'
 import { reads } from '../../reads/table.ts'
+import type { Waits } from '../../reads/waits.ts'
+import { cacheKey } from '../cache-key.ts'
 import { type Conditional, LASTING, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses, pagedEnvelope } from '../envelope.ts'
 import { nextLink } from '../link.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
-import { urlKey } from '../pages.ts'
+import { waiterOf } from '../waiter.ts'
 
 type Route = { Params: Record<string, unknown>; Querystring: Record<string, unknown> }
 
@@ -35,9 +37,10 @@ const operationOf = (read: Read, chainId: ChainId): Operation => {
 /** Mounts every row of the table of reads. */
 export const readRoutes: FastifyPluginAsync<{
   readonly sources: Sources
+  readonly waits: Waits
   readonly conditional: Conditional
   readonly defaultChainId: ChainId
-}> = async (app, { sources, conditional, defaultChainId }) => {
+}> = async (app, { sources, waits, conditional, defaultChainId }) => {
   const finality = createFinality(sources)
   const once = createSingleFlight<Answer<unknown>>()
 
@@ -55,20 +58,26 @@ export const readRoutes: FastifyPluginAsync<{
     app.get<Route>(read.path, { schema, config: { operation } }, async (request, reply) => {
       const input = inputOf(request)
       const resource = read.resource?.(input)
-      const atLeast = await awaitIndex(sources, resource?.chainIds ?? [input.chainId], read.query, input)
-      if (resource !== undefined && conditional.check(resource, request, reply)) return reply
+      const { chainId } = input
+      const waiter = waiterOf(request)
+      const atLeast = await (read.paged
+        ? awaitIndex(waits, waiter, [chainId], read.query, input)
+        : awaitHead(waits, waiter, chainId, read.query, input))
+      // Of a block that the index has not reached it cannot be known what changed.
+      const isKnown = atLeast === null || atLeast <= (conditional.reached(chainId)?.block.number ?? -1n)
+      if (resource !== undefined && isKnown && conditional.check(resource, request, reply)) return reply
       const { known } = request
+      const key = cacheKey(request.url)
       const run = (): Promise<Answer<unknown>> => read.answer(sources, input)
-      // Whoever asks for the same while nothing has changed gets the same.
-      const answer = await (known === null ? run() : once(`${known.version} ${urlKey(request.url)}`, run))
+      // Requests for the same while nothing has changed share the answer.
+      const answer = await (known === null || key === null ? run() : once(`${known.version} ${key}`, run))
       const { freshness } = answer
-      if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast)
-        throw behind(input.chainId, atLeast, freshness.block)
+      if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast) throw tooOld(chainId, atLeast, freshness.block)
       reply.headers(freshnessHeaders(freshness))
       if ('missing' in answer) throw notFound(answer.missing)
       const { data, meta } = answer
       if (meta?.nextCursor != null) reply.header('link', nextLink(request.url, meta.nextCursor))
-      reply.headers({ 'cache-control': await cacheControl(input.chainId, freshness, data), vary: 'accept' })
+      reply.headers({ 'cache-control': await cacheControl(chainId, freshness, data), vary: 'accept' })
       conditional.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
       return meta === undefined ? { data } : { data, meta }
     })

@@ -14,10 +14,12 @@ import {
   settlementsPage,
   startOf,
 } from '../../reads/settlements.ts'
+import type { Waits } from '../../reads/waits.ts'
 import { type Conditional, DATED_MS, NEVER, REVALIDATE } from '../conditional.ts'
 import { errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 import { isStream, type Streams } from '../streams.ts'
+import { waiterOf } from '../waiter.ts'
 
 const operation: Operation = {
   tag: 'Events',
@@ -34,9 +36,10 @@ const operation: Operation = {
 /** `/hedge/settlements`: the feed in pages, or as a stream of events. */
 export const settlementRoutes: FastifyPluginAsync<{
   readonly sources: Sources
+  readonly waits: Waits
   readonly conditional: Conditional
   readonly streams: Streams
-}> = async (app, { sources, conditional, streams }) => {
+}> = async (app, { sources, waits, conditional, streams }) => {
   const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
   const schema = { querystring: SettlementsQuery, response: { 200: success, ...errorResponses } }
   app.addHook('preClose', async () => streams.close())
@@ -48,16 +51,21 @@ export const settlementRoutes: FastifyPluginAsync<{
       const { query, headers } = request
       const filter = filterOf(query)
       reply.header('vary', 'accept')
-      await awaitIndex(sources, filter.chainIds, SettlementsQuery, query, { observed: true })
+      await awaitIndex(waits, waiterOf(request), filter.chainIds, SettlementsQuery, query, { observed: true })
 
       if (isStream(headers.accept)) {
         const resumed = headers['last-event-id']
         const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
-        const head = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+        reply.headers({
+          'content-type': 'text/event-stream; charset=utf-8',
+          'x-accel-buffering': 'no',
+          'cache-control': NEVER,
+          'x-data-source': 'database',
+        })
+        if (request.method === 'HEAD') return reply.send()
         // Nothing is awaited from here on, or many could come in together where there is room for one.
         const client = normalizeIP(request.ip)
         streams.makeRoom(client)
-        reply.headers({ ...head, 'cache-control': NEVER, 'x-data-source': 'database' })
         reply.hijack()
         reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
         streams.open(reply.raw, client, after, filter)

@@ -1,0 +1,114 @@
+import { sleep } from './lifecycle.ts'
+
+/** What a wait is for, and when it ends. */
+export type Wait<S, T> = {
+  /** Waits of one key share what is asked for it. */
+  readonly key: string
+  /** The result once what was seen has it; undefined to wait on. */
+  readonly check: (seen: S) => T | undefined
+  /** The error at the deadline, from what was seen last. */
+  readonly late: (seen: S) => Error
+  /** As `performance.now`. What is asked last may be answered after it. */
+  readonly deadline: number
+  /** Ends the wait with its reason. */
+  readonly signal: AbortSignal
+}
+
+type Entry<S> = { see(seen: S): void; fail(reason: unknown): void }
+
+/** Rounds begin at least this far apart, in milliseconds: those who come in a burst share one. */
+const MIN_GAP_MS = 10
+
+/**
+ * Polls on behalf of many waits. One round runs at a time, every `everyMs` while anything is waited for and at once for a new key; it asks for
+ * at most `atOnce` keys, the others have their turn in the next. What `look` throws ends the waits of that round.
+ *
+ * @example
+ * const poll = createSharedPoll({ everyMs: 100, atOnce: 50, look: (keys) => receiptsOf(keys) })
+ * const block = await poll.until({ key: hash, check: (seen) => seen.get(hash), late, deadline, signal })
+ */
+export const createSharedPoll = <S>(deps: {
+  readonly everyMs: number
+  readonly atOnce: number
+  readonly look: (keys: readonly string[]) => Promise<S>
+}) => {
+  const { everyMs, atOnce, look } = deps
+  const waiting = new Map<string, Set<Entry<S>>>()
+  let pause: AbortController | null = null
+  let isRunning = false
+
+  const round = async (): Promise<void> => {
+    const turn = [...waiting].slice(0, atOnce)
+    for (const [key, entries] of turn) {
+      waiting.delete(key)
+      waiting.set(key, entries)
+    }
+    // Who comes from now on may be there for what happened after it was asked.
+    const asked = turn.flatMap(([, entries]) => [...entries])
+    try {
+      const seen = await look(turn.map(([key]) => key))
+      for (const entry of asked) entry.see(seen)
+    } catch (fault) {
+      for (const entry of asked) entry.fail(fault)
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    isRunning = true
+    while (waiting.size > 0) {
+      const began = performance.now()
+      pause = new AbortController()
+      await round()
+      if (waiting.size > 0) await sleep(everyMs - (performance.now() - began), pause.signal)
+      if (waiting.size > 0) await sleep(MIN_GAP_MS - (performance.now() - began))
+    }
+    isRunning = false
+  }
+
+  return {
+    /** Begins the next round now; without waits nothing is asked. */
+    wake: (): void => pause?.abort(),
+    /** Resolves with what `check` gives; rejects at the deadline, when `signal` aborts, and with what `look` throws. */
+    until: <T>({ key, check, late, deadline, signal }: Wait<S, T>): Promise<T> =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason)
+        let last: { readonly seen: S } | undefined
+        const entries = waiting.get(key) ?? new Set()
+        const end = (): void => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', leave)
+          entries.delete(entry)
+          if (entries.size === 0 && waiting.get(key) === entries) waiting.delete(key)
+        }
+        const fail = (reason: unknown): void => {
+          end()
+          reject(reason)
+        }
+        const leave = (): void => fail(signal.reason)
+        const expire = (): void => {
+          if (last !== undefined) fail(late(last.seen))
+        }
+        const entry: Entry<S> = {
+          fail,
+          see(seen) {
+            if (!entries.has(entry)) return
+            const result = check(seen)
+            if (result !== undefined) {
+              end()
+              return resolve(result)
+            }
+            last = { seen }
+            if (performance.now() >= deadline) expire()
+          },
+        }
+        const timer = setTimeout(expire, Math.max(0, deadline - performance.now()))
+        signal.addEventListener('abort', leave, { once: true })
+        entries.add(entry)
+        waiting.set(key, entries)
+        if (isRunning) pause?.abort()
+        else void run()
+      }),
+  }
+}
+
+export type SharedPoll<S> = ReturnType<typeof createSharedPoll<S>>

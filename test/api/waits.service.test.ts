@@ -1,0 +1,163 @@
+import { once } from 'node:events'
+import { type ClientRequest, get } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { openApp } from '../support/app.ts'
+import { startIndexed, type World } from '../support/indexing.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
+
+type App = Awaited<ReturnType<typeof openApp>>
+type Limits = NonNullable<Parameters<typeof openApp>[0]['limits']>
+
+let world: World
+let indexed: Awaited<ReturnType<typeof startIndexed>>
+let proxy: Awaited<ReturnType<typeof startNodeProxy>>
+
+beforeAll(async () => {
+  indexed = await startIndexed([8453])
+  world = indexed.world
+  proxy = await startNodeProxy(world.anvil.url)
+})
+afterAll(async () => {
+  await indexed?.close()
+  await proxy?.close()
+})
+
+const open = async (limits: Limits = {}, draining?: AbortSignal): Promise<App> => {
+  const nodes = [{ url: proxy.url, deployment: world.deployment }]
+  const api = await indexed.open({ nodes, limits: { trustedProxies: 1, ...limits }, ...(draining && { draining }) })
+  await indexed.quiet()
+  return api
+}
+
+const UNKNOWN = `0x${'ab'.repeat(32)}`
+const list = () => `/v1/hedge/deposits/8453/wallet/${world.lp.account.address}`
+
+const gauge = async ({ metrics }: App, name: string): Promise<number> =>
+  Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await metrics.metrics())?.[1])
+
+const receiptsAsked = (): number => proxy.calls().filter((method) => method === 'eth_getTransactionReceipt').length
+
+const listen = async (api: App): Promise<number> => {
+  await api.app.listen({ port: 0, host: '127.0.0.1' })
+  return (api.app.server.address() as AddressInfo).port
+}
+
+test('a thousand waits for one transaction ask the node as often as one wait does, and delay no other read', async () => {
+  const api = await open()
+  proxy.calls()
+  const began = performance.now()
+  const waits = Array.from({ length: 1_000 }, () => api.app.inject(`${list()}?afterTx=${UNKNOWN}&waitMs=5000`))
+  const took: number[] = []
+  while (performance.now() - began < 5_000) {
+    const asked = performance.now()
+    expect((await api.app.inject('/v1/hedge/events/8453/1/stats')).statusCode).toBe(200)
+    took.push(performance.now() - asked)
+    await sleep(50)
+  }
+  for (const { statusCode, headers } of await Promise.all(waits))
+    expect([statusCode, headers['retry-after']]).toEqual([503, '1'])
+  const rounds = (performance.now() - began) / 100
+  const [receipts, worst] = [receiptsAsked(), Math.max(...took)]
+  console.log(
+    `1,000 waits: ${receipts} receipts asked for; ${took.length} other reads, the slowest ${worst.toFixed(0)} ms`,
+  )
+  // The first round may be followed at once by a second, for those who came during it.
+  expect(receipts).toBeLessThanOrEqual(rounds + 5)
+  expect(await gauge(api, 'fx_waits_open')).toBe(0)
+})
+
+test('five hundred transactions that are waited for at once are asked for in turn, a bounded number each round', async () => {
+  const api = await open()
+  proxy.calls()
+  const began = performance.now()
+  const waits = Array.from({ length: 500 }, (_, at) =>
+    api.app.inject(`${list()}?afterTx=0x${at.toString(16).padStart(64, '0')}&waitMs=2000`),
+  )
+  for (const { statusCode } of await Promise.all(waits)) expect(statusCode).toBe(503)
+  const rounds = (performance.now() - began) / 100
+  expect(receiptsAsked()).toBeLessThanOrEqual(50 * (rounds + 5))
+})
+
+test('five hundred clients that leave end their waits at once, and the node is not asked any more', async () => {
+  const api = await open()
+  const port = await listen(api)
+  const requests: ClientRequest[] = []
+  let arrived = 0
+  const all = new Promise<void>((resolve) => {
+    api.app.server.on('request', () => {
+      arrived += 1
+      if (arrived === 500) resolve()
+    })
+  })
+  for (let at = 0; at < 500; at += 1) {
+    const source = at % 2 === 0 ? `afterTx=${UNKNOWN}` : 'minBlock=9000000'
+    const request = get({ host: '127.0.0.1', port, path: `${list()}?${source}&waitMs=10000`, agent: false })
+    request.on('error', () => {})
+    requests.push(request)
+  }
+  const connections = (): Promise<number> =>
+    new Promise((resolve) => api.app.server.getConnections((_, count) => resolve(count)))
+  await all
+  await expect.poll(receiptsAsked).toBeGreaterThan(0)
+  for (const request of requests) request.destroy()
+  await expect.poll(connections).toBe(0)
+  // A round may be under way.
+  await sleep(300)
+  receiptsAsked()
+  await sleep(1_000)
+  expect(receiptsAsked()).toBe(0)
+  expect(await gauge(api, 'fx_waits_open')).toBe(0)
+})
+
+test('the waits of pipelined requests end with their connection', async () => {
+  const api = await open()
+  const socket = connect(await listen(api), '127.0.0.1')
+  await once(socket, 'connect')
+  const head = (query: string) => `GET ${list()}?${query} HTTP/1.1\r\nHost: a\r\n\r\n`
+  socket.write(head(`afterTx=${UNKNOWN}&waitMs=10000`) + head('minBlock=9000000&waitMs=10000').repeat(2))
+  await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(3)
+  socket.destroy()
+  await expect.poll(() => gauge(api, 'fx_waits_open'), { timeout: 2_000 }).toBe(0)
+})
+
+test('too many waits of one client are 429, and of all clients 503; both tell when to come back', async () => {
+  const api = await open({ maxWaits: 3, maxWaitsPerClient: 2 })
+  const wait = (client: string, waitMs: number) =>
+    api.app.inject({
+      url: `${list()}?minBlock=9000000&waitMs=${waitMs}`,
+      headers: { 'x-forwarded-for': `198.51.100.9, ${client}` },
+    })
+  const waiting = [wait('192.0.2.1', 5_000), wait('192.0.2.1', 5_000)]
+  await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(2)
+  const own = await wait('192.0.2.1', 0)
+  expect([own.statusCode, own.json().error.code, own.headers['retry-after']]).toEqual([429, 'rate_limited', '1'])
+  waiting.push(wait('192.0.2.2', 5_000))
+  await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(3)
+  const all = await wait('192.0.2.3', 0)
+  expect([all.statusCode, all.json().error.code, all.headers['retry-after']]).toEqual([503, 'service_unavailable', '1'])
+  expect(all.json().error.message).toContain('3 requests wait for a block')
+  expect(await gauge(api, 'fx_waits_refused_total')).toBe(2)
+  // What needs no wait has no use for a place.
+  const { statusCode } = await api.app.inject(`${list()}?minBlock=1`)
+  expect(statusCode).toBe(200)
+  for (const { statusCode: late } of await Promise.all(waiting)) expect(late).toBe(503)
+  expect(await gauge(api, 'fx_waits_open')).toBe(0)
+})
+
+test('a process that is about to stop ends its waits with 503', async () => {
+  const draining = new AbortController()
+  const api = await open({}, draining.signal)
+  const waiting = [`afterTx=${UNKNOWN}`, 'minBlock=9000000'].map((query) =>
+    api.app.inject(`${list()}?${query}&waitMs=10000`),
+  )
+  await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(2)
+  const began = performance.now()
+  draining.abort()
+  for (const { statusCode, headers, body } of await Promise.all(waiting)) {
+    expect([statusCode, headers['retry-after']]).toEqual([503, '1'])
+    expect(body).toContain('this process is about to stop')
+  }
+  expect(performance.now() - began).toBeLessThan(5_000)
+})
