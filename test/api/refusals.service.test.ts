@@ -45,7 +45,8 @@ test.each(refusalNames)(
       await eventually('lists are refused', async () => (await ask(list)).status !== 200)
       expect(await ask(entity)).toMatchObject({ status: 200 })
       const refused = { status: 503, retryAfter: '1' }
-      for (const url of [list, '/v1/hedge/settlements', '/readyz']) expect(await ask(url), url).toMatchObject(refused)
+      for (const url of [list, '/v1/hedge/settlements?chainId=8453', '/readyz'])
+        expect(await ask(url), url).toMatchObject(refused)
       expect(await ask('/status')).toMatchObject({ status: 200, body: expect.stringContaining(advice) })
       await eventually('the reason is logged', async () => {
         await ask(list)

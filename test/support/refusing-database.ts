@@ -104,6 +104,7 @@ export const createRefusingDatabase = async () => {
   const run: Run = async (statement) => void (await admin.query(statement))
   await run(`CREATE DATABASE ${database} TEMPLATE ${template}`)
   await run(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`)
+  await run(`ALTER DATABASE ${database} OWNER TO ${role}`)
   const url = new URL(inject('postgresUrl'))
   url.pathname = database
   const owner = new Client(url.href)
@@ -115,6 +116,7 @@ export const createRefusingDatabase = async () => {
   url.password = password
   return {
     url: url.href,
+    role,
     password,
     run,
     async refuse(name: RefusalName) {
