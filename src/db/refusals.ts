@@ -64,7 +64,7 @@ export const adviceOf = (error: unknown): string => {
 }
 
 /** A statement that the database refused. The message holds its SQLSTATE and words, and not the statement or its values. */
-export class QueryError extends Error {
+class QueryError extends Error {
   override readonly name = 'QueryError'
 }
 
