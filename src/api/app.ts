@@ -102,12 +102,13 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   app.addHook('onClose', async () => waits.close())
 
   const refused = { load: 0, rate: 0 }
-  await app.register(metrics, { metrics: options.metrics, pages, streams, waits, refused })
+  const counted = { alone: 0 }
+  await app.register(metrics, { metrics: options.metrics, pages, streams, waits, refused, counted })
   if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
   await app.register(requestLog)
   await app.register(unchanged, { conditional })
   if (limits.requestsPerMinute > 0) {
-    await app.register(rateLimits, { limits, store: options.limitStore, refused })
+    await app.register(rateLimits, { limits, store: options.limitStore, refused, counted })
   }
   await app.register(kept, { conditional })
   await app.register(timing)
@@ -120,7 +121,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(openapi)
 
   await app.register(healthRoutes, { sources, draining })
-  await app.register(statusRoutes, { sources })
+  await app.register(statusRoutes, { sources, isLimitShared: () => options.limitStore?.outages.isDown() !== true })
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })

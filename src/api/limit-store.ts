@@ -1,17 +1,18 @@
 import { Redis } from 'ioredis'
-import { errorText } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { createOutageLog } from '../lib/outage-log.ts'
+import { createReconnectOnError } from '../lib/redis.ts'
 import type { LimitStore } from './plugins/rate-limit.ts'
 
-/** Longest a request waits to be counted, in milliseconds: it is not counted then. */
+/** Longest a request waits to be counted with other processes, in milliseconds: this process then counts it on its own. */
 const COUNTED_WITHIN_MS = 200
 
 /** A connection that says nothing for so long, in milliseconds, while it is asked, is given up. */
 const SILENT_MS = 1_000
 
 /**
- * Opens the Redis on which the processes of a service count requests together. One out of reach is logged, once until it is back, and holds
- * nobody up.
+ * Opens the Redis on which the processes of a service count requests together. While it is out of reach or refuses writes, which is logged,
+ * each process counts on its own.
  */
 export const createLimitStore = (options: {
   readonly redisUrl: string
@@ -27,14 +28,13 @@ export const createLimitStore = (options: {
     // One that hangs must not gather what it was asked.
     socketTimeout: SILENT_MS,
     autoResendUnfulfilledCommands: false,
+    reconnectOnError: createReconnectOnError(),
   })
-  let isLost = false
-  redis.on('ready', () => {
-    isLost = false
+  const outages = createOutageLog({
+    log,
+    down: 'this process counts requests on its own: their Redis is out of order',
+    up: 'requests are counted with the other processes again',
   })
-  redis.on('error', (fault) => {
-    if (!isLost) log.warn({ fault: errorText(fault) }, 'requests are not counted: their Redis is out of reach')
-    isLost = true
-  })
-  return { redis, prefix, close: () => redis.disconnect() }
+  redis.on('error', outages.failed)
+  return { redis, prefix, outages, close: () => redis.disconnect() }
 }

@@ -25,6 +25,9 @@ export type Limits = {
 /** How many requests were turned away, by why. */
 export type Refused = { load: number; rate: number }
 
+/** How many requests this process counted on its own though the limit is shared. */
+export type Counted = { alone: number }
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Answered under whatever load and to whoever asks: what tells whether the process should be asked at all. */

@@ -2,6 +2,7 @@ import { environments } from '../config/environments.ts'
 import { load } from '../config/load.ts'
 import { secretsOf } from '../config/parts.ts'
 import { migrate } from '../db/migrate.ts'
+import { adviceOf, faultText } from '../db/refusals.ts'
 import { requireVersion } from '../db/versions.ts'
 import { audit, formatAudit } from '../indexer/audit.ts'
 import { isUnavailable, OperatorError } from '../lib/errors.ts'
@@ -33,7 +34,7 @@ export const runAudit = async (): Promise<void> => {
     const database = openDatabase({ url, maxConnections: 4, ...times, log }, closers)
     await requireVersion(database).catch((cause: unknown) => {
       if (!isUnavailable(cause)) throw cause
-      throw new OperatorError(`${cause.message}: is PostgreSQL up, and DATABASE_URL right?`, { cause })
+      throw new OperatorError(`${cause.message} (${faultText(cause.cause)}): ${adviceOf(cause)}`, { cause })
     })
     for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
       const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })

@@ -1,8 +1,9 @@
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate as apply } from 'drizzle-orm/node-postgres/migrator'
 import { Client, DatabaseError } from 'pg'
-import { errorText, OperatorError } from '../lib/errors.ts'
+import { OperatorError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { adviceOf, faultText, isOutOfReach } from './refusals.ts'
 import { migrationsFolder, migrationsOf, readApplied, versionFault } from './versions.ts'
 
 /** Any number, as long as every version of this service takes the same. */
@@ -51,8 +52,7 @@ export const migrate = async (options: {
   const { turnWithinMs = TURN_WITHIN_MS, tableWithinMs = TABLE_WITHIN_MS } = options
   const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 })
   await client.connect().catch((cause: unknown) => {
-    const mend = 'is PostgreSQL up, and DATABASE_URL right?'
-    throw new OperatorError(`no database to migrate (${errorText(cause)}): ${mend}`, { cause })
+    throw new OperatorError(`no database to migrate (${faultText(cause)}): ${adviceOf(cause)}`, { cause })
   })
   const handle = drizzle(client)
   try {
@@ -68,6 +68,9 @@ export const migrate = async (options: {
       { migration: known.at(-1)?.tag, newer: applied.times.length - known.length },
       'the database serves this version',
     )
+  } catch (cause) {
+    if (!isOutOfReach(cause)) throw cause
+    throw new OperatorError(`nothing was migrated (${faultText(cause)}): ${adviceOf(cause)}`, { cause })
   } finally {
     await client.end()
   }

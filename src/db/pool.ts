@@ -1,12 +1,13 @@
 import { pipeline } from 'node:stream/promises'
-import { DrizzleQueryError } from 'drizzle-orm'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PgTransactionConfig } from 'drizzle-orm/pg-core'
-import { DatabaseError, Pool, type PoolClient, type QueryArrayConfig } from 'pg'
+import { Pool, type PoolClient, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
-import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
+import { unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
+import { createOutageLog } from '../lib/outage-log.ts'
 import { waited } from '../lib/timing.ts'
+import { adviceOf, faultText, isOutOfReach, withoutStatement } from './refusals.ts'
 import { type Asked, databaseReports } from './reports.ts'
 
 export type DatabaseOptions = {
@@ -63,9 +64,6 @@ const IDLE_IN_TRANSACTION_MS = 2_000
 /** A server that works for nobody any more, a process that was killed say, notices within this and rolls back. */
 const CHECK_CLIENT_MS = 500
 
-/** How often it is logged what a database is out of reach for, in milliseconds. */
-const TELL_EVERY_MS = 10_000
-
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 /**
@@ -97,23 +95,24 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   pool.on('connect', (client) => client.on('error', lost))
   const handle = drizzle(pool)
 
-  let toldAt = Number.NEGATIVE_INFINITY
-  const logOutOfReach = (error: unknown): void => {
-    // Transactions that are given up end their connections themselves.
-    if (options.signal?.aborted || performance.now() - toldAt < TELL_EVERY_MS) return
-    toldAt = performance.now()
-    const fault = errorText(error instanceof DrizzleQueryError ? error.cause : error)
-    options.log.warn({ pool: name, fault }, 'the database is out of reach')
-  }
+  const outages = createOutageLog({
+    log: options.log,
+    down: 'the database is out of reach',
+    up: 'the database is in reach again',
+    describe: (fault) => ({ pool: name, fault: faultText(fault), advice: adviceOf(fault) }),
+  })
 
   const guarded = <T>(asked: Asked, work: () => Promise<T>): Promise<T> =>
     databaseReports.tell(asked, async () => {
       try {
-        return await waited('db', work)
+        const result = await waited('db', work)
+        outages.worked()
+        return result
       } catch (error) {
-        if (!isOutOfReach(error)) throw error
-        logOutOfReach(error)
-        throw unavailable('the database is out of reach', error)
+        if (!isOutOfReach(error)) throw withoutStatement(error)
+        // Transactions that are given up end their connections themselves.
+        if (!options.signal?.aborted) outages.failed(error)
+        throw unavailable('the database is out of reach', withoutStatement(error))
       }
     })
 
@@ -167,21 +166,3 @@ const copyOn =
   (client: PoolClient): Copy =>
   (statement, text) =>
     pipeline([text], client.query(copyFrom(statement)))
-
-/** Classes of SQLSTATE in which the server says that it cannot serve now: connection, resources, operator intervention. */
-const cannotServe = ['08', '53', '57']
-
-/** An answer of the server is about the query, except in those classes; anything else that fails here is the way to it. */
-const isOutOfReach = (error: unknown): boolean => {
-  if (error instanceof ServiceError) return false
-  if (error instanceof DatabaseError) return cannotServe.some((kind) => error.code?.startsWith(kind))
-  if (!(error instanceof Error)) return false
-  if ('code' in error && typeof error.code === 'string' && /^E[A-Z]+$/.test(error.code)) return true
-  if (
-    /^(Connection terminated|timeout exceeded|Query read timeout|Client (has encountered|was closed))/.test(
-      error.message,
-    )
-  )
-    return true
-  return error.cause !== undefined && isOutOfReach(error.cause)
-}

@@ -1,4 +1,4 @@
-import { errorText } from '../lib/errors.ts'
+import { errorText, isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { createBullDriver } from './bull.ts'
 import type { Driver, Waiting } from './driver.ts'
@@ -17,7 +17,7 @@ export type Jobs = {
    * `service_unavailable` when the queue is out of reach.
    */
   add<N extends JobName>(name: N, payload: Payload<N>): Promise<void>
-  /** Asks as `add` does, of whoever has no time to wait: a queue out of reach is logged, once until it is back, and the job is not done. */
+  /** Asks as `add` does without waiting: while the queue is out of reach, which is logged, the job is not done. */
   ask<N extends JobName>(name: N, payload: Payload<N>): void
   /**
    * Asks for a job now and every `everyMs`; asking again, here or in another process, does not double it. A queue out of reach is asked when
@@ -65,19 +65,13 @@ export const createJobs = (options: {
     await driver.add(name, keyOf(checked), checked)
   }
 
-  let unheard = false
-
   return {
     add,
     ask(name, payload) {
-      const heard = (): void => {
-        unheard = false
-      }
-      const lost = (fault: unknown): void => {
-        if (!unheard) log.warn({ job: name, fault: errorText(fault) }, 'job not added')
-        unheard = true
-      }
-      add(name, payload).then(heard, lost)
+      add(name, payload).catch((fault: unknown) => {
+        // The driver logs that the queue is out of reach.
+        if (!isUnavailable(fault)) log.error({ job: name, fault: errorText(fault) }, 'job not added')
+      })
     },
     async repeat(name, payload, everyMs) {
       const checked = parsers[name](payload)

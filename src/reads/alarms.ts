@@ -1,10 +1,11 @@
+import { adviceOf } from '../db/refusals.ts'
 import type { Vitals } from '../db/vitals.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Checked } from './checks.ts'
 import { isWatched, provenAgeOf, type State } from './vitals.ts'
 
-const DATABASE =
-  'The database is out of reach: see that PostgreSQL runs at DATABASE_URL. Entities are read from the chain meanwhile.'
+const outOfReach = (fault: unknown): string =>
+  `The database is out of reach: ${adviceOf(fault)}. Entities are read from the chain meanwhile.`
 
 /** A minute without proof, and a minute of waiting for an observation, is more than a loaded system needs; in seconds. */
 const LATE_SECONDS = 60
@@ -54,11 +55,13 @@ const alarms: readonly ((seen: Seen) => string | null)[] = [
 export const alarmsOf = (seen: {
   readonly chainId: ChainId
   readonly vitals: Vitals | null
+  /** Why there are no vitals. */
+  readonly fault?: unknown
   readonly state: State
   readonly checks: readonly Checked[]
 }): string[] => {
   const { vitals, checks } = seen
   const faults = checks.flatMap(({ fault }) => fault ?? [])
-  if (vitals === null) return [DATABASE, ...faults]
+  if (vitals === null) return [outOfReach(seen.fault), ...faults]
   return [...alarms.flatMap((alarm) => alarm({ ...seen, vitals }) ?? []), ...faults]
 }

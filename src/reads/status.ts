@@ -135,11 +135,13 @@ const auditOf = ({ audit }: Vitals): z.output<typeof Audit> | null =>
 export const chainStatus = (seen: {
   readonly chainId: ChainId
   readonly vitals: Vitals | null
+  /** Why there are no vitals. */
+  readonly fault?: unknown
   readonly nodes: Nodes
   readonly checks: readonly Checked[]
   readonly maxLagSeconds: number
 }): z.output<typeof ChainStatus> => {
-  const { chainId, vitals, nodes, checks, maxLagSeconds } = seen
+  const { chainId, vitals, fault, nodes, checks, maxLagSeconds } = seen
   const state = stateOf(vitals, maxLagSeconds)
   const look = vitals?.look ?? null
   const waiting = vitals?.observations ?? null
@@ -172,6 +174,6 @@ export const chainStatus = (seen: {
       at: at === null ? null : Math.floor(at / 1_000),
       fault,
     })),
-    alarms: alarmsOf({ chainId, vitals, state, checks }),
+    alarms: alarmsOf({ chainId, vitals, fault, state, checks }),
   }
 }

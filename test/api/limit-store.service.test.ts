@@ -3,24 +3,36 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLimitStore } from '../../src/api/limit-store.ts'
 import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { refusalNames, startRefusingRedis } from '../support/refusing-redis.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'
 
 const lines: string[] = []
 const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
 
 let redis: TestService
+let database: TestDatabase
+let clients = 0
 beforeAll(async () => {
-  redis = await startTestRedis()
+  ;[redis, database] = await Promise.all([startTestRedis(), createTestDatabase()])
 })
-afterAll(() => redis.close())
+afterAll(() => Promise.all([redis.close(), database.close()]))
 
 /** An API process with a limit of four requests a minute. */
 const start = async (redisUrl: string, prefix: string) => {
   const limitStore = createLimitStore({ redisUrl, prefix, log })
-  const { app, close } = await openApp({ limits: { requestsPerMinute: 4 }, limitStore })
+  const limits = { requestsPerMinute: 4, trustedProxies: 1 }
+  const { app, metrics, close } = await openApp({ databaseUrl: database.url, limits, limitStore })
   return {
     limitStore,
     ask: async (headers = {}) => (await app.inject({ url: '/v1/chains', headers })).statusCode,
+    /** What `/status` reports of the process, asked by a client whom no limit has stopped yet. */
+    async alarms() {
+      clients += 1
+      const headers = { 'x-forwarded-for': `198.51.100.${clients}` }
+      return (await app.inject({ url: '/status', headers })).json().data.alarms
+    },
+    metric: () => metrics.metrics(),
     async close() {
       await close()
       limitStore.close()
@@ -47,9 +59,46 @@ test('processes on one Redis share a limit, systems of another prefix do not', a
   await Promise.all([one.close(), two.close(), other.close()])
 })
 
-test('a Redis out of reach refuses nobody, and is logged once', async () => {
+test('while its Redis is out of reach each process counts on its own, which is logged a few times', async () => {
+  lines.length = 0
   const alone = await start('redis://127.0.0.1:9', 'nowhere')
-  for (let request = 0; request < 10; request += 1) expect(await alone.ask()).toBe(200)
-  await expect.poll(() => lines.filter((line) => line.includes('requests are not counted')).length).toBe(1)
+  const statuses: number[] = []
+  for (let request = 0; request < 10; request += 1) statuses.push(await alone.ask())
+  expect(statuses).toEqual([200, 200, 200, 200, 429, 429, 429, 429, 429, 429])
+  const logged = lines.filter((line) => line.includes('counts requests on its own'))
+  expect(logged.length).toBeGreaterThan(0)
+  expect(logged.length).toBeLessThanOrEqual(3)
   await alone.close()
 })
+
+test.each(refusalNames)(
+  'while its Redis refuses writes (%s) a process keeps the limit, reports it until it is over, and then counts with the others again',
+  async (refusal) => {
+    lines.length = 0
+    const own = await startRefusingRedis()
+    const [one, two] = await Promise.all([start(own.url, 'system'), start(own.url, 'system')])
+    try {
+      await expect.poll(() => [one, two].map(({ limitStore }) => limitStore.redis.status)).toEqual(['ready', 'ready'])
+      expect(await one.ask()).toBe(200)
+      await own.refuse(refusal)
+      const from = (client: number) => ({ 'x-forwarded-for': `192.0.2.${client}` })
+      const statuses: number[] = []
+      for (let request = 0; request < 90; request += 1) statuses.push(await one.ask({ ...from(1) }))
+      expect(statuses.filter((status) => status === 200)).toHaveLength(4)
+      // A request with a tag is counted after its answer, and judged by the same count.
+      expect(await one.ask({ ...from(1), 'if-none-match': '"x"' })).toBe(429)
+      expect(lines.filter((line) => line.includes('counts requests on its own')).length).toBeLessThanOrEqual(3)
+      expect(lines.join('')).toContain(refusal)
+      expect(await one.alarms()).toEqual([expect.stringContaining('counts requests on its own')])
+      expect(await one.metric()).toMatch(/^fx_rate_limit_alone_total [1-9]/m)
+
+      await own.accept(refusal)
+      await expect.poll(() => one.alarms()).toEqual([])
+      const shared = [await one.ask(from(2)), await two.ask(from(2)), await one.ask(from(2)), await two.ask(from(2))]
+      expect([...shared, await one.ask(from(2)), await two.ask(from(2))]).toEqual([200, 200, 200, 200, 429, 429])
+    } finally {
+      await Promise.all([one.close(), two.close()])
+      await own.close()
+    }
+  },
+)

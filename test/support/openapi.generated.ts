@@ -3272,13 +3272,19 @@ export interface operations {
                      *               "The worker has not reached chain 8453 for 12 s: …"
                      *             ]
                      *           }
-                     *         ]
+                     *         ],
+                     *         "alarms": []
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             chains: components["schemas"]["ChainStatus"][];
+                            /**
+                             * @description What is wrong with this process, of whatever chain, and what to do about it; empty when all is well
+                             * @example []
+                             */
+                            alarms: string[];
                         };
                     };
                 };

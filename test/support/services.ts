@@ -72,12 +72,15 @@ const installRedis = (): void => {
 
 const mayInstall = (): boolean => process.getuid?.() === 0 && existsSync('/etc/debian_version')
 
+/** A Redis that is already given, or one of `startOwnRedis`. */
+export const startTestRedis = async (): Promise<TestService> => given('TEST_REDIS_URL') ?? (await startOwnRedis())
+
 /**
- * A Redis: `TEST_REDIS_URL`, else `redis-server` on PATH, else a container, else (root on Debian) the package is installed.
- * Throws an Error that says what to install when none of them works.
+ * A Redis that no other test uses, so that it may be disturbed: `redis-server` on PATH, else a container, else (root on Debian) the package
+ * is installed. Throws an Error that says what to install when none of them works.
  */
-export const startTestRedis = async (): Promise<TestService> => {
-  const redis = given('TEST_REDIS_URL') ?? (await findRedis({}))
+export const startOwnRedis = async (): Promise<TestService> => {
+  const redis = await findRedis({})
   if (redis) return redis
   if (hasDocker()) {
     const { authority, close } = await container('redis:7-alpine', 6379, {}, /Ready to accept connections/)

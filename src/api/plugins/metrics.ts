@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import { measureRequests } from '../../lib/http-metrics.ts'
 import { type Metrics, show } from '../../lib/metrics.ts'
 import type { Waits } from '../../reads/waits.ts'
-import type { Refused } from '../limits.ts'
+import type { Counted, Refused } from '../limits.ts'
 import type { Pages } from '../pages.ts'
 import type { Streams } from '../streams.ts'
 
@@ -12,6 +12,7 @@ type Options = {
   readonly streams: Streams
   readonly waits: Waits
   readonly refused: Readonly<Refused>
+  readonly counted: Readonly<Counted>
 }
 
 /** Measures the requests, and shows what the kept pages, the open streams and the waits take. */
@@ -29,6 +30,13 @@ export const metrics = fp<Options>(async (app, options) => {
       help: 'Requests turned away: for the load of the process (503), or because a client asked too often (429)',
       labels: ['reason'],
       of: (it) => it.map(([reason, count]) => [{ reason }, count]),
+    },
+  ])
+  show(options.metrics, () => options.counted, [
+    {
+      name: 'fx_rate_limit_alone_total',
+      help: 'Requests that this process counted on its own, because the Redis of the shared rate limit did not count',
+      of: (it) => [[{}, it.alone]],
     },
   ])
   show(options.metrics, options.streams.tally, [

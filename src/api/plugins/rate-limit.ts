@@ -1,16 +1,24 @@
 import rateLimit from '@fastify/rate-limit'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Redis } from 'ioredis'
 import { ServiceError } from '../../lib/errors.ts'
-import type { Limits, Refused } from '../limits.ts'
+import type { OutageLog } from '../../lib/outage-log.ts'
+import type { Counted, Limits, Refused } from '../limits.ts'
 import { corsHeaders } from './cors.ts'
 import { securityHeaders } from './security.ts'
 
 /** Where processes that share a limit count together; undefined for each on its own. */
-export type LimitStore = { readonly redis: Redis; readonly prefix: string }
+export type LimitStore = { readonly redis: Redis; readonly prefix: string; readonly outages: OutageLog }
 
-type Options = { readonly limits: Limits; readonly store: LimitStore | undefined; readonly refused: Refused }
+type Options = {
+  readonly limits: Limits
+  readonly store: LimitStore | undefined
+  readonly refused: Refused
+  readonly counted: Counted
+}
+
+type Count = ReturnType<FastifyInstance['createRateLimit']>
 
 const MINUTE_MS = 60_000
 
@@ -25,20 +33,53 @@ const mayBeUnchanged = ({ method, headers }: FastifyRequest): boolean =>
 const isFree = ({ method, routeOptions }: FastifyRequest): boolean =>
   method === 'OPTIONS' || routeOptions.config.unlimited === true
 
-/**
- * Refuses a client's requests beyond so many a minute with 429; a 304 is not counted. A store out of reach counts nothing and refuses
- * nobody. It is asked before the hooks that set headers, so a refusal's come by hand.
- */
-export const rateLimits = fp<Options>(async (app, { limits, store, refused }) => {
-  await app.register(rateLimit, {
-    global: false,
-    max: limits.requestsPerMinute,
-    timeWindow: MINUTE_MS,
-    cache: MOST_CLIENTS,
-    skipOnError: true,
-    ...(store && { redis: store.redis, nameSpace: `${store.prefix}:requests:` }),
+/** A counter of requests, in a Redis or else in this process; it throws when its Redis does not count. */
+const createCount = async (
+  app: FastifyInstance,
+  { limits, store }: Pick<Options, 'limits' | 'store'>,
+): Promise<Count> => {
+  const counts: Count[] = []
+  // A scope of its own: the library has one store in each.
+  await app.register(async (scope) => {
+    await scope.register(rateLimit, {
+      global: false,
+      max: limits.requestsPerMinute,
+      timeWindow: MINUTE_MS,
+      cache: MOST_CLIENTS,
+      ...(store && { redis: store.redis, nameSpace: `${store.prefix}:requests:` }),
+    })
+    counts.push(scope.createRateLimit())
   })
-  const count = app.createRateLimit()
+  const [count] = counts
+  if (count === undefined) throw new Error('the rate limit was not registered')
+  return count
+}
+
+/** Counts in the Redis of `store`, and in this process while that Redis does not count. */
+const withFallback =
+  (together: Count, alone: Count, { outages }: LimitStore, counted: Counted): Count =>
+  async (request, options) => {
+    const isRead = options?.increment === false
+    // A Redis that refuses writes still answers reads, with counts that do not rise.
+    if (isRead && outages.isDown()) return alone(request, options)
+    try {
+      const result = await together(request, options)
+      if (!isRead) outages.worked()
+      return result
+    } catch (fault) {
+      outages.failed(fault)
+      if (!isRead) counted.alone += 1
+      return alone(request, options)
+    }
+  }
+
+/**
+ * Refuses a client's requests beyond so many a minute with 429; a 304 is not counted. While the store is out of reach or refuses writes, each
+ * process counts on its own. It is asked before the hooks that set headers, so a refusal's come by hand.
+ */
+export const rateLimits = fp<Options>(async (app, { limits, store, refused, counted }) => {
+  const alone = await createCount(app, { limits, store: undefined })
+  const count = store ? withFallback(await createCount(app, { limits, store }), alone, store, counted) : alone
   app.addHook('onRequest', async (request, reply) => {
     if (isFree(request)) return
     const isUncounted = mayBeUnchanged(request)

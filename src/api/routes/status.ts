@@ -7,7 +7,16 @@ import { ChainStatus, chainStatus } from '../../reads/status.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 
-export const Status = z.object({ chains: z.array(ChainStatus) })
+export const Status = z.object({
+  chains: z.array(ChainStatus),
+  alarms: z.array(z.string()).meta({
+    description: 'What is wrong with this process, of whatever chain, and what to do about it; empty when all is well',
+    example: [],
+  }),
+})
+
+const ALONE =
+  'This process counts requests on its own, so clients may exceed the shared rate limit: see that Redis answers at REDIS_URL and takes writes.'
 
 const operation: Operation = {
   tag: 'Service',
@@ -18,7 +27,11 @@ const operation: Operation = {
 }
 
 /** `/status`: 200 as long as anything is known; without the database, what this process knows of its nodes. */
-export const statusRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = async (app, { sources }) => {
+export const statusRoutes: FastifyPluginAsync<{
+  readonly sources: Sources
+  /** Whether requests are counted with other processes wherever they should be. */
+  readonly isLimitShared: () => boolean
+}> = async (app, { sources, isLimitShared }) => {
   const schema = { response: { 200: envelope(Status), ...errorResponses } }
   app.get('/status', { schema, config: { operation } }, async () => {
     const seen = await Promise.all(
@@ -41,7 +54,10 @@ export const statusRoutes: FastifyPluginAsync<{ readonly sources: Sources }> = a
     if (!isKnown && fault) throw fault
     const { maxLagSeconds } = sources
     return {
-      data: { chains: seen.map((it) => chainStatus({ ...it, checks: sources.checks.of(it.chainId), maxLagSeconds })) },
+      data: {
+        chains: seen.map((it) => chainStatus({ ...it, checks: sources.checks.of(it.chainId), maxLagSeconds })),
+        alarms: isLimitShared() ? [] : [ALONE],
+      },
     }
   })
 }

@@ -1,0 +1,38 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { migrate } from '../../src/db/migrate.ts'
+import { requireVersionOnceReached } from '../../src/db/versions.ts'
+import { OperatorError } from '../../src/lib/errors.ts'
+import { openDatabase } from '../support/open-database.ts'
+import { createRefusingDatabase, refusalNames, refusals } from '../support/refusing-database.ts'
+
+let store: Awaited<ReturnType<typeof createRefusingDatabase>>
+beforeAll(async () => {
+  store = await createRefusingDatabase()
+})
+afterAll(() => store.close())
+
+test.each(refusalNames)(
+  'a process that starts while PostgreSQL refuses (%s) logs what to do without a stack; the migration ends with the same',
+  async (name) => {
+    const { code, advice } = refusals[name]
+    const lines: string[] = []
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) })
+    const database = openDatabase(store.url, { log })
+    const stop = new AbortController()
+    await store.refuse(name)
+    try {
+      await requireVersionOnceReached({ database, log, signal: stop.signal })
+      const logged = lines.filter((line) => line.includes(`"fault":"${code} `))
+      expect(logged).toEqual([expect.stringContaining(advice)])
+      expect(lines.join('')).not.toMatch(/"stack"|Failed query/)
+      const refused = await migrate({ databaseUrl: store.url }).catch((fault: unknown) => fault)
+      expect(refused).toBeInstanceOf(OperatorError)
+      expect(refused).toMatchObject({ message: expect.stringMatching(new RegExp(`${code} .*${advice}`)) })
+    } finally {
+      stop.abort()
+      await store.accept(name)
+      await database.close()
+    }
+  },
+)
