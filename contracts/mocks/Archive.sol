@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
-import {IHedge} from "../interfaces/IHedge.sol";
+import {IHedgeProtection} from "../interfaces/IHedgeProtection.sol";
 
 /// @title A long history at little cost, for local chains.
 /// @notice Emits creation logs of positions by the thousand, and knows each of them, without storing any.
@@ -11,7 +11,7 @@ contract Archive {
     function create(uint256 many) external {
         uint256 end = count + many;
         for (uint256 id = count + 1; id <= end; id++) {
-            emit IHedge.PositionCreated(1, id, hedgerOf(id), id * 1e6, id * 27_322, id * 137, id * 27_459);
+            emit IHedgeProtection.PositionCreated(1, id, hedgerOf(id), id * 1e6, id * 27_322, id * 137, id * 27_459);
         }
         count = end;
     }
