@@ -1,18 +1,15 @@
-import { encodeFunctionData, maxUint256, parseAbi, toFunctionSelector, zeroAddress } from 'viem'
+import { maxUint256, toFunctionSelector, zeroAddress } from 'viem'
 import { expect, test } from 'vitest'
+import { deployHostileToken } from '../support/hostile-token.ts'
 import { DAI, DAY, USDC, useProtocol } from '../support/use-protocol.ts'
 
-const { send, read, refuses, transact, outcome, approve, mint, at, buy, settle, ...on } = await useProtocol('deployed')
+const protocol = await useProtocol('deployed')
+const { send, read, refuses, transact, outcome, approve, mint, at, buy, settle, ...on } = protocol
 const { owner, creator, lp, hedger, stranger, oracleA, oracleB, oracleC, diamond, usdc, start, newEvent } = on
 
 const MINIMUM = 10_000_000n
 /** Shares of one token unit. */
 const SHARES = 10n ** 12n
-
-/** Manners of the hostile token. */
-const SAYS_NO = 2
-const SAYS_NOTHING = 3
-const hostileAbi = parseAbi(['function behave(uint8 manner, address target, bytes data)'])
 
 /** An event whose pool its creator has opened. */
 const open = async (chosen: Parameters<typeof newEvent>[0] = {}): Promise<bigint> => {
@@ -227,26 +224,20 @@ test('nothing bounds a notional, so that premiums can grow beyond what their own
 })
 
 test('a token may answer nothing; one that answers no is refused with the error of SafeERC20', async () => {
-  const token = await on.deploy('HostileToken')
+  const { token, behave } = await deployHostileToken(protocol)
   await send(owner, 'setAllowedPaymentToken', [token, true])
   for (const from of [creator, hedger]) {
     await mint(from, 1_000n * DAI, token)
     await approve(from, maxUint256, token)
   }
-  const behave = (manner: number) =>
-    transact(
-      owner,
-      token,
-      encodeFunctionData({ abi: hostileAbi, functionName: 'behave', args: [manner, diamond, '0x'] }),
-    )
-  await behave(SAYS_NOTHING)
+  await behave('saysNothing')
   const id = await open({ paymentToken: token, initialLiquidity: 100n * DAI })
   await buy(hedger, id, 10n * DAI)
   await settle(id, 13_500_000n)
   await send(hedger, 'claimPayout', [1n])
   await send(creator, 'withdrawCapital', [1n])
 
-  await behave(SAYS_NO)
+  await behave('saysNo')
   const later = newEvent({ paymentToken: token, expiryDate: start + 60n * DAY })
   await refuses('SafeERC20FailedOperation', creator, 'createEvent', [later])
 })

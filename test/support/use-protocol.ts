@@ -373,3 +373,5 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     settle,
   }
 }
+
+export type UsedProtocol = Awaited<ReturnType<typeof useProtocol>>
