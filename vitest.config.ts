@@ -41,7 +41,11 @@ export default defineConfig({
         test: {
           ...service,
           name: 'deployed',
-          include: ['test/api/{reads,tx}.service.test.ts', 'test/indexer/{audit,refresh}.service.test.ts'],
+          include: [
+            'test/api/{reads,tx}.service.test.ts',
+            'test/contracts/invariants.service.test.ts',
+            'test/indexer/{audit,refresh}.service.test.ts',
+          ],
           provide: { profile: 'deployed' },
         },
       },

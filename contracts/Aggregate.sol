@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
+
+import {Reasons} from "./libraries/Reasons.sol";
 
 /// @title Many views in one call.
 /// @notice The one function of Multicall3 that reads need, for chains without it. Never deployed: its code travels with the call.
@@ -19,7 +21,7 @@ contract Aggregate {
         results = new Result[](calls.length);
         for (uint256 i = 0; i < calls.length; i++) {
             (bool success, bytes memory returnData) = calls[i].target.staticcall(calls[i].callData);
-            require(success || calls[i].allowFailure, "Call failed");
+            require(success || calls[i].allowFailure, Reasons.CALL_FAILED);
             results[i] = Result(success, returnData);
         }
     }

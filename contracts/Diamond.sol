@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {IDiamondCut} from "./interfaces/IDiamondCut.sol";
 import {IHedgeAdmin} from "./interfaces/IHedgeAdmin.sol";
 import {LibDiamond} from "./libraries/LibDiamond.sol";
 import {LibStorage, Protocol} from "./libraries/LibStorage.sol";
+import {LibToken} from "./libraries/LibToken.sol";
+import {Reasons} from "./libraries/Reasons.sol";
 
 /// @title The protocol's one address (EIP-2535): finds the facet of a function and runs it on this contract's storage.
 contract Diamond {
@@ -12,15 +14,17 @@ contract Diamond {
     /// @param cuts The facets to begin with; later cuts wait behind the timelock.
     /// @param paymentTokens Allowed from the start; the first is the default one.
     constructor(address owner, IDiamondCut.FacetCut[] memory cuts, address[] memory paymentTokens) {
-        require(owner != address(0) && paymentTokens.length > 0, "Zero address");
+        require(owner != address(0) && paymentTokens.length > 0, Reasons.ZERO_ADDRESS);
         LibDiamond.setOwner(owner);
         LibDiamond.cut(cuts, address(0), "");
         Protocol storage s = LibStorage.protocol();
         s.oracleAdmin = owner;
+        emit IHedgeAdmin.OracleAdminSet(owner);
         s.defaultToken = paymentTokens[0];
         s.requiredSigners = 2;
         s.toleranceBps = 100;
         for (uint256 i; i < paymentTokens.length; i++) {
+            LibToken.unit(paymentTokens[i]); // Reverts for what is no token.
             s.allowedToken[paymentTokens[i]] = true;
             s.everAllowed[paymentTokens[i]] = true;
             emit IHedgeAdmin.PaymentTokenSet(paymentTokens[i], true);
@@ -43,6 +47,6 @@ contract Diamond {
 
     /// @return What a call reverts with when no facet has its function.
     function missing() internal pure virtual returns (string memory) {
-        return "Function not found";
+        return Reasons.FUNCTION_NOT_FOUND;
     }
 }

@@ -54,19 +54,21 @@ const MAX_CODE_BYTES = 24_576
 
 const Output = z.object({
   errors: z.array(z.object({ severity: z.string(), formattedMessage: z.string() })).default([]),
-  contracts: z.record(
-    z.string(),
-    z.record(
+  contracts: z
+    .record(
       z.string(),
-      z.object({
-        abi: z.custom<Abi>((value) => Array.isArray(value)),
-        evm: z.object({
-          bytecode: z.object({ object: z.string() }),
-          deployedBytecode: z.object({ object: z.string() }),
+      z.record(
+        z.string(),
+        z.object({
+          abi: z.custom<Abi>((value) => Array.isArray(value)),
+          evm: z.object({
+            bytecode: z.object({ object: z.string() }),
+            deployedBytecode: z.object({ object: z.string() }),
+          }),
         }),
-      }),
-    ),
-  ),
+      ),
+    )
+    .default({}),
 })
 
 const sources = (): Record<string, { content: string }> =>

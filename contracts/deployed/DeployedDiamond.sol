@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {Diamond} from "../Diamond.sol";
 import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
+import {Reasons} from "../libraries/Reasons.sol";
 
 /// @title The `deployed` profile: the protocol as deployments of this kind behave where they differ from the specification.
 /// @dev One facet here for each that differs; the rest of the diamond is the reference's.
@@ -12,6 +13,6 @@ contract DeployedDiamond is Diamond {
     {}
 
     function missing() internal pure override returns (string memory) {
-        return "Diamond: Function does not exist";
+        return Reasons.DEPLOYED_FUNCTION_NOT_FOUND;
     }
 }

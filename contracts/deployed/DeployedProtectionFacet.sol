@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {ProtectionFacet} from "../facets/ProtectionFacet.sol";
 import {IDeployedLogs} from "../interfaces/IDeployedLogs.sol";
 import {LibPool} from "../libraries/LibPool.sol";
 import {HedgeEvent} from "../libraries/LibStorage.sol";
+import {Reasons} from "../libraries/Reasons.sol";
 import {LibDeployed} from "./LibDeployed.sol";
 
 /// @title Purchases by the free liquidity and with reasons of their own.
@@ -16,15 +17,15 @@ contract DeployedProtectionFacet is ProtectionFacet {
         nonReentrant
         returns (uint256 positionId)
     {
-        require(block.timestamp <= _deadline, "Transaction deadline expired");
+        require(block.timestamp <= _deadline, Reasons.DEPLOYED_PAST_DEADLINE);
         HedgeEvent storage e = existing(_eventId);
-        require(e.settledAt == 0, "Event not open");
-        require(e.poolOpen, "Pool not open for hedging");
-        require(block.timestamp < e.expiryDate, "Event expired");
-        require(_notional >= LibDeployed.MIN_AMOUNT, "Min notional: 10 USDC");
-        require(LibPool.worstPayout(e, _notional) <= LibDeployed.free(e), "Insufficient pool liquidity for payout");
+        require(e.settledAt == 0, Reasons.DEPLOYED_EVENT_SETTLED);
+        require(e.poolOpen, Reasons.DEPLOYED_POOL_CLOSED);
+        require(block.timestamp < e.expiryDate, Reasons.EVENT_EXPIRED);
+        require(_notional >= LibDeployed.MIN_AMOUNT, Reasons.MIN_NOTIONAL);
+        require(LibPool.worstPayout(e, _notional) <= LibDeployed.free(e), Reasons.DEPLOYED_EXCEEDS_CAPACITY);
         (uint256 premium, uint256 fee) = cost(e, _notional);
-        require(premium + fee <= _maxCost, "Cost exceeds slippage limit");
+        require(premium + fee <= _maxCost, Reasons.DEPLOYED_COST_EXCEEDS_MAX_COST);
 
         positionId = record(_eventId, _notional, premium, fee);
         emit IDeployedLogs.ProtectionPurchased(

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
-import {IHedge} from "../interfaces/IHedge.sol";
+import {IHedgeProtection} from "../interfaces/IHedgeProtection.sol";
 import {Guards} from "../libraries/Guards.sol";
 import {LibMoney} from "../libraries/LibMoney.sol";
 import {LibPool} from "../libraries/LibPool.sol";
 import {HedgeEvent, LibStorage, Position, Protocol} from "../libraries/LibStorage.sol";
 import {LibToken} from "../libraries/LibToken.sol";
+import {Reasons} from "../libraries/Reasons.sol";
 
 /// @title Protection: purchases and payouts.
-contract ProtectionFacet is Guards {
-    /// @dev See {IHedge-buyProtection}.
+contract ProtectionFacet is IHedgeProtection, Guards {
+    /// @dev See {IHedgeProtection-buyProtection}.
     function buyProtection(uint256 _eventId, uint256 _notional, uint256 _maxCost, uint256 _deadline)
         external
         virtual
@@ -18,36 +19,38 @@ contract ProtectionFacet is Guards {
         nonReentrant
         returns (uint256 positionId)
     {
-        require(block.timestamp <= _deadline, "Past deadline");
+        require(block.timestamp <= _deadline, Reasons.PAST_DEADLINE);
         HedgeEvent storage e = existing(_eventId);
-        require(block.timestamp < e.expiryDate && e.settledAt == 0, "Event expired");
-        require(e.poolOpen, "Pool closed");
-        require(_notional <= LibPool.capacity(e), "Exceeds capacity");
+        require(block.timestamp < e.expiryDate && e.settledAt == 0, Reasons.EVENT_EXPIRED);
+        require(e.poolOpen, Reasons.POOL_CLOSED);
+        require(_notional <= LibPool.capacity(e), Reasons.EXCEEDS_CAPACITY);
         (uint256 premium, uint256 fee) = cost(e, _notional);
         // Protection that costs nothing would be a gift from the pool.
-        require(premium > 0, "Premium rounds to zero");
-        require(premium + fee <= _maxCost, "Cost exceeds maxCost");
+        require(premium > 0, Reasons.PREMIUM_ROUNDS_TO_ZERO);
+        // And protection that can never pay, a gift to it.
+        require(LibPool.worstPayout(e, _notional) > 0, Reasons.PAYOUT_ROUNDS_TO_ZERO);
+        require(premium + fee <= _maxCost, Reasons.COST_EXCEEDS_MAX_COST);
 
         positionId = record(_eventId, _notional, premium, fee);
-        emit IHedge.PositionCreated(_eventId, positionId, msg.sender, _notional, premium, fee, premium + fee);
+        emit PositionCreated(_eventId, positionId, msg.sender, _notional, premium, fee, premium + fee);
         LibToken.pull(e.paymentToken, premium + fee);
     }
 
-    /// @dev See {IHedge-claimPayout}.
+    /// @dev See {IHedgeProtection-claimPayout}.
     function claimPayout(uint256 _positionId) external nonReentrant {
         Position storage position = LibStorage.protocol().positions[_positionId];
-        require(position.hedger != address(0), "Position not found");
-        require(msg.sender == position.hedger, "Not your position");
-        require(!position.claimed, "Already claimed");
+        require(position.hedger != address(0), Reasons.POSITION_NOT_FOUND);
+        require(msg.sender == position.hedger, Reasons.NOT_YOUR_POSITION);
+        require(!position.claimed, Reasons.ALREADY_CLAIMED);
         HedgeEvent storage e = LibStorage.protocol().events[position.eventId];
-        require(e.settledAt != 0, "Event not settled");
+        require(e.settledAt != 0, Reasons.EVENT_NOT_SETTLED);
         uint256 gross = LibPool.payout(position);
-        require(gross > 0, "No payout");
+        require(gross > 0, Reasons.NO_PAYOUT);
         uint256 fee = LibMoney.feeDown(gross, e.rates.payout);
         position.claimed = true;
         e.payoutsClaimed += gross;
         LibPool.bookFee(e, fee);
-        emit IHedge.PayoutClaimed(_positionId, msg.sender, gross, fee, gross - fee);
+        emit PayoutClaimed(_positionId, msg.sender, gross, fee, gross - fee);
         LibToken.push(e.paymentToken, msg.sender, gross - fee);
     }
 
@@ -63,7 +66,7 @@ contract ProtectionFacet is Guards {
     {
         Protocol storage s = LibStorage.protocol();
         HedgeEvent storage e = s.events[eventId];
-        require(e.positionIds.length < LibPool.MAX_POSITIONS, "Too many positions");
+        require(e.positionIds.length < LibPool.MAX_POSITIONS, Reasons.TOO_MANY_POSITIONS);
         positionId = ++s.positionCount;
         s.positions[positionId] = Position(eventId, msg.sender, false, notional, premium, fee);
         s.hedgerPositionIds[msg.sender].push(positionId);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
 import {ITimelock} from "../interfaces/ITimelock.sol";
 import {LibDiamond} from "../libraries/LibDiamond.sol";
+import {Reasons} from "../libraries/Reasons.sol";
 
 /// @title Cuts wait 48 hours, so that users can leave before the protocol changes under them.
 contract TimelockFacet is IDiamondCut, ITimelock {
@@ -30,7 +31,9 @@ contract TimelockFacet is IDiamondCut, ITimelock {
 
     function diamondCut(FacetCut[] calldata _diamondCut, address _init, bytes calldata _calldata) external {
         LibDiamond.requireOwner();
-        require(_diamondCut.length > 0 || _init != address(0), "Empty cut");
+        require(_diamondCut.length > 0 || _init != address(0), Reasons.EMPTY_CUT);
+        // Checked again when executed: code can vanish in 48 hours.
+        LibDiamond.check(_diamondCut, _init);
         Layout storage l = store();
         bytes memory cuts = abi.encode(_diamondCut);
         bytes32 id = keccak256(abi.encode(cuts, _init, _calldata, block.timestamp, block.number, l.ids.length));
@@ -43,8 +46,8 @@ contract TimelockFacet is IDiamondCut, ITimelock {
     function executeCut(bytes32 _proposalId) external {
         LibDiamond.requireOwner();
         Proposal storage p = pending(_proposalId);
-        require(block.timestamp >= p.eta, "Timelock not elapsed");
-        require(block.timestamp <= p.eta + MAX_PROPOSAL_AGE, "Proposal expired");
+        require(block.timestamp >= p.eta, Reasons.TIMELOCK_NOT_ELAPSED);
+        require(block.timestamp <= p.eta + MAX_PROPOSAL_AGE, Reasons.PROPOSAL_EXPIRED);
         p.status = EXECUTED;
         emit CutExecuted(_proposalId);
         LibDiamond.cut(abi.decode(p.cuts, (FacetCut[])), p.init, p.data);
@@ -89,9 +92,9 @@ contract TimelockFacet is IDiamondCut, ITimelock {
 
     function pending(bytes32 id) private view returns (Proposal storage p) {
         p = store().proposals[id];
-        require(p.eta != 0, "Proposal not found");
-        require(p.status != EXECUTED, "Already executed");
-        require(p.status != CANCELLED, "Already cancelled");
+        require(p.eta != 0, Reasons.PROPOSAL_NOT_FOUND);
+        require(p.status != EXECUTED, Reasons.ALREADY_EXECUTED);
+        require(p.status != CANCELLED, Reasons.ALREADY_CANCELLED);
     }
 
     function store() private pure returns (Layout storage l) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title The creation logs under the names that the `deployed` profile has.
 interface IDeployedLogs {

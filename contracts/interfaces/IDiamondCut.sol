@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title Changing the facets of the diamond, behind a timelock.
 interface IDiamondCut {
@@ -17,6 +17,7 @@ interface IDiamondCut {
 
     event DiamondCut(FacetCut[] _diamondCut, address _init, bytes _calldata);
 
-    /// @notice Queues a cut; it can be executed 48 hours later. The proposal's id is in `CutProposed`.
+    /// @notice Queues a cut; it can be executed 48 hours later. The proposal's id is in `CutProposed`. Its facets and initialiser must
+    /// have code, now and when it is executed.
     function diamondCut(FacetCut[] calldata _diamondCut, address _init, bytes calldata _calldata) external;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title What the protocol's owner does, and the oracle admin's settlement.
 interface IHedgeAdmin {
@@ -23,7 +23,9 @@ interface IHedgeAdmin {
     event PaymentTokenSet(address indexed token, bool allowed);
     event ExpiredPayoutsRecovered(uint256 indexed eventId, uint256 amount);
 
-    /// @notice Sets the fees of events to come: a flat creation fee in token units and four 1e6 rates (three up to 10 %, loyalty up to 50 %).
+    /// @notice Sets the fees of events to come: a flat creation fee in raw units of whatever token an event is paid in, and four 1e6
+    /// rates (three up to 10 %, loyalty up to 50 %). The fee is at most 1,000 whole tokens: of the default token here, and of its own
+    /// token when an event is created.
     function initializeHedgeFees(
         uint256 _eventCreationFee,
         uint256 _hedgerFeeRate,
@@ -38,11 +40,13 @@ interface IHedgeAdmin {
     /// @notice Stops new events, deposits, purchases and pool settings; claims and withdrawals go on.
     function pause() external;
 
+    /// @notice Ends a pause.
     function unpause() external;
 
     /// @notice Ends settlement by the oracle admin, for ever.
     function activateOracleV2() external;
 
+    /// @notice Names who settles next to the owner; zero names nobody.
     function setOracleAdmin(address _admin) external;
 
     /// @notice Sets the signer whose quotes are accepted; zero accepts none.
@@ -60,7 +64,7 @@ interface IHedgeAdmin {
     /// @notice Sends a token that is not, and never was, a payment token.
     function rescueERC20(address _token, address _to) external;
 
-    /// @notice Lists or delists a payment token for events to come.
+    /// @notice Lists or delists a payment token for events to come. A listed token has to tell its decimals, at most 36.
     function setAllowedPaymentToken(address _token, bool _allowed) external;
 
     /// @notice Turns payouts that nobody claimed within 90 days of settlement into platform fees.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title Reads of events, deposits, positions and fees. An unknown id reads as zeros and empty lists.
 interface IHedgeViews {
@@ -36,12 +36,26 @@ interface IHedgeViews {
             bool strikeAbove
         );
 
+    /// @return strike near edge of the payout zone, 1e6
+    /// @return payoutCap far edge, 1e6; 0 for a single-strike event
+    /// @return initialRate rate at creation, 1e6
+    /// @return strikeAbove true for an upward hedge
     function getHedgeEventRange(uint256 _eventId)
         external
         view
         returns (uint256 strike, uint256 payoutCap, uint256 initialRate, bool strikeAbove);
 
-    /// @dev `totalMaxPayout` is the worst case of all positions while open, and what claims may draw once settled.
+    /// @notice An event's settlement and totals. Amounts are token units.
+    /// @return settlementPrice 1e6; 0 until settled
+    /// @return triggered whether the price lies in the payout zone
+    /// @return settledAt Unix seconds; 0 until settled
+    /// @return creatorEarnings not withdrawn yet
+    /// @return totalLiquidity of all deposits, withdrawn or not
+    /// @return totalExposure notional of all positions
+    /// @return totalPremiums paid so far, before the LP fee
+    /// @return lpCount number of deposits
+    /// @return hedgerCount number of positions
+    /// @return totalMaxPayout worst case of all positions while open; once settled what their payouts come to, claimed or not
     function getHedgeEventStats(uint256 _eventId)
         external
         view
@@ -60,7 +74,7 @@ interface IHedgeViews {
 
     /// @return totalLiquidity token units
     /// @return totalExposure notional of all positions
-    /// @return availableCapacity additional notional the pool can write
+    /// @return availableCapacity additional notional the pool can write; 0 while it is closed and from expiry on
     /// @return utilizationPercent worst case over liquidity, 1e8
     function getPoolUtilization(uint256 _eventId)
         external
@@ -97,6 +111,7 @@ interface IHedgeViews {
             bool claimed
         );
 
+    /// @return Ids of a hedger's positions in every event, in the order of creation. Unbounded.
     function getHedgerPositionIds(address _hedger) external view returns (uint256[] memory);
 
     /// @return id 0 for a deposit that does not exist
@@ -121,11 +136,13 @@ interface IHedgeViews {
             bool withdrawn
         );
 
+    /// @return Ids of an LP's deposits in every event, in the order of creation. Unbounded.
     function getLpDepositIds(address _lp) external view returns (uint256[] memory);
 
     /// @return pending Premiums earned and not claimed, before the LP fee.
     function pendingPremiums(uint256 _depositId) external view returns (uint256 pending);
 
+    /// @return Ids of a creator's events, in the order of creation. Unbounded.
     function getCreatorEventIds(address _creator) external view returns (uint256[] memory);
 
     /// @return payout What `_notional` would be paid if the event settled at `_hypoSettlement`, before the payout fee.
@@ -134,6 +151,12 @@ interface IHedgeViews {
         view
         returns (uint256 payout);
 
+    /// @notice The fees of events to come; an event keeps the rates it was created with.
+    /// @return eventCreationFee raw units of whatever token an event is paid in
+    /// @return hedgerFeeRate of a premium, 1e6
+    /// @return hedgerPayoutFeeRate of a payout, 1e6
+    /// @return lpProfitFeeRate of premiums claimed, 1e6
+    /// @return creatorLoyaltyRate the creator's part of these three fees, 1e6
     function getHedgeFeeConfig()
         external
         view
@@ -145,12 +168,16 @@ interface IHedgeViews {
             uint256 creatorLoyaltyRate
         );
 
+    /// @return Whether new events, deposits, purchases and pool settings are refused.
     function isPaused() external view returns (bool);
 
+    /// @return The signer whose quotes are accepted; zero for none.
     function getPricingEngineSigner() external view returns (address);
 
+    /// @return Whether fees were ever set; no event can be created before.
     function isFeesInitialized() external view returns (bool);
 
+    /// @return Whether an event was created with a quote of this nonce.
     function isQuoteNonceUsed(bytes32 _nonce) external view returns (bool);
 
     /// @return The engine that signed the event's quote; zero for a self-priced event.
@@ -159,8 +186,10 @@ interface IHedgeViews {
     /// @dev Reverts with "Event not found" for an unknown id.
     function getEventPaymentToken(uint256 _eventId) external view returns (address);
 
+    /// @return Whether events can be created in this token.
     function isAllowedPaymentToken(address _token) external view returns (bool);
 
+    /// @return Fees collected in a token and not withdrawn, in its units.
     function getPlatformFeesByToken(address _token) external view returns (uint256);
 
     /// @return The raw units of all tokens added up.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title Which functions the diamond has and which facets hold them (EIP-2535).
 interface ILoupe {
@@ -8,10 +8,13 @@ interface ILoupe {
         bytes4[] functionSelectors;
     }
 
+    /// @return Every facet with the selectors it holds.
     function facets() external view returns (Facet[] memory);
 
+    /// @return The selectors that a facet holds; empty for an unknown one.
     function facetFunctionSelectors(address _facet) external view returns (bytes4[] memory);
 
+    /// @return Every facet that holds a function.
     function facetAddresses() external view returns (address[] memory);
 
     /// @return The facet that holds a function; zero when it is not mounted.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title Settlement by consensus of registered oracles. Prices are 1e6.
 interface IOracle {
@@ -15,25 +15,38 @@ interface IOracle {
     /// fresh ones agree within the tolerance settles the event at the median of the agreeing ones.
     function submitRate(uint256 _eventId, uint256 _price) external;
 
+    /// @notice Adds an oracle, at most ten.
     function addOracle(address _oracle) external;
 
+    /// @notice Removes an oracle, as long as `requiredSigners` are left. Its submissions no longer count, even if it is added again.
     function removeOracle(address _oracle) external;
 
+    /// @notice Sets how many oracles have to agree: from two to as many as there are.
     function setRequiredSigners(uint256 _required) external;
 
+    /// @notice Sets how far agreeing rates may be apart, in basis points of the lowest; at most 1,000.
     function setToleranceBps(uint256 _bps) external;
 
     /// @notice Drops every submission of an event that is not settled.
     function clearStaleSubmissions(uint256 _eventId) external;
 
+    /// @return requiredSigners how many oracles have to agree
+    /// @return toleranceBps how far agreeing rates may be apart, in basis points of the lowest
+    /// @return oracleCount how many oracles there are
+    /// @return maxOracles how many there can be
     function getOracleConfig()
         external
         view
         returns (uint256 requiredSigners, uint256 toleranceBps, uint256 oracleCount, uint256 maxOracles);
 
+    /// @return The oracles, in no order that lasts.
     function getOracles() external view returns (address[] memory);
 
-    /// @dev Parallel arrays, in the order of the first submission.
+    /// @notice The submissions of an event as parallel arrays, in the order of each oracle's first.
+    /// @return oracleAddresses who submitted
+    /// @return prices 1e6
+    /// @return timestamps Unix seconds
+    /// @return isStale true for one that does not count: older than 900 seconds, or of an oracle that was removed since
     function getAllSubmissions(uint256 _eventId)
         external
         view
@@ -44,12 +57,18 @@ interface IOracle {
             bool[] memory isStale
         );
 
+    /// @return price 1e6
+    /// @return timestamp Unix seconds
+    /// @return exists false when the oracle has submitted nothing, or it was cleared
+    /// @return isStale as in `getAllSubmissions`
     function getSubmission(uint256 _eventId, address _oracle)
         external
         view
         returns (uint256 price, uint256 timestamp, bool exists, bool isStale);
 
+    /// @return The number of submissions of an event, stale ones included.
     function getSubmitterCount(uint256 _eventId) external view returns (uint256);
 
+    /// @return Whether rates of this address are taken.
     function isAuthorisedOracle(address _oracle) external view returns (bool);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title Two-step ownership.
 interface IOwnership {
@@ -9,8 +9,10 @@ interface IOwnership {
     /// @notice Names the next owner, who takes over by accepting.
     function transferOwnership(address _newOwner) external;
 
+    /// @notice Takes the ownership over, by the named next owner. The oracle admin is dismissed.
     function acceptOwnership() external;
 
+    /// @return The protocol's owner.
     function owner() external view returns (address);
 
     /// @return The named next owner; zero when no handover is pending.

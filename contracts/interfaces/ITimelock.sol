@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title Queued cuts.
 interface ITimelock {
@@ -10,6 +10,7 @@ interface ITimelock {
     /// @notice Applies a queued cut, from 48 hours to 30 days and 48 hours after it was queued.
     function executeCut(bytes32 _proposalId) external;
 
+    /// @notice Withdraws a queued cut for good.
     function cancelCut(bytes32 _proposalId) external;
 
     /// @return status 0 pending, 1 cancelled, 2 executed
@@ -27,9 +28,14 @@ interface ITimelock {
     /// @return The ids that are neither executed nor cancelled, in order.
     function getPendingCutIds() external view returns (bytes32[] memory);
 
+    /// @return eta Unix seconds from which it can be executed; 0 for an unknown proposal
+    /// @return executed whether it was
+    /// @return cancelled whether it was
     function getPendingCutInfo(bytes32 _proposalId) external view returns (uint256 eta, bool executed, bool cancelled);
 
+    /// @return Seconds from queueing a cut to the first moment it can be executed.
     function TIMELOCK_DELAY() external pure returns (uint256);
 
+    /// @return Seconds from that moment to the last one.
     function MAX_PROPOSAL_AGE() external pure returns (uint256);
 }

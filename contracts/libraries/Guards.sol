@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {HedgeEvent, LibStorage, Protocol} from "./LibStorage.sol";
 import {LibDiamond} from "./LibDiamond.sol";
+import {Reasons} from "./Reasons.sol";
 
 /// @title What every facet asks before it acts.
 abstract contract Guards {
@@ -12,14 +13,14 @@ abstract contract Guards {
     }
 
     modifier whenNotPaused() {
-        require(!LibStorage.protocol().paused, "Paused");
+        require(!LibStorage.protocol().paused, Reasons.PAUSED);
         _;
     }
 
     /// @dev One flag for the whole proxy, since a token could call back into any facet.
     modifier nonReentrant() {
         Protocol storage p = LibStorage.protocol();
-        require(p.locked == 0, "Reentrant call");
+        require(p.locked == 0, Reasons.REENTRANT_CALL);
         p.locked = 1;
         _;
         p.locked = 0;
@@ -27,6 +28,6 @@ abstract contract Guards {
 
     function existing(uint256 eventId) internal view returns (HedgeEvent storage e) {
         e = LibStorage.protocol().events[eventId];
-        require(e.creator != address(0), "Event not found");
+        require(e.creator != address(0), Reasons.EVENT_NOT_FOUND);
     }
 }

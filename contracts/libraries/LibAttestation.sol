@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {CreateEventParams} from "../interfaces/IHedgeTypes.sol";
 import {LibStorage, Protocol} from "./LibStorage.sol";
+import {Reasons} from "./Reasons.sol";
 
 /// @title The pricing engine's signature over a quote: EIP-191 over the hash of twelve ABI-encoded values.
 library LibAttestation {
@@ -37,13 +38,13 @@ library LibAttestation {
         Protocol storage s = LibStorage.protocol();
         address signer = s.pricingEngineSigner;
         if (p.signature.length == 0) return address(0);
-        require(signer != address(0), "No pricing signer");
-        require(p.signature.length == 65, "Bad signature length");
-        require(p.quoteNonce != 0, "Quote nonce required");
-        require(p.quoteTimestamp <= block.timestamp, "Quote from the future");
-        require(block.timestamp <= p.quoteTimestamp + VALIDITY, "Quote expired");
-        require(!s.nonceUsed[p.quoteNonce], "Quote nonce used");
-        require(recover(digest(p, msg.sender), p.signature) == signer, "Bad quote signature");
+        require(signer != address(0), Reasons.NO_PRICING_SIGNER);
+        require(p.signature.length == 65, Reasons.BAD_SIGNATURE_LENGTH);
+        require(p.quoteNonce != 0, Reasons.QUOTE_NONCE_REQUIRED);
+        require(p.quoteTimestamp <= block.timestamp, Reasons.QUOTE_FROM_THE_FUTURE);
+        require(block.timestamp <= p.quoteTimestamp + VALIDITY, Reasons.QUOTE_EXPIRED);
+        require(!s.nonceUsed[p.quoteNonce], Reasons.QUOTE_NONCE_USED);
+        require(recover(digest(p, msg.sender), p.signature) == signer, Reasons.BAD_QUOTE_SIGNATURE);
         s.nonceUsed[p.quoteNonce] = true;
         return signer;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
 import {IOwnership} from "../interfaces/IOwnership.sol";
+import {Reasons} from "./Reasons.sol";
 
 /// @title Where an EIP-2535 diamond keeps its facets and its owner, and how a cut changes them.
 /// @dev The layout places the owner at slot +4 and the pending owner at +5 of the standard's storage position.
@@ -36,7 +37,7 @@ library LibDiamond {
     }
 
     function requireOwner() internal view {
-        require(msg.sender == store().owner, "Not owner");
+        require(msg.sender == store().owner, Reasons.NOT_OWNER);
     }
 
     function setOwner(address next) internal {
@@ -46,34 +47,46 @@ library LibDiamond {
         l.pendingOwner = address(0);
     }
 
+    /// @notice Reverts for a cut that could not be applied whatever the diamond's functions are: without selectors, or with code
+    /// missing where it names some.
+    function check(IDiamondCut.FacetCut[] memory cuts, address init) internal view {
+        for (uint256 i; i < cuts.length; i++) {
+            require(cuts[i].functionSelectors.length > 0, Reasons.NO_SELECTORS);
+            address facet = cuts[i].facetAddress;
+            if (cuts[i].action == IDiamondCut.FacetCutAction.Remove) {
+                require(facet == address(0), Reasons.FACET_MUST_BE_ZERO);
+            } else {
+                require(facet.code.length > 0, Reasons.FACET_HAS_NO_CODE);
+            }
+        }
+        require(init == address(0) || init.code.length > 0, Reasons.INIT_HAS_NO_CODE);
+    }
+
     /// @dev Loops over the cut that the owner proposed; its size is the owner's to bound.
     function cut(IDiamondCut.FacetCut[] memory cuts, address init, bytes memory data) internal {
+        check(cuts, init);
         for (uint256 i; i < cuts.length; i++) {
             bytes4[] memory selectors = cuts[i].functionSelectors;
-            require(selectors.length > 0, "No selectors");
             for (uint256 j; j < selectors.length; j++) apply_(cuts[i].facetAddress, cuts[i].action, selectors[j]);
         }
         emit IDiamondCut.DiamondCut(cuts, init, data);
         if (init == address(0)) return;
-        require(init.code.length > 0, "Init has no code");
         (bool ok, bytes memory answer) = init.delegatecall(data);
-        if (!ok) revertWith(answer, "Init reverted");
+        if (!ok) revertWith(answer, Reasons.INIT_REVERTED);
     }
 
     function apply_(address facet, IDiamondCut.FacetCutAction action, bytes4 selector) private {
         address old = store().places[selector].facet;
         if (action == IDiamondCut.FacetCutAction.Remove) {
-            require(facet == address(0), "Facet must be zero");
-            require(old != address(0), "Function not found");
+            require(old != address(0), Reasons.FUNCTION_NOT_FOUND);
             detach(old, selector);
             return;
         }
-        require(facet.code.length > 0, "Facet has no code");
         if (action == IDiamondCut.FacetCutAction.Add) {
-            require(old == address(0), "Function exists");
+            require(old == address(0), Reasons.FUNCTION_EXISTS);
         } else {
-            require(old != address(0), "Function not found");
-            require(old != facet, "Same function");
+            require(old != address(0), Reasons.FUNCTION_NOT_FOUND);
+            require(old != facet, Reasons.SAME_FUNCTION);
             detach(old, selector);
         }
         attach(facet, selector);

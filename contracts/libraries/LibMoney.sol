@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @title The protocol's money equations. Every division rounds down; the pool keeps what is cut off.
 library LibMoney {

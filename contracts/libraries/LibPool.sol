@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {Deposit, HedgeEvent, LibStorage, Position, Protocol} from "./LibStorage.sol";
 import {LibMoney} from "./LibMoney.sol";
+import {LibToken} from "./LibToken.sol";
+import {Reasons} from "./Reasons.sol";
 
 /// @title The books of one event's pool.
 library LibPool {
@@ -10,22 +12,31 @@ library LibPool {
     uint256 internal constant MAX_DEPOSITS = 200;
     uint256 internal constant MAX_POSITIONS = 500;
     uint256 internal constant SCALE = 1e18;
+    /// In whole tokens.
+    uint256 private constant MAX_CREATION_FEE = 1000;
     /// Of an event's liquidity and of a notional: two of them, or one and a rate or a scale, multiply without overflow.
     uint256 private constant MAX_AMOUNT = type(uint128).max;
 
+    /// @notice Reverts for an amount that would take an event's liquidity beyond what it may hold.
+    function requireRoom(uint256 totalLiquidity, uint256 amount) internal pure {
+        require(amount <= MAX_AMOUNT - totalLiquidity, Reasons.AMOUNT_TOO_LARGE);
+    }
+
     /// @notice Books a deposit; the tokens are the caller's to move, and the log the caller's to emit.
-    /// @dev Liquidity is never lowered while an event is open, so a share is a token unit: the first deposit sets it and every
-    /// later one keeps it, and no share is ever rounded.
-    function addDeposit(uint256 eventId, address lp, uint256 amount) internal returns (uint256 depositId) {
+    /// @dev Liquidity is never lowered while an event is open, so a share is worth the same for ever: the first deposit sets it and
+    /// every later one keeps it, and no share is ever rounded.
+    function addDeposit(uint256 eventId, address lp, uint256 amount, uint256 shares)
+        internal
+        returns (uint256 depositId)
+    {
         Protocol storage p = LibStorage.protocol();
         HedgeEvent storage e = p.events[eventId];
-        require(amount > 0, "Amount is zero");
-        require(amount <= MAX_AMOUNT - e.totalLiquidity, "Amount too large");
-        require(e.depositIds.length < MAX_DEPOSITS, "Too many deposits");
+        require(amount > 0, Reasons.AMOUNT_IS_ZERO);
+        require(e.depositIds.length < MAX_DEPOSITS, Reasons.TOO_MANY_DEPOSITS);
         depositId = ++p.depositCount;
         Deposit storage d = p.deposits[depositId];
-        (d.eventId, d.lp, d.amount, d.shares, d.entryPerShare) = (eventId, lp, amount, amount, e.premiumPerShare);
-        e.totalShares += amount;
+        (d.eventId, d.lp, d.amount, d.shares, d.entryPerShare) = (eventId, lp, amount, shares, e.premiumPerShare);
+        e.totalShares += shares;
         e.totalLiquidity += amount;
         e.depositIds.push(depositId);
         p.lpDepositIds[lp].push(depositId);
@@ -45,9 +56,10 @@ library LibPool {
         return (d.shares * (e.premiumPerShare - d.entryPerShare)) / SCALE;
     }
 
-    /// @return Notional the pool can still write: the largest whose worst case its free liquidity covers for certain.
+    /// @return Notional the pool can still write: the largest whose worst case its free liquidity covers for certain, and 0 when it
+    /// writes none: closed, expired, settled or unknown.
     function capacity(HedgeEvent storage e) internal view returns (uint256) {
-        if (e.creator == address(0) || e.settledAt != 0) return 0;
+        if (!e.poolOpen || block.timestamp >= e.expiryDate || e.settledAt != 0) return 0;
         uint256 w = LibMoney.width(e.strike, e.payoutCap, e.initialRate);
         return LibMoney.min(((e.totalLiquidity - e.totalMaxPayout) * e.initialRate) / w, MAX_AMOUNT);
     }
@@ -84,6 +96,11 @@ library LibPool {
         uint256 loyalty = LibMoney.feeDown(fee, e.rates.creatorLoyalty);
         e.creatorEarnings += loyalty;
         addPlatformFee(e.paymentToken, fee - loyalty);
+    }
+
+    /// @notice Reverts for a creation fee above a thousand whole tokens. The fee is one raw amount whatever an event is paid in.
+    function requireFeeCap(uint256 fee, address token) internal view {
+        require(fee <= MAX_CREATION_FEE * LibToken.unit(token), Reasons.CREATION_FEE_TOO_HIGH);
     }
 
     function addPlatformFee(address token, uint256 amount) internal {

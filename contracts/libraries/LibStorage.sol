@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 /// @notice Fee rates (1e6) as they were when an event was created.
 struct FeeRates {
@@ -66,6 +66,8 @@ struct Deposit {
 struct Submission {
     uint256 price;
     uint256 timestamp;
+    /// The oracle's term at the time.
+    uint256 term;
 }
 
 struct Protocol {
@@ -99,6 +101,8 @@ struct Protocol {
     mapping(address => uint256[]) lpDepositIds;
     mapping(uint256 => address[]) submitters;
     mapping(uint256 => mapping(address => Submission)) submissions;
+    /// How often an oracle was removed. Its submissions from an earlier term no longer count.
+    mapping(address => uint256) oracleTerm;
 }
 
 library LibStorage {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-pragma solidity ^0.8.24;
+pragma solidity 0.8.37;
 
 import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
-import {IHedge} from "../interfaces/IHedge.sol";
+import {IHedgeProtection} from "../interfaces/IHedgeProtection.sol";
 
 /// @title A long history at little cost, for local chains.
 /// @notice Emits creation logs of positions by the thousand, and knows each of them, without storing any.
@@ -19,7 +19,7 @@ contract Archive {
     function create(uint256 many) external {
         uint256 end = count + many;
         for (uint256 id = count + 1; id <= end; id++) {
-            emit IHedge.PositionCreated(1, id, hedgerOf(id), id * 1e6, id * 27_322, id * 137, id * 27_459);
+            emit IHedgeProtection.PositionCreated(1, id, hedgerOf(id), id * 1e6, id * 27_322, id * 137, id * 27_459);
         }
         count = end;
     }

@@ -25,7 +25,7 @@ export const blanks = {
   token: 't',
   /** UTF-8 in hex. */
   text: 's',
-  /** A chain, and what an event's capacity follows from: status, strike, cap, initial rate, direction, the view's figure. */
+  /** A chain, and what an event's capacity follows from: status, pool, expiry, time of observation, strike, cap, initial rate, direction, the view's figure. */
   capacity: 'c',
   /** A whole row that is not observed yet: its event, block and transaction. */
   unobserved: 'u',
@@ -123,8 +123,8 @@ const stats: Fields = {
   hedgerCount: time('e.hedger_count'),
 }
 
-/** By the event's strike, which is told by its fact. */
-const included = (strike: string): Readonly<Record<Inclusion, Fields>> => ({
+/** By the alias of the event's fact, which has its strike and its expiry. */
+const included = (fact: string): Readonly<Record<Inclusion, Fields>> => ({
   stats,
   utilization: {
     totalLiquidity: decimal('e.total_liquidity'),
@@ -136,7 +136,10 @@ const included = (strike: string): Readonly<Record<Inclusion, Fields>> => ({
         ...[
           'f.chain_id',
           'e.status',
-          strike,
+          'e.pool_open',
+          `${fact}.expiry_date`,
+          'e.block_timestamp',
+          `${fact}.strike`,
           'e.payout_cap',
           'e.initial_rate',
           'e.strike_above',
@@ -148,7 +151,7 @@ const included = (strike: string): Readonly<Record<Inclusion, Fields>> => ({
     utilizationRate: decimal('e.utilization_percent'),
   },
   range: {
-    strike: decimal(strike),
+    strike: decimal(`${fact}.strike`),
     payoutCap: decimal('e.payout_cap'),
     initialRate: decimal('e.initial_rate'),
     strikeAbove: bool('e.strike_above'),
@@ -181,13 +184,13 @@ const lookedUp = (table: string, alias: string, id: string): string =>
 export const joinedTo = (kind: Kind, include: readonly Inclusion[] = []): string => {
   if (kind === 'event') return lookedUp(tables.event.observations, 'e', 'id')
   const joins = [lookedUp(tables[kind].observations, 's', 'id'), lookedUp(tables.event.observations, 'e', 'event_id')]
-  const isStrikeAsked = include.includes('utilization') || include.includes('range')
-  return [...joins, ...(isStrikeAsked ? [lookedUp(tables.event.facts, 'ef', 'event_id')] : [])].join(' ')
+  const isFactAsked = include.includes('utilization') || include.includes('range')
+  return [...joins, ...(isFactAsked ? [lookedUp(tables.event.facts, 'ef', 'event_id')] : [])].join(' ')
 }
 
 /** A row's text as an expression over f, s and e; `head` are expressions of what goes before it. */
 export const rowText = (kind: Kind, head: readonly string[], include: readonly Inclusion[] = []): string => {
-  const asked = included(kind === 'event' ? 'f.strike' : 'ef.strike')
+  const asked = included(kind === 'event' ? 'f' : 'ef')
   const objects = include.map((name) => concat([`,"${name}":{`, ...members(asked[name]), '}']))
   const whole = concat(['{', ...members(records[kind]), ...rest, ...objects.map(sql), '}'])
   const event = kind === 'event' ? 'f.id' : 'f.event_id'

@@ -10,11 +10,13 @@ export type ProfileName = (typeof profileNames)[number]
 export type Profile = {
   /** Functions that a deployment may do without and still be what it should. */
   readonly mayLack: readonly string[]
-  /** The notional that the pool can still write, in token units; none once the event is settled. */
+  /** The notional that the pool can still write at a block, in token units; none while it is closed and from expiry on. */
   capacity(event: {
-    readonly core: Pick<Output<'getHedgeEventCore'>, 'status'>
+    readonly core: Pick<Output<'getHedgeEventCore'>, 'status' | 'poolOpen' | 'expiryDate'>
     readonly utilization: Pick<Output<'getPoolUtilization'>, 'availableCapacity'>
     readonly range: Range
+    /** Of the block that these were read at, in Unix seconds. */
+    readonly time: bigint
   }): bigint
 }
 
@@ -29,7 +31,9 @@ export const profiles = {
   deployed: {
     // Cuts that apply at once need no proposals.
     mayLack: ['owner', 'getProposal', 'executeCut', 'cancelCut'],
-    capacity: ({ core, utilization, range }) =>
-      core.status === OPEN ? largestNotional(range, utilization.availableCapacity) : 0n,
+    capacity: ({ core, utilization, range, time }) =>
+      core.status === OPEN && core.poolOpen && time < core.expiryDate
+        ? largestNotional(range, utilization.availableCapacity)
+        : 0n,
   },
 } as const satisfies Record<ProfileName, Profile>

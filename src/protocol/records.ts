@@ -160,7 +160,7 @@ export const Utilization = z
     totalLiquidity: Amount.meta({ example: '75000000000' }),
     totalExposure: Amount.meta({ example: '244466000000' }),
     availableCapacity: Amount.meta({
-      description: 'Additional notional the pool can still write',
+      description: 'Additional notional the pool can still write; 0 while it is closed and from expiry on',
       example: '753868400000',
     }),
     utilizationRate: Decimal.meta({ description: '1e8 fixed point', example: '24487344' }),

@@ -10,15 +10,15 @@ import { readViews } from './views.ts'
 const keysOf = <V extends object>(views: V): (keyof V)[] => Object.keys(views) as (keyof V)[]
 
 /**
- * Runs some of a subject's views (all when not said) at the pinned head, its existence in the same batch. What the proxy has no
- * function for is missing too. Throws as `Chain.readAt` does, and `upstream_error` when a view reverts for a subject that exists.
+ * Runs some of a subject's views (all when not said) at the pinned head, its existence in the same batch, and makes a record of them and of
+ * the block's time in Unix seconds. What the proxy has no function for is missing too. Throws as `Chain.readAt` does, and `upstream_error` when a view reverts for a subject that exists.
  */
 export const fromChain = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
   sources: Sources,
   { views, existence }: OnChain<K, V>,
   key: K,
   names: readonly N[] | undefined,
-  record: (outputs: Pick<Outputs<V>, N>) => D,
+  record: (outputs: Pick<Outputs<V>, N>, time: bigint) => D,
 ): Promise<Answer<D>> => {
   const needed: readonly (keyof V)[] = names ?? keysOf(views)
   const asked = existence === undefined ? needed : [...new Set([existence.view, ...needed])]
@@ -42,7 +42,7 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
       return { freshness, missing: existence.missing(key) }
     }
     for (const outcome of outcomes) if (outcome?.ok === false) throw toServiceError(outcome.error)
-    return { freshness, data: record(outputs) }
+    return { freshness, data: record(outputs, block.timestamp) }
   })
 }
 
@@ -51,11 +51,14 @@ const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
   { queries }: Sources,
   { stored, existence }: Subject<K, V>,
   key: K,
-  record: (outputs: Outputs<V>) => D,
+  record: (outputs: Outputs<V>, time: bigint) => D,
 ): Promise<Answer<D>> => {
   const known = await stored(queries, key)
   if (known !== null) {
-    return { data: record(known), freshness: { source: 'database', block: known.observedAt, stale: false } }
+    return {
+      data: record(known, known.observedAt.timestamp),
+      freshness: { source: 'database', block: known.observedAt, stale: false },
+    }
   }
   // What the index does not hold does not exist at the block it has reached; without a block it says nothing.
   const indexed = await queries.indexed(key.chainId)
@@ -84,7 +87,12 @@ export const entity = <
   readonly views: readonly N[]
   resource?(input: Input<z.output<P>, z.output<Q>>): Resource
   settledAt?(data: z.output<D>): number
-  record(outputs: Pick<Outputs<V>, N>, deployment: Deployment, input: Input<z.output<P>, z.output<Q>>): z.output<D>
+  record(
+    outputs: Pick<Outputs<V>, N>,
+    deployment: Deployment,
+    input: Input<z.output<P>, z.output<Q>>,
+    time: bigint,
+  ): z.output<D>
 }): Read => {
   const { path, tag, summary, params, query, data, resource, settledAt } = row
   const read: Read<P, Q, D> = {
@@ -104,7 +112,7 @@ export const entity = <
     missing: row.of.existence?.missing ?? (({ chainId }) => `the protocol on chain ${chainId} has no such function`),
     answer(sources, input) {
       const { deployment } = chainOf(sources, input.chainId)
-      const record = (outputs: Pick<Outputs<V>, N>) => row.record(outputs, deployment, input)
+      const record = (outputs: Pick<Outputs<V>, N>, time: bigint) => row.record(outputs, deployment, input, time)
       const { of } = row
       const online = () => fromChain(sources, of, input, row.views, record)
       return 'stored' in of ? firstOf(online, () => fromDatabase(sources, of, input, record)) : online()

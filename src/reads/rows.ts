@@ -28,10 +28,12 @@ const chainIdOf = (text: string): ChainId => {
 }
 
 const capacityOf = (sources: Sources, given: string): string => {
-  const [chain = '', status, strike = '', payoutCap = '', initialRate = '', above, free = ''] = given.split(',')
+  const [chain = '', status, poolOpen, expiryDate = '', time = '', ...rest] = given.split(',')
+  const [strike = '', payoutCap = '', initialRate = '', above, free = ''] = rest
   const { profile } = chainOf(sources, chainIdOf(chain)).deployment
   const capacity = profiles[profile].capacity({
-    core: { status: Number(status) },
+    core: { status: Number(status), poolOpen: poolOpen === 't', expiryDate: BigInt(expiryDate) },
+    time: BigInt(time),
     utilization: { availableCapacity: BigInt(free) },
     range: {
       strike: BigInt(strike),
@@ -80,7 +82,10 @@ const read = async (sources: Sources, { kind, include }: Asked, given: string): 
   const [chain = '', id, eventId, block, tx] = given.split(',')
   const chainId = chainIdOf(chain)
   const { profile } = chainOf(sources, chainId).deployment
-  const event = await fromChain(sources, subject.event, { chainId, id: Number(eventId) }, undefined, (views) => views)
+  const event = await fromChain(sources, subject.event, { chainId, id: Number(eventId) }, undefined, (views, time) => ({
+    ...views,
+    time,
+  }))
   if ('missing' in event) return null
   const own = {
     event: async () => ({ data: record.eventCore(event.data) }),

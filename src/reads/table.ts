@@ -139,7 +139,7 @@ export const reads: readonly Read[] = [
     of: subject.event,
     resource: eventOf,
     views: ['core', 'utilization', 'range'],
-    record: (event, { profile }) => record.utilization(event, profiles[profile]),
+    record: (event, { profile }, _input, time) => record.utilization({ ...event, time }, profiles[profile]),
   }),
   idList({
     path: '/hedge/events/:chainId/:id/positions',

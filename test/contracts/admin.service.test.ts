@@ -37,7 +37,7 @@ test('initializeHedgeFees sets the five fees and says so', async () => {
 })
 
 test('initializeHedgeFees has bounds, each its own', async () => {
-  const most = [1_000n * DAI, 100_000n, 100_000n, 100_000n, 500_000n] as const
+  const most = [1_000n * USDC, 100_000n, 100_000n, 100_000n, 500_000n] as const
   expect(await outcome(owner, 'initializeHedgeFees', most)).toBe('success')
   const [creation, hedgerRate, payout, profit, loyalty] = most
   const set = (...args: [bigint, bigint, bigint, bigint, bigint]) => outcome(owner, 'initializeHedgeFees', args)
@@ -48,6 +48,35 @@ test('initializeHedgeFees has bounds, each its own', async () => {
   expect(await set(creation, hedgerRate, payout, profit, loyalty + 1n)).toBe('Loyalty rate too high')
   // A rate that would lose its upper bits in storage.
   expect(await set(0n, 2n ** 32n, 0n, 0n, 0n)).toBe('Fee rate too high')
+})
+
+test('the creation fee is at most a thousand whole tokens of whatever token an event uses', async () => {
+  // The default token has 6 decimals: the same raw amount is next to nothing in a token with 18.
+  await send(owner, 'initializeHedgeFees', [1_000n * USDC, 0n, 0n, 0n, 0n])
+  await create()
+  await create({ paymentToken: dai, initialLiquidity: 100n * DAI })
+
+  // Two decimals: 1000 whole tokens are 100,000 raw units.
+  const cents = await on.deploy('TestToken', ['Cents', 'CTS', 2])
+  await mint(creator, 1_000_000_000n, cents)
+  await on.approve(creator, maxUint256, cents)
+  await send(owner, 'setAllowedPaymentToken', [cents, true])
+  const inCents = on.newEvent({ paymentToken: cents })
+  await refuses('Creation fee too high', creator, 'createEvent', [{ ...inCents, initialLiquidity: 100n }])
+  await send(owner, 'initializeHedgeFees', [100_001n, 0n, 0n, 0n, 0n])
+  await refuses('Creation fee too high', creator, 'createEvent', [{ ...inCents, initialLiquidity: 100n }])
+  await send(owner, 'initializeHedgeFees', [100_000n, 0n, 0n, 0n, 0n])
+  await create({ paymentToken: cents, initialLiquidity: 100n })
+})
+
+test('a payment token has to tell its decimals, at most 36', async () => {
+  const tooMany = await on.deploy('TestToken', ['Fine', 'FNE', 37])
+  await refuses('Bad token decimals', owner, 'setAllowedPaymentToken', [tooMany, true])
+  for (const address of [diamond, stranger]) {
+    await refuses('Bad token decimals', owner, 'setAllowedPaymentToken', [address, true])
+  }
+  // Delisting asks the token nothing.
+  await refuses('success', owner, 'setAllowedPaymentToken', [stranger, false])
 })
 
 test('an event keeps the rates it was created with; the creation fee is of the day', async () => {
@@ -117,6 +146,31 @@ test('the oracle admin can be replaced, or be nobody', async () => {
   await send(owner, 'setOracleAdmin', [zeroAddress])
   await refuses('Not oracle admin', heir, 'settleEvent', [id, 1n])
   expect(await outcome(owner, 'settleEvent', [id, 1n])).toBe('success')
+})
+
+test('the first oracle admin is named in a log of the deployment', async () => {
+  const { deployBlock } = on
+  const logs = await on.logsAt(deployBlock)
+  expect(logs.filter(([name]) => name === 'OracleAdminSet')).toEqual([['OracleAdminSet', { admin: owner }]])
+})
+
+test('a new owner starts without an oracle admin, and neither the old owner nor the old admin settles', async () => {
+  const id = await create()
+  await send(owner, 'transferOwnership', [heir])
+  // Until the handover is accepted nothing changes.
+  await mineAt((await read('getHedgeEventCore', [id])).expiryDate)
+  expect(await outcome(oracleAdmin, 'settleEvent', [id, 1n])).toBe('success')
+  await send(owner, 'setOracleAdmin', [owner])
+  expect((await send(heir, 'acceptOwnership', [])).logs).toEqual([
+    ['OwnershipTransferred', { previousOwner: owner, newOwner: heir }],
+    ['OracleAdminSet', { admin: zeroAddress }],
+  ])
+  for (const former of [owner, oracleAdmin]) await refuses('Not oracle admin', former, 'settleEvent', [id, 1n])
+  expect(await outcome(heir, 'settleEvent', [id, 1n])).toBe('success')
+
+  // With nobody to dismiss there is no second log.
+  await send(heir, 'transferOwnership', [owner])
+  expect((await send(owner, 'acceptOwnership', [])).logs.map(([name]) => name)).toEqual(['OwnershipTransferred'])
 })
 
 test('after activateOracleV2 only consensus settles', async () => {

@@ -1,11 +1,15 @@
 import { maxUint256, toFunctionSelector, zeroAddress } from 'viem'
 import { expect, test } from 'vitest'
+import { deployHostileToken } from '../support/hostile-token.ts'
 import { DAI, DAY, USDC, useProtocol } from '../support/use-protocol.ts'
 
-const { send, read, refuses, transact, outcome, approve, mint, at, buy, settle, ...on } = await useProtocol('deployed')
+const protocol = await useProtocol('deployed')
+const { send, read, refuses, transact, outcome, approve, mint, at, buy, settle, ...on } = protocol
 const { owner, creator, lp, hedger, stranger, oracleA, oracleB, oracleC, diamond, usdc, start, newEvent } = on
 
 const MINIMUM = 10_000_000n
+/** Shares of one token unit. */
+const SHARES = 10n ** 12n
 
 /** An event whose pool its creator has opened. */
 const open = async (chosen: Parameters<typeof newEvent>[0] = {}): Promise<bigint> => {
@@ -22,7 +26,7 @@ test('creation has the deployed log names, and leaves the pool closed', async ()
     ['HedgeEventCreated', { eventId: 1n, creator, ...terms }],
     [
       'LiquidityDeposited',
-      { eventId: 1n, depositId: 1n, lp: creator, amount: initialLiquidity, shares: initialLiquidity },
+      { eventId: 1n, depositId: 1n, lp: creator, amount: initialLiquidity, shares: initialLiquidity * SHARES },
     ],
     ['Transfer', { from: creator, to: diamond, value: initialLiquidity + 5n * USDC }],
   ])
@@ -55,7 +59,7 @@ test('a closed pool takes deposits of its creator alone', async () => {
   const { logs } = await send(creator, 'deposit', [id, MINIMUM])
   expect(logs[0]).toEqual([
     'LiquidityDeposited',
-    { eventId: id, depositId: 2n, lp: creator, amount: MINIMUM, shares: MINIMUM },
+    { eventId: id, depositId: 2n, lp: creator, amount: MINIMUM, shares: MINIMUM * SHARES },
   ])
   const text = 'Pool closed to external LPs'
   await refuses(text, lp, 'deposit', [id, MINIMUM])
@@ -141,12 +145,101 @@ test('all fresh rates have to agree: one that does not clears the round, else th
   expect(logs.at(-1)).toEqual(['SubmissionsCleared', { eventId: id, reason: 'Price disagreement exceeds tolerance' }])
   expect(await read('getSubmitterCount', [id])).toBe(0n)
 
+  await at((await on.now()) + 300n)
   await submit(oracleA, 12_000_000n)
   await submit(oracleB, 12_000_001n)
   await submit(oracleC, 12_100_000n)
   // The median is 12,000,001; the mean 12,033,333.67.
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ settlementPrice: 12_033_333n, triggered: true })
   expect(await read('getSubmitterCount', [id])).toBe(0n)
+})
+
+test('an oracle submits for an event again after 300 seconds, unless the owner cleared its rate', async () => {
+  const id = await open({ expiryDate: start + DAY })
+  const cooling = 'Resubmit cooldown: wait 5 minutes between submissions for this event'
+  await at(start + DAY)
+  await send(oracleA, 'submitRate', [id, 12_000_000n])
+  await on.mineAt(start + DAY + 299n)
+  await refuses(cooling, oracleA, 'submitRate', [id, 12_000_001n])
+  await at(start + DAY + 300n)
+  await send(oracleA, 'submitRate', [id, 12_000_001n])
+
+  // Disagreement clears the round and leaves the cool-down.
+  await send(oracleB, 'submitRate', [id, 20_000_000n])
+  expect(await read('getSubmitterCount', [id])).toBe(0n)
+  for (const oracle of [oracleA, oracleB]) await refuses(cooling, oracle, 'submitRate', [id, 12_000_000n])
+
+  await send(oracleC, 'submitRate', [id, 12_000_000n])
+  expect((await send(owner, 'clearStaleSubmissions', [id])).logs).toEqual([
+    ['SubmissionsCleared', { eventId: id, reason: 'Manually cleared by admin' }],
+  ])
+  await refuses(cooling, oracleA, 'submitRate', [id, 12_000_000n])
+  await send(oracleC, 'submitRate', [id, 12_000_000n])
+})
+
+test('the tolerance is measured in whole basis points, rounded down', async () => {
+  await send(owner, 'setToleranceBps', [100n])
+  const submit = async (low: bigint, high: bigint) => {
+    const expiryDate = (await on.now()) + 100n
+    const id = await open({ expiryDate })
+    await at(expiryDate)
+    await send(oracleA, 'submitRate', [id, low])
+    await send(oracleB, 'submitRate', [id, high])
+    return (await read('getHedgeEventStats', [id])).settlementPrice
+  }
+  // 100.99 basis points are 100; the reference protocol takes 120,000 and no more.
+  expect(await submit(12_000_000n, 12_121_199n)).toBe(12_060_599n)
+  expect(await submit(12_000_000n, 12_121_200n)).toBe(0n)
+})
+
+test('a withdrawal is rounded up, so that together they may pay a unit too much', async () => {
+  const id = await open({ initialLiquidity: MINIMUM + 1n })
+  for (const from of [lp, on.secondLp]) await send(from, 'deposit', [id, MINIMUM + 1n])
+  await buy(hedger, id, MINIMUM)
+  await settle(id, 12_500_000n)
+  const { totalLiquidity, totalMaxPayout } = await read('getHedgeEventStats', [id])
+  expect([totalLiquidity, totalMaxPayout]).toEqual([30_000_003n, 438_596n])
+  // A third of 438,596 is 146,198.67, of which each bears 146,198: two units too few together.
+  const amount = MINIMUM + 1n - 146_198n
+  expect(3n * amount + totalMaxPayout - totalLiquidity).toBe(2n)
+  for (const [at, from] of [creator, lp, on.secondLp].entries()) {
+    const depositId = BigInt(at) + 1n
+    const { logs } = await send(from, 'withdrawCapital', [depositId])
+    expect(logs[0]).toEqual(['CapitalWithdrawn', { depositId, lp: from, amount }])
+  }
+})
+
+test('nothing bounds a notional, so that premiums can grow beyond what their own view can multiply', async () => {
+  const many = 10n ** 58n
+  await mint(creator, many)
+  await mint(hedger, 100n * many)
+  // A zone of a millionth: the worst case is an eleven-millionth of the notional.
+  const tiny = { payoutCap: 12_000_001n, premiumRate: 1_000_000n, initialLiquidity: 2n * 10n ** 52n }
+  const id = await open(tiny)
+  await buy(hedger, id, 6n * many)
+  expect(await read('pendingPremiums', [1n])).toBe(6n * many)
+  await buy(hedger, id, 6n * many)
+  await expect(read('pendingPremiums', [1n])).rejects.toThrow('overflow')
+  expect(await outcome(creator, 'claimPremiums', [1n])).toBe('panic 17')
+})
+
+test('a token may answer nothing; one that answers no is refused with the error of SafeERC20', async () => {
+  const { token, behave } = await deployHostileToken(protocol)
+  await send(owner, 'setAllowedPaymentToken', [token, true])
+  for (const from of [creator, hedger]) {
+    await mint(from, 1_000n * DAI, token)
+    await approve(from, maxUint256, token)
+  }
+  await behave('saysNothing')
+  const id = await open({ paymentToken: token, initialLiquidity: 100n * DAI })
+  await buy(hedger, id, 10n * DAI)
+  await settle(id, 13_500_000n)
+  await send(hedger, 'claimPayout', [1n])
+  await send(creator, 'withdrawCapital', [1n])
+
+  await behave('saysNo')
+  const later = newEvent({ paymentToken: token, expiryDate: start + 60n * DAY })
+  await refuses('SafeERC20FailedOperation', creator, 'createEvent', [later])
 })
 
 test('a cut applies at once, and only the owner’s', async () => {

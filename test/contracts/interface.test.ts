@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Abi, toEventSelector, toFunctionSelector } from 'viem'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { diamonds, mountedOf } from '../../src/sandbox/deploy.ts'
 
@@ -168,14 +169,48 @@ test.each([
   expect(mounted.sort()).toEqual(expected.map(([, selector]) => selector).sort())
 })
 
-test('every reason the contracts can refuse with is provoked by a test', () => {
-  const texts = (folder: string, ending: string): string =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith(ending) && !name.startsWith('mocks'))
-      .map((name) => readFileSync(`${folder}/${name}`, 'utf8'))
-      .join('\n')
-  const reasons = [...texts('contracts', '.sol').matchAll(/require\([^;]*?"([^"]+)"\s*\);/g)].map(([, text]) => text)
-  expect(new Set(reasons).size).toBeGreaterThan(60)
-  const tests = texts('test/contracts', '.service.test.ts')
-  expect([...new Set(reasons)].filter((text) => !tests.includes(`'${text}'`))).toEqual([])
+/** Solidity files by their path in `contracts/`, without those that only tests use. */
+const sources = new Map(
+  readdirSync('contracts', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.sol') && !name.startsWith('mocks'))
+    .map((name) => [name, readFileSync(`contracts/${name}`, 'utf8')]),
+)
+
+test('every source names the one compiler that is installed', () => {
+  const { devDependencies } = z
+    .object({ devDependencies: z.object({ solc: z.string() }) })
+    .parse(JSON.parse(readFileSync('package.json', 'utf8')))
+  const pragma = `pragma solidity ${devDependencies.solc};`
+  expect([...sources].filter(([, text]) => !text.includes(pragma)).map(([name]) => name)).toEqual([])
+})
+
+test('every function of an interface is documented', () => {
+  const bare = [...sources]
+    .filter(([name]) => name.startsWith('interfaces/'))
+    .flatMap(([, text]) => [...text.matchAll(/^(.*)\n +function (\w+)/gm)])
+    .filter(([, before]) => !before?.trim().startsWith('///'))
+    .map(([, , name]) => name)
+  expect(bare).toEqual([])
+})
+
+test('every facet inherits the interface of its functions', () => {
+  const facets = [...sources].filter(([name]) => name.endsWith('Facet.sol'))
+  expect(facets).toHaveLength(15)
+  const without = facets.filter(([, text]) => !/contract \w+Facet is [^{]*\b(I[A-Z]\w+|\w+Facet)\b/.test(text))
+  expect(without.map(([name]) => name)).toEqual([])
+})
+
+test('every reason the contracts can refuse with stands in one library and is provoked by a test', () => {
+  const library = sources.get('libraries/Reasons.sol') ?? ''
+  const literal = [...sources].filter(([, text]) => /(require|revert)\([^;]*"/.test(text)).map(([name]) => name)
+  expect(literal).toEqual([])
+  const reasons = [...library.matchAll(/constant (\w+)\s*=\s*"([^"]+)";/g)]
+  expect(reasons.length).toBeGreaterThan(60)
+  const code = [...sources.values()].join('\n')
+  expect(reasons.filter(([, name]) => !code.includes(`Reasons.${name}`)).map(([, name]) => name)).toEqual([])
+  const tests = readdirSync('test/contracts')
+    .filter((name) => name.endsWith('.service.test.ts'))
+    .map((name) => readFileSync(`test/contracts/${name}`, 'utf8'))
+    .join('\n')
+  expect(reasons.filter(([, , text]) => !tests.includes(`'${text}'`)).map(([, , text]) => text)).toEqual([])
 })

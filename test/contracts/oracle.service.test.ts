@@ -155,6 +155,46 @@ test('the set of oracles grows to ten and shrinks to the quorum; a removed one n
   await refuses('Too few oracles', owner, 'removeOracle', [last])
 })
 
+test('a rate from before an oracle was removed does not count after it is added again, and is not fresh', async () => {
+  await send(owner, 'addOracle', [heir])
+  const id = await expired()
+  await send(oracleA, 'submitRate', [id, RATE])
+  await send(owner, 'removeOracle', [oracleA])
+  const { timestamp } = await read('getSubmission', [id, oracleA])
+  const stale = { price: RATE, timestamp, exists: true, isStale: true }
+  expect(await read('getSubmission', [id, oracleA])).toEqual(stale)
+  expect(await read('getAllSubmissions', [id])).toMatchObject({ oracleAddresses: [oracleA], isStale: [true] })
+
+  await send(owner, 'addOracle', [oracleA])
+  expect(await read('getSubmission', [id, oracleA])).toEqual(stale)
+  await send(oracleB, 'submitRate', [id, RATE])
+  expect(await settled(id)).toBeNull()
+  expect(await read('getAllSubmissions', [id])).toMatchObject({
+    oracleAddresses: [oracleA, oracleB],
+    isStale: [true, false],
+  })
+  await send(oracleA, 'submitRate', [id, RATE])
+  expect(await settled(id)).toEqual({ settlementPrice: RATE, triggered: true })
+})
+
+test('a rate in the block of the oracle’s own re-adding counts by its order, not by its second', async () => {
+  await send(owner, 'addOracle', [heir])
+  const id = await expired()
+  await on.inOneBlock([
+    [oracleA, 'submitRate', [id, RATE]],
+    [owner, 'removeOracle', [oracleA]],
+    [owner, 'addOracle', [oracleA]],
+  ])
+  expect((await read('getSubmission', [id, oracleA])).isStale).toBe(true)
+  await on.inOneBlock([
+    [owner, 'removeOracle', [oracleB]],
+    [owner, 'addOracle', [oracleB]],
+    [oracleB, 'submitRate', [id, RATE]],
+  ])
+  expect((await read('getSubmission', [id, oracleB])).isStale).toBe(false)
+  expect(await settled(id)).toBeNull()
+})
+
 test('signers and tolerance have bounds', async () => {
   expect((await send(owner, 'setRequiredSigners', [3n])).logs).toEqual([
     ['OracleConfigUpdated', { requiredSigners: 3n, toleranceBps: 700n }],

@@ -152,7 +152,7 @@ test('a deposit earns from later purchases only, and sharing leaves no unit unco
   const id = await create({
     initialLiquidity: 7n,
     strike: 11_400_001n,
-    payoutCap: 11_400_002n,
+    payoutCap: 12_700_001n,
     premiumRate: 1_000_000n,
   })
   await buy(hedger, id, 10n)

@@ -117,6 +117,34 @@ test('protection that would cost nothing is refused', async () => {
   expect(logs[0]?.[1]).toMatchObject({ notional: 44n, premiumPaid: 1n, platformFee: 0n, totalCost: 1n })
 })
 
+test('protection whose worst case pays nothing is refused', async () => {
+  // A zone of one millionth: a payout of one unit takes a notional of 11,400,000.
+  const id = await create({ payoutCap: 12_000_001n })
+  await refuses('Payout rounds to zero', hedger, 'buyProtection', [id, 11_399_999n, maxUint256, maxUint256])
+  await buy(hedger, id, 11_400_000n)
+  expect(await read('getHedgeEventStats', [id])).toMatchObject({ totalMaxPayout: 1n })
+})
+
+test('capacity is none while the pool is closed and from expiry on, as purchases are', async () => {
+  const id = await create()
+  const capacity = async () => (await read('getPoolUtilization', [id])).availableCapacity
+  const attempt = [id, 76_000n * USDC, maxUint256, maxUint256] as const
+  expect(await capacity()).toBe(76_000n * USDC)
+  await send(creator, 'setPoolSettings', [id, false, true])
+  expect(await capacity()).toBe(0n)
+  await refuses('Pool closed', hedger, 'buyProtection', attempt)
+  await send(creator, 'setPoolSettings', [id, true, true])
+  expect(await capacity()).toBe(76_000n * USDC)
+
+  const { expiryDate } = await read('getHedgeEventCore', [id])
+  await mineAt(expiryDate - 1n)
+  expect(await capacity()).toBe(76_000n * USDC)
+  await refuses('success', hedger, 'buyProtection', attempt)
+  await mineAt(expiryDate)
+  expect(await capacity()).toBe(0n)
+  await refuses('Event expired', hedger, 'buyProtection', attempt)
+})
+
 test('buyProtection needs capacity, allowance and balance', async () => {
   const id = await create()
   await refuses('Exceeds capacity', hedger, 'buyProtection', [id, 76_000n * USDC + 1n, maxUint256, maxUint256])

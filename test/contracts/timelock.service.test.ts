@@ -89,12 +89,6 @@ test('two equal cuts in one block are two proposals', async () => {
 
 test.each<[string, Cut, string]>([
   ['adds a function that exists', { facetAddress: facet, action: ADD, functionSelectors: [paused] }, 'Function exists'],
-  ['adds nothing', { facetAddress: facet, action: ADD, functionSelectors: [] }, 'No selectors'],
-  [
-    'adds from an address without code',
-    { facetAddress: heir, action: ADD, functionSelectors: [fresh] },
-    'Facet has no code',
-  ],
   [
     'replaces what is not there',
     { facetAddress: facet, action: REPLACE, functionSelectors: [fresh] },
@@ -105,15 +99,37 @@ test.each<[string, Cut, string]>([
     { facetAddress: zeroAddress, action: REMOVE, functionSelectors: [fresh] },
     'Function not found',
   ],
-  [
-    'removes from a named facet',
-    { facetAddress: facet, action: REMOVE, functionSelectors: [paused] },
-    'Facet must be zero',
-  ],
 ])('a cut that %s is refused when executed', async (_, cut, reason) => {
   const { id, eta } = await propose([cut])
   await mineAt(eta)
   await refuses(reason, owner, 'executeCut', [id])
+})
+
+test.each<[string, Cut, Hex, string]>([
+  ['has no selectors', { ...add, functionSelectors: [] }, zeroAddress, 'No selectors'],
+  ['adds from an address without code', { ...add, facetAddress: heir }, zeroAddress, 'Facet has no code'],
+  [
+    'replaces with an address without code',
+    { ...add, action: REPLACE, facetAddress: heir },
+    zeroAddress,
+    'Facet has no code',
+  ],
+  ['removes from a named facet', { ...add, action: REMOVE }, zeroAddress, 'Facet must be zero'],
+  ['has an initialiser without code', add, heir, 'Init has no code'],
+])('a cut that %s is refused when it is queued', async (_, cut, init, reason) => {
+  await refuses(reason, owner, 'diamondCut', [[cut], init, '0x'])
+  await refuses('success', owner, 'diamondCut', [[add], zeroAddress, '0x'])
+})
+
+test('a queued facet or initialiser that lost its code is refused when executed', async () => {
+  const initialiser = await on.deploy('TestToken', ['Init', 'I', 6])
+  const facetGone = await propose([add])
+  const initGone = await propose([{ ...add, facetAddress: diamond }], initialiser)
+  await mineAt(initGone.eta)
+  await client.setCode({ address: facet, bytecode: '0x' })
+  await client.setCode({ address: initialiser, bytecode: '0x' })
+  await refuses('Facet has no code', owner, 'executeCut', [facetGone.id])
+  await refuses('Init has no code', owner, 'executeCut', [initGone.id])
 })
 
 test('a function is replaced by another facet’s and not by the same, then removed', async () => {
@@ -132,12 +148,10 @@ test('a function is replaced by another facet’s and not by the same, then remo
   await expect(read('isPaused')).rejects.toThrow('Function not found')
 })
 
-test('an initialiser runs with the cut; one without code or that fails refuses it', async () => {
-  const none = await propose([add], heir, '0x1234')
+test('an initialiser runs with the cut, and a cut whose initialiser fails is refused', async () => {
   const failing = await propose([add], facet, '0xdeadbeef')
   const good = await propose([], facet, toFunctionSelector('name()'))
   await mineAt((await now()) + DELAY)
-  await refuses('Init has no code', owner, 'executeCut', [none.id])
   await refuses('Init reverted', owner, 'executeCut', [failing.id])
   await refuses('success', owner, 'executeCut', [good.id])
 })
@@ -165,6 +179,7 @@ test('ownership moves in two steps, and the storage says the same as the views',
   await refuses('Not pending owner', stranger, 'acceptOwnership', [])
   expect((await send(heir, 'acceptOwnership', [])).logs).toEqual([
     ['OwnershipTransferred', { previousOwner: owner, newOwner: heir }],
+    ['OracleAdminSet', { admin: zeroAddress }],
   ])
   expect([await read('owner'), await read('pendingOwner')]).toEqual([heir, zeroAddress])
   await refuses('Not owner', owner, 'pause', [])

@@ -1,22 +1,19 @@
-import { type Address, encodeFunctionData, maxUint256, parseAbi } from 'viem'
+import { type Address, maxUint256 } from 'viem'
 import { beforeEach, expect, test } from 'vitest'
-import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { DAY, revertOf, useProtocol, type WriteArgs, type WriteName } from '../support/use-protocol.ts'
+import { deployHostileToken } from '../support/hostile-token.ts'
+import { DAY, useProtocol, type WriteArgs, type WriteName } from '../support/use-protocol.ts'
 
-const { send, read, refuses, outcome, approve, mint, create, buy, settle, client, ...on } = await useProtocol()
-const { owner, creator, lp, hedger, diamond } = on
+const protocol = await useProtocol()
+const { send, read, refuses, outcome, approve, mint, create, buy, settle, client, ...on } = protocol
+const { owner, creator, lp, hedger } = on
 
 const UNIT = 10n ** 18n
-const manners = ['honest', 'takesFee', 'saysNo', 'saysNothing', 'callsBack'] as const
-const hostileAbi = parseAbi([
-  'function behave(uint8 manner, address target, bytes data)',
-  'function answer() view returns (bytes)',
-])
-
 let token: Address
+let hostile: Awaited<ReturnType<typeof deployHostileToken>>
 /** Event 1 is settled with everything still unclaimed, event 2 is open. */
 beforeEach(async () => {
-  token = await on.deploy('HostileToken')
+  hostile = await deployHostileToken(protocol)
+  token = hostile.token
   await send(owner, 'setAllowedPaymentToken', [token, true])
   for (const rich of [creator, lp, hedger]) {
     await mint(rich, 1_000_000n * UNIT, token)
@@ -27,13 +24,6 @@ beforeEach(async () => {
   await settle(1n, 12_500_000n)
   await create({ paymentToken: token, initialLiquidity: 10_000n * UNIT, expiryDate: on.start + 60n * DAY })
 })
-
-const behave = (manner: (typeof manners)[number], data: `0x${string}` = '0x') =>
-  on.transact(
-    owner,
-    token,
-    encodeFunctionData({ abi: hostileAbi, functionName: 'behave', args: [manners.indexOf(manner), diamond, data] }),
-  )
 
 type Action = readonly [from: Address, name: WriteName, args: WriteArgs<WriteName>]
 
@@ -51,28 +41,28 @@ const pushes = (): readonly Action[] => [
 ]
 
 test('a token that keeps a part of a transfer cannot be paid in', async () => {
-  await behave('takesFee')
+  await hostile.behave('takesFee')
   for (const action of pulls()) await refuses('Token took a fee', ...action)
 })
 
 test('a token that says no, or has vanished, moves nothing and books nothing', async () => {
-  await behave('saysNo')
+  await hostile.behave('saysNo')
   for (const action of [...pulls(), ...pushes()]) await refuses('Token transfer failed', ...action)
   await client.setCode({ address: token, bytecode: '0x' })
   for (const action of pushes()) await refuses('Token has no code', ...action)
 })
 
 test('a token that answers nothing is taken at its word, as long as the money moved', async () => {
-  await behave('saysNothing')
+  await hostile.behave('saysNothing')
   for (const action of [...pulls(), ...pushes()]) expect(await outcome(...action)).toBe('success')
 })
 
 /** What the token is answered when it calls this back from inside a deposit, which itself goes through. */
 const calledBack = async (functionName: WriteName, args: WriteArgs<WriteName>): Promise<string> => {
-  await behave('callsBack', encodeFunctionData({ abi: protocolAbi, functionName, args } as never))
+  await hostile.behave('callsBack', functionName, args)
   const { logs } = await send(lp, 'deposit', [2n, UNIT])
   expect(logs.map(([name]) => name)).toEqual(expect.arrayContaining(['DepositCreated', 'Transfer']))
-  return revertOf(await client.readContract({ address: token, abi: hostileAbi, functionName: 'answer' }))
+  return hostile.answer()
 }
 
 test('a token that calls back finds every function that moves money locked', async () => {

@@ -36,12 +36,15 @@ test('a payout is 0 until the event is settled, also where the view shows the wo
   expect(position({ ...view, status: 4 }).notional).toBe('1000000000000000000000000')
 })
 
-test('capacity is notional under both profiles, and none once the event is settled', () => {
+test('capacity is notional under both profiles, and none for a deployment whose pool writes none at the time', () => {
   const range = { strike: 12_000_000n, payoutCap: 13_500_000n, initialRate: 11_400_000n, strikeAbove: true }
   const view = { totalLiquidity: 5_000n, totalExposure: 0n, availableCapacity: 1_500n, utilizationPercent: 0n }
-  const event = { core: { status: 0 }, utilization: view, range }
+  const core = { status: 0, poolOpen: true, expiryDate: 1_000n }
+  const event = { core, utilization: view, range, time: 999n }
   expect(utilization(event, profiles.reference).availableCapacity).toBe('1500')
   // floor(11407 * 1.5 / 11.4) = 1500 and 11408 would need 1501.
   expect(utilization(event, profiles.deployed).availableCapacity).toBe('11407')
-  expect(utilization({ ...event, core: { status: 1 } }, profiles.deployed).availableCapacity).toBe('0')
+  for (const none of [{ core: { ...core, status: 1 } }, { core: { ...core, poolOpen: false } }, { time: 1_000n }]) {
+    expect(utilization({ ...event, ...none }, profiles.deployed).availableCapacity).toBe('0')
+  }
 })

@@ -6,6 +6,8 @@ type Logged = Readonly<Record<string, bigint>>
 /** What went into and out of an event's pool so far, in token units; fees are not part of it. */
 type Pool = {
   readonly token: Address
+  readonly expiryDate: bigint
+  settled: boolean
   readonly depositIds: bigint[]
   readonly positionIds: bigint[]
   deposited: bigint
@@ -34,21 +36,35 @@ export const createBooks = () => {
   }
   const of = (kind: keyof typeof eventOf, id: bigint | undefined): Pool => pool(eventOf[kind].get(id ?? 0n))
 
-  const entries: Record<string, (log: Logged, token: Address) => void> = {
-    EventCreated({ eventId = 0n }, token) {
-      const nothing = { deposited: 0n, premiums: 0n, payouts: 0n, recovered: 0n, capital: 0n, premiumsClaimed: 0n }
-      pools.set(eventId, { token, depositIds: [], positionIds: [], ...nothing })
-    },
-    DepositCreated({ eventId = 0n, depositId = 0n, amount = 0n }) {
-      eventOf.deposit.set(depositId, eventId)
-      pool(eventId).depositIds.push(depositId)
-      pool(eventId).deposited += amount
-    },
-    PositionCreated({ eventId = 0n, positionId = 0n, premiumPaid = 0n }) {
-      eventOf.position.set(positionId, eventId)
-      pool(eventId).positionIds.push(positionId)
-      pool(eventId).premiums += premiumPaid
-    },
+  type Entry = (log: Logged, token: Address) => void
+
+  const eventCreated: Entry = ({ eventId = 0n, expiryDate = 0n }, token) => {
+    const nothing = { deposited: 0n, premiums: 0n, payouts: 0n, recovered: 0n, capital: 0n, premiumsClaimed: 0n }
+    pools.set(eventId, { token, expiryDate, settled: false, depositIds: [], positionIds: [], ...nothing })
+  }
+  const depositCreated: Entry = ({ eventId = 0n, depositId = 0n, amount = 0n }) => {
+    eventOf.deposit.set(depositId, eventId)
+    pool(eventId).depositIds.push(depositId)
+    pool(eventId).deposited += amount
+  }
+  const positionCreated: Entry = ({ eventId = 0n, positionId = 0n, premiumPaid = 0n }) => {
+    eventOf.position.set(positionId, eventId)
+    pool(eventId).positionIds.push(positionId)
+    pool(eventId).premiums += premiumPaid
+  }
+  const settled: Entry = ({ eventId }) => {
+    pool(eventId).settled = true
+  }
+
+  const entries: Record<string, Entry> = {
+    EventCreated: eventCreated,
+    HedgeEventCreated: eventCreated,
+    DepositCreated: depositCreated,
+    LiquidityDeposited: depositCreated,
+    PositionCreated: positionCreated,
+    ProtectionPurchased: positionCreated,
+    EventSettled: settled,
+    OracleEventSettled: settled,
     PayoutClaimed({ positionId, grossPayout = 0n }) {
       of('position', positionId).payouts += grossPayout
     },

@@ -1870,7 +1870,7 @@ export interface components {
              */
             totalExposure: string;
             /**
-             * @description Additional notional the pool can still write
+             * @description Additional notional the pool can still write; 0 while it is closed and from expiry on
              * @example 753868400000
              */
             availableCapacity: string;

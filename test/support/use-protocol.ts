@@ -13,6 +13,7 @@ import {
   http,
   isHex,
   maxUint256,
+  parseAbi,
   publicActions,
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
@@ -61,11 +62,18 @@ const decoded = (log: { data: Hex; topics: [] | [Hex, ...Hex[]] }): readonly [st
   return [eventName, args]
 }
 
-/** The text in a revert's bytes, `panic 17` for an overflow, `no reason` for none. */
+const errorAbi = parseAbi([
+  'error Error(string)',
+  'error Panic(uint256)',
+  'error SafeERC20FailedOperation(address token)',
+])
+
+/** The text in a revert's bytes or its error's name, `panic 17` for an overflow, `no reason` for none. */
 export const revertOf = (data: Hex): string => {
   if (data === '0x') return 'no reason'
-  const { errorName, args } = decodeErrorResult({ data })
-  return errorName === 'Error' ? String(args[0]) : `panic ${args[0]}`
+  const { errorName, args } = decodeErrorResult({ abi: errorAbi, data })
+  if (errorName === 'Panic') return `panic ${args[0]}`
+  return errorName === 'Error' ? args[0] : errorName
 }
 
 /** The same of a failed call. Throws what is not a revert. */
@@ -245,6 +253,29 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
   const mint = (to: Address, value: bigint, in_: Address = usdc) =>
     transact(people.owner, in_, onToken('mint', to, value))
 
+  /** The protocol's logs in a block, by name and arguments. */
+  const logsAt = async (blockNumber: bigint) =>
+    (await client.getLogs({ address: diamond, fromBlock: blockNumber, toBlock: blockNumber })).map(decoded)
+
+  /** Sends calls that one block holds, in this order; throws when one reverts. */
+  const inOneBlock = async <N extends WriteName>(calls: readonly (readonly [Address, N, WriteArgs<N>])[]) => {
+    await client.setAutomine(false)
+    const hashes: Hex[] = []
+    for (const [at, [from, name, args]] of calls.entries()) {
+      // Falling fees, since a block orders by them.
+      const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 10n - BigInt(at) }
+      const data = encode(name, args)
+      hashes.push(
+        await client.sendTransaction({ account: from, to: diamond, data, gas: GAS / 4n, chain: null, ...fees }),
+      )
+    }
+    await client.mine({ blocks: 1 })
+    await client.setAutomine(true)
+    const receipts = await Promise.all(hashes.map(receiptOf))
+    if (new Set(receipts.map(({ blockNumber }) => blockNumber)).size !== 1) throw new Error('not in one block')
+    if (receipts.some(({ status }) => status !== 'success')) throw new Error('one of the calls reverted')
+  }
+
   /** Creates a contract from its artifact and gives its address. */
   const deploy = async (name: string, args: readonly unknown[] = []): Promise<Address> => {
     const data = encodeDeployData({ ...artifact(name), args })
@@ -319,14 +350,18 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     approve,
     mint,
     deploy,
+    logsAt,
+    inOneBlock,
   }
   const { url } = anvil
+  const { deployBlock } = deployed
   return {
     ...people,
     people,
     cast,
     url,
     deployment,
+    deployBlock,
     diamond,
     usdc,
     dai,
@@ -338,3 +373,5 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     settle,
   }
 }
+
+export type UsedProtocol = Awaited<ReturnType<typeof useProtocol>>
