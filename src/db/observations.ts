@@ -27,40 +27,14 @@ export const storeObservations = async (
   block: StoredBlock,
   seen: Observations,
 ): Promise<void> => {
-  const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
+  const rows = observationRows(chainId, block, seen)
   const resolved = await markMoved(handle, chainId, seen)
-  const events = await upsert(
-    handle,
-    t.eventObservations,
-    seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({
-      chainId,
-      ...core,
-      ...stats,
-      ...utilization,
-      payoutCap: range.payoutCap,
-      paymentToken,
-      ...at,
-    })),
-  )
-  const deposits = await upsert(
-    handle,
-    t.depositObservations,
-    seen.deposits.map(({ deposit, pending }) => ({ chainId, ...deposit, pending, ...at })),
-  )
-  const positions = await upsert(
-    handle,
-    t.positionObservations,
-    seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
-  )
-  const protocol = seen.protocol === null ? [] : [protocolRow(chainId, seen.protocol, at)]
-  const changed = await upsert(handle, t.chainObservations, protocol)
-  const moved = new Set(events)
-  const drafts = await settlementsSeen(
-    handle,
-    chainId,
-    block,
-    seen.events.filter(({ core }) => moved.has(core.id)),
-  )
+  const events = await upsert(handle, t.eventObservations, rows.events)
+  const deposits = await upsert(handle, t.depositObservations, rows.deposits)
+  const positions = await upsert(handle, t.positionObservations, rows.positions)
+  const changed = await upsert(handle, t.chainObservations, rows.protocol)
+  const current = await observedAtBlock(handle, chainId, block, seen.events)
+  const drafts = await settlementsSeen(handle, chainId, block, current)
   const scopes = union([
     await scopesOf(handle, chainId, 'event', events),
     await scopesOf(handle, chainId, 'deposit', deposits),
@@ -69,7 +43,44 @@ export const storeObservations = async (
     await scopesOfMembers(handle, chainId, resolved),
   ])
   // Looking again at what stayed as it was is nothing to tell.
-  if (scopes?.size !== 0) await tell(handle, chainId, scopes, drafts)
+  if (scopes?.size !== 0 || drafts.length > 0) await tell(handle, chainId, scopes, drafts)
+}
+
+/** Those of the events whose stored observation is of this block: of others a newer one is stored. */
+const observedAtBlock = async (
+  handle: Handle,
+  chainId: ChainId,
+  { number }: StoredBlock,
+  events: Observations['events'],
+): Promise<Observations['events']> => {
+  if (events.length === 0) return []
+  const { chainId: chain, id, blockNumber } = t.eventObservations
+  const ids = events.map(({ core }) => core.id)
+  const rows = await handle
+    .select({ id })
+    .from(t.eventObservations)
+    .where(and(eq(chain, chainId), inArray(id, ids), eq(blockNumber, number)))
+  const stored = new Set(rows.map((row) => row.id))
+  return events.filter(({ core }) => stored.has(core.id))
+}
+
+/** What was seen at a block as rows of the four tables. */
+export const observationRows = (chainId: ChainId, block: StoredBlock, seen: Observations) => {
+  const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
+  return {
+    events: seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({
+      chainId,
+      ...core,
+      ...stats,
+      ...utilization,
+      payoutCap: range.payoutCap,
+      paymentToken,
+      ...at,
+    })),
+    deposits: seen.deposits.map(({ deposit, pending }) => ({ chainId, ...deposit, pending, ...at })),
+    positions: seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
+    protocol: seen.protocol === null ? [] : [protocolRow(chainId, seen.protocol, at)],
+  }
 }
 
 const protocolRow = (

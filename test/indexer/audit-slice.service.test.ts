@@ -93,7 +93,7 @@ const state = async () => {
 const facts = (kind: 'event' | 'deposit' | 'position') =>
   database.run((handle) => factsBetween(handle, 8453, kind, { from: 0n, upTo: 1_000n }))
 
-const differences = async () => (await audit({ chain, database })).differences
+const differences = async () => (await audit({ chain, database, log: silent })).differences
 
 describe('an index that is the chain', () => {
   test('is compared kind by kind, round by round, by whichever process comes', async () => {
@@ -148,13 +148,13 @@ describe('an index that is the chain', () => {
 
 describe('what differs is found, said aloud and put right', () => {
   test.each([
-    ['UPDATE events SET strike = strike + 1 WHERE id = 2', 'event 2: strike is'],
-    ["UPDATE events SET underlying = 'USD/XXX' WHERE id = 1", 'event 1: underlying is USD/XXX in the index, USD/GHS'],
-    ['UPDATE deposits SET amount = amount - 1 WHERE id = 4', 'deposit 4: amount is 4999999999 in the index'],
-    ['UPDATE positions SET event_id = 2, notional = 1 WHERE id = 1', 'position 1: eventId is 2 in the index, 1 on'],
-    ['DELETE FROM events WHERE id = 1', 'event 1 is missing in the index'],
-    ['DELETE FROM deposits WHERE id = 4', 'deposit 4 is missing in the index'],
-    ['DELETE FROM positions WHERE id = 2', 'position 2 is missing in the index'],
+    ['UPDATE events SET strike = strike + 1 WHERE id = 2', 'events 2: strike is'],
+    ["UPDATE events SET underlying = 'USD/XXX' WHERE id = 1", 'events 1: underlying is USD/XXX in the index, USD/GHS'],
+    ['UPDATE deposits SET amount = amount - 1 WHERE id = 4', 'deposits 4: amount is 4999999999 in the index'],
+    ['UPDATE positions SET event_id = 2, notional = 1 WHERE id = 1', 'positions 1: eventId is 2 in the index, 1 on'],
+    ['DELETE FROM events WHERE id = 1', 'events 1 is missing in the index'],
+    ['DELETE FROM deposits WHERE id = 4', 'deposits 4 is missing in the index'],
+    ['DELETE FROM positions WHERE id = 2', 'positions 2 is missing in the index'],
   ])('%s', async (damage, words) => {
     await run(damage)
     const { alarmed } = await round()
@@ -208,7 +208,7 @@ describe('what is not put right', () => {
       const record = await honest(entity)
       return record?.kind === 'deposit' ? { ...record, amount: 7n } : record
     })
-    expect(alarmed).toEqual([{ chainId: 8453, difference: expect.stringContaining('deposit 4'), repaired: false }])
+    expect(alarmed).toEqual([{ chainId: 8453, difference: expect.stringContaining('deposits 4'), repaired: false }])
     expect(await state()).toMatchObject({ differences: 1n, repaired: 0n })
     expect(await differences()).toHaveLength(1)
   })
@@ -255,7 +255,7 @@ describe('what is not put right', () => {
     const { warned, alarmed } = await runOnce()
     expect(alarmed).toEqual([])
     expect(warned.map(({ difference }) => difference)).toEqual(
-      [1, 2, 3, 4].map((id) => `deposit ${id} is not on the chain`),
+      [1, 2, 3, 4].map((id) => `deposits ${id} is not on the chain`),
     )
     expect(await state()).toMatchObject({ differences: 0n })
     expect(await facts('deposit')).toHaveLength(4)
@@ -266,7 +266,7 @@ describe('what is not put right', () => {
       block_hash, block_timestamp, tx_hash, log_index FROM positions WHERE id = 4`)
     for (const count of [1n, 2n]) {
       expect((await round()).alarmed).toEqual([
-        { chainId: 8453, difference: 'position 5 is not on the chain', repaired: false },
+        { chainId: 8453, difference: 'positions 5 is not on the chain', repaired: false },
       ])
       expect(await state()).toMatchObject({ differences: count, repaired: 0n })
     }
@@ -280,7 +280,7 @@ describe('what is not put right', () => {
     expect(await facts('position')).toHaveLength(2)
     await prove()
     expect((await round()).alarmed).toMatchObject([
-      { difference: 'position 3 is missing in the index', repaired: true },
+      { difference: 'positions 3 is missing in the index', repaired: true },
     ])
   })
 
@@ -296,7 +296,7 @@ describe('what is not put right', () => {
     expect((await round()).alarmed).toEqual([])
     await run('DELETE FROM positions WHERE id = 2')
     expect((await round()).alarmed).toEqual([
-      expect.objectContaining({ difference: 'position 2 is missing in the index' }),
+      expect.objectContaining({ difference: 'positions 2 is missing in the index' }),
     ])
   })
 })
