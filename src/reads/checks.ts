@@ -5,7 +5,7 @@ import { errorText, isUnavailable, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import type { PricingClient } from '../pricing/client.ts'
-import type { ChainId } from '../protocol/chains.ts'
+import { type ChainId, startBlockFault } from '../protocol/chains.ts'
 import { call } from '../protocol/outputs.ts'
 import { profiles } from '../protocol/profiles.ts'
 import { configuredTokens, decimalsOf } from './tokens.ts'
@@ -36,6 +36,10 @@ const checks = {
     const silent = endpoints.find(({ state }) => state === 'unseen' || state === 'resting')
     if (silent) throw unavailable(`the node at ${silent.index} has not told its chain`)
     return null
+  },
+
+  async startBlock({ chain }: Asked) {
+    return startBlockFault(chain.deployment, (await chain.head()).number)
   },
 
   async functions({ chain, writes }: Asked) {

@@ -14,6 +14,7 @@ import { rollBack } from '../../src/db/write.ts'
 import { audit } from '../../src/indexer/audit.ts'
 import { type Confirm, createConfirm } from '../../src/indexer/audit-repair.ts'
 import { auditSlice } from '../../src/indexer/audit-slice.ts'
+import { createObserver } from '../../src/indexer/observer.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
@@ -195,6 +196,49 @@ describe('what differs is found, said aloud and put right', () => {
       ['deposit', 4n],
       ['event', 1n],
     ])
+  })
+})
+
+describe('what was observed wrongly is queued to be observed again, and that puts it right', () => {
+  const queued = 'queued to be observed again'
+  const observe = () => createObserver({ chain, database, log: silent }).observeAll(new AbortController().signal)
+
+  test.each([
+    [
+      'UPDATE event_observations SET total_premiums = total_premiums + 1 WHERE id = 1',
+      'event_observations 1: totalPremiums',
+    ],
+    [
+      'UPDATE deposit_observations SET withdrawn = NOT withdrawn WHERE id = 4',
+      'deposit_observations 4: withdrawn is true',
+    ],
+    ['UPDATE position_observations SET claimed = NOT claimed WHERE id = 2', 'position_observations 2: claimed is true'],
+    ['DELETE FROM position_observations WHERE id = 3', 'position_observations 3 is missing in the index'],
+    ['UPDATE chain_observations SET paused = NOT paused', 'chain_observations 8453: paused is true'],
+    ['UPDATE settlements SET settlement_price = 1', 'settlements 2: settlementPrice is 1'],
+    ['DELETE FROM settlements', 'settlements 2 is missing in the index'],
+  ])('%s', async (damage, words) => {
+    await run(damage)
+    expect((await round()).alarmed).toEqual([
+      { chainId: 8453, difference: expect.stringContaining(words), repaired: queued },
+    ])
+    expect(await state()).toMatchObject({ differences: 1n, repaired: 1n, last: expect.stringContaining(words) })
+    await observe()
+    expect((await round()).alarmed).toEqual([])
+    expect(await differences()).toEqual([])
+  })
+
+  test('what the refresh queue holds is no difference: it is known to be out of date', async () => {
+    await run('UPDATE deposit_observations SET pending = pending + 1 WHERE id = 4')
+    await run(`INSERT INTO unobserved (chain_id, subject, id) VALUES (8453, 'event', 1)`)
+    expect((await round()).alarmed).toEqual([])
+    const report = await audit({ chain, database, log: silent, patienceMs: 0 })
+    expect(report.differences).toEqual([])
+    expect(report.unconfirmed).toEqual([
+      '1 entities still wait to be read again: see that a worker runs, and run the audit again',
+    ])
+    await run('DELETE FROM unobserved')
+    expect((await round()).alarmed).toMatchObject([{ repaired: queued }])
   })
 })
 

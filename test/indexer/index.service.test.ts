@@ -90,7 +90,7 @@ const converge = async (step = createStep({ chain, database, leaseTtlMs: TTL_MS,
 }
 
 const counts = async () => {
-  const { tables, differences } = await audit({ chain: truth, database, log })
+  const { tables, differences } = await audit({ chain: truth, database, log, patienceMs: 0 })
   expect(differences).toEqual([])
   return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]))
 }

@@ -72,8 +72,8 @@ const within = async <T>(
   }
 }
 
-const right = { nodes: 'right', functions: 'right', tokens: 'right', signer: 'right' }
-const waiting = { nodes: 'waiting', functions: 'waiting', tokens: 'waiting', signer: 'waiting' }
+const right = { nodes: 'right', startBlock: 'right', functions: 'right', tokens: 'right', signer: 'right' }
+const waiting = { nodes: 'waiting', startBlock: 'waiting', functions: 'waiting', tokens: 'waiting', signer: 'waiting' }
 
 describe.each([
   ['reference', reference],
@@ -110,6 +110,15 @@ test('an address that is no diamond, and a token of other decimals, are told apa
       tokens: expect.stringMatching(/^USDC_ADDRESS_8453 has 18 decimals, and not 6: /),
     }),
   ))
+
+test('a start block above the head is reported with both blocks and what to do', () =>
+  within(reference, { deployment: { startBlock: 999_999n } }, async ({ faults, lines }) => {
+    const fault = expect.stringMatching(
+      /^START_BLOCK_8453 is 999999, and the newest block of chain 8453 is \d+: .*Set START_BLOCK_8453/,
+    )
+    expect(await faults()).toEqual({ startBlock: fault })
+    expect(lines).toEqual([expect.objectContaining({ level: 50, check: 'startBlock', fault })])
+  }))
 
 test('an address without code is no token', () =>
   within(reference, { deployment: { usdc: reference.stranger } }, async ({ faults }) =>
@@ -173,12 +182,13 @@ test('/status shows every check, and what is wrong among the alarms', async () =
     const { chains } = (await api.app.inject('/status')).json().data
     expect(chains[0].checks).toMatchObject([
       { check: 'nodes', state: 'right', fault: null },
+      { check: 'startBlock', state: 'right', fault: null },
       { check: 'functions', state: 'right', fault: null },
       { check: 'tokens', state: 'wrong', fault: expect.stringContaining('USDC_ADDRESS_8453') },
       { check: 'signer', state: 'right', fault: null },
     ])
     expect(chains[0].alarms).toContainEqual(expect.stringContaining('USDC_ADDRESS_8453 has 18 decimals'))
-    expect(chains[1].checks).toMatchObject([...Array(4)].map(() => ({ state: 'waiting', at: null })))
+    expect(chains[1].checks).toMatchObject([...Array(5)].map(() => ({ state: 'waiting', at: null })))
   } finally {
     await api.close()
   }

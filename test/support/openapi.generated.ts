@@ -1573,6 +1573,10 @@ export interface components {
                  * @example 1800000000
                  */
                 lastDifferenceAt: number | null;
+                /** @description The columns that it compares, by table */
+                compares: string[];
+                /** @description The columns that only the `audit` command compares, and those that are of the service alone */
+                comparesNot: string[];
             } | null;
             /** @description The nodes as the worker and as this process see them */
             endpoints: {
@@ -1612,7 +1616,7 @@ export interface components {
         };
         StartUpCheck: {
             /** @enum {string} */
-            check: "nodes" | "functions" | "tokens" | "signer";
+            check: "nodes" | "startBlock" | "functions" | "tokens" | "signer";
             /**
              * @description `waiting` until somebody could tell
              * @enum {string}
@@ -3155,7 +3159,13 @@ export interface operations {
                      *               "differences": 1234,
                      *               "repaired": 1234,
                      *               "lastDifference": "position 7 is missing",
-                     *               "lastDifferenceAt": 1800000000
+                     *               "lastDifferenceAt": 1800000000,
+                     *               "compares": [
+                     *                 "deposits: eventId, lp, amount, shares"
+                     *               ],
+                     *               "comparesNot": [
+                     *                 "deposits: blockNumber, blockHash, blockTimestamp, txHash, logIndex"
+                     *               ]
                      *             },
                      *             "endpoints": {
                      *               "worker": [
