@@ -9,6 +9,7 @@ import { isUnavailable, OperatorError, ServiceError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/log.ts'
 import { createMeter } from '../lib/meter.ts'
+import type { ChainId } from '../protocol/chains.ts'
 import { openChains, openDatabase, WORK_WITHIN_MS } from './parts.ts'
 
 /** How long a tool waits for a connection, in milliseconds: nobody else waits for its answer. */
@@ -47,7 +48,7 @@ export const runAudit = async (): Promise<void> => {
       } catch (fault) {
         if (!(fault instanceof ServiceError)) throw fault
         exitCodes.add(NOT_COMPARED)
-        process.stdout.write(`chain ${chain.chainId} was not audited: ${fault.message}\n`)
+        process.stdout.write(notAudited(chain.chainId, fault.message))
       } finally {
         meter.close()
       }
@@ -62,6 +63,9 @@ export const runAudit = async (): Promise<void> => {
   }
   if (exitCodes.size > 0) process.exitCode = Math.min(...exitCodes)
 }
+
+const notAudited = (chainId: ChainId, why: string): string =>
+  `chain ${chainId} was not audited: ${why}\n  Run the audit again when a worker runs and a node of RPC_URLS_${chainId} answers.\n`
 
 /** Exit codes of the audit; a difference that was found outweighs what could not be compared. */
 const FOUND = 1

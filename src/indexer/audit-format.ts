@@ -16,10 +16,10 @@ export const formatAudit = (report: AuditReport): string => {
   const since = firstBlock.number === block.number ? '' : `s ${firstBlock.number} to`
   return [
     `chain ${chainId} at block${since} ${block.number} (${block.hash})`,
-    line('on the chain', `${onChain.event} events`, `${onChain.deposit} deposits`, `${onChain.position} positions`),
+    `  on the chain: ${onChain.event} events, ${onChain.deposit} deposits, ${onChain.position} positions`,
     line('compared', 'rows', 'columns', 'values', 'differences'),
     ...tables.map(({ table, rows, columns, values }) => line(table, rows, columns, values, differing(table))),
-    line('lists of ids', lists),
+    `  lists of ids compared: ${lists}`,
     ...list('not compared', notCompared),
     ...list('could not be compared', unconfirmed),
     `  ${found === 0 ? 'no differences' : `${found} differences`}`,

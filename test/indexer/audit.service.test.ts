@@ -35,14 +35,14 @@ test('an index of the logs is the chain; one wrong amount and one lost row are f
   // Two lists of each event, also of the next one, which does not exist; and those of four wallets.
   expect(lists).toBe(2 * 5 + 4)
   expect(tables).toEqual([
-    { table: 'chain_observations', rows: 1, columns: 11, values: 10 },
-    { table: 'events', rows: 3, columns: 13, values: 33 },
-    { table: 'event_observations', rows: 3, columns: 25, values: 69 },
-    { table: 'settlements', rows: 1, columns: 8, values: 6 },
-    { table: 'deposits', rows: 4, columns: 11, values: 36 },
-    { table: 'deposit_observations', rows: 4, columns: 9, values: 28 },
-    { table: 'positions', rows: 4, columns: 12, values: 40 },
-    { table: 'position_observations', rows: 4, columns: 8, values: 24 },
+    { table: 'chain_observations', rows: 1, columns: 10, values: 10 },
+    { table: 'events', rows: 3, columns: 11, values: 33 },
+    { table: 'event_observations', rows: 3, columns: 23, values: 69 },
+    { table: 'settlements', rows: 1, columns: 6, values: 6 },
+    { table: 'deposits', rows: 4, columns: 9, values: 36 },
+    { table: 'deposit_observations', rows: 4, columns: 7, values: 28 },
+    { table: 'positions', rows: 4, columns: 10, values: 40 },
+    { table: 'position_observations', rows: 4, columns: 6, values: 24 },
   ])
   expect(notCompared).toEqual(["settlements (seq): numbers of the service's own"])
 
