@@ -28,7 +28,7 @@ export type AuditDeps = {
 }
 
 /** Tries again for some seconds while no node or no database answers. Throws `service_unavailable` then. */
-export const patiently = async <T>({ pauseMs }: Pick<AuditDeps, 'pauseMs'>, work: () => Promise<T>): Promise<T> => {
+const patiently = async <T>({ pauseMs }: Pick<AuditDeps, 'pauseMs'>, work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
@@ -53,7 +53,7 @@ export const uncached = (chain: Chain): Chain => ({
 })
 
 /** A part of the index and what comparing it came to. */
-export type Look = Part & { readonly comparison: Comparison; readonly origins: Origins }
+type Look = Part & { readonly comparison: Comparison; readonly origins: Origins }
 
 const lookOnce = async (
   { chain, database, log }: AuditDeps,

@@ -13,7 +13,7 @@ import { compareWallets, type WalletMark } from './audit-lists.ts'
 import { type AuditDeps, PAUSE_MS, twice } from './audit-look.ts'
 
 /** What was compared of a table. */
-export type TableCount = {
+type TableCount = {
   readonly table: AuditedTable
   readonly rows: number
   readonly columns: number
