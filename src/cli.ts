@@ -64,7 +64,7 @@ const commands: Readonly<Record<string, Command>> = {
     run: async () => (await import('./compose/tools.ts')).runMigrate(),
   },
   audit: {
-    summary: 'compare the index with the chains and print the counts; exit 1 on a difference',
+    summary: 'compare the index with the chains; exit 1 on a difference, 2 when something cannot be compared',
     run: async () => (await import('./compose/tools.ts')).runAudit(),
   },
   openapi: {

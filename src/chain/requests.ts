@@ -51,6 +51,13 @@ export const getBlock = (tag: BlockTag): Request<Block | null> => ({
   mayLack: typeof tag === 'bigint',
 })
 
+/** A block's header by its hash, also of a block that was replaced; null when the node does not have it. */
+export const getBlockByHash = (hash: Hex): Request<Block | null> => ({
+  method: 'eth_getBlockByHash',
+  params: [hash, false],
+  parse: (raw) => BlockShape.nullable().parse(raw),
+})
+
 /** The logs of one address by first topic (any, when none is given), `fromBlock` to `toBlock` inclusive. */
 export const getLogs = (filter: {
   readonly address: Hex

@@ -4,11 +4,13 @@ import { secretsOf } from '../config/parts.ts'
 import { migrate } from '../db/migrate.ts'
 import { adviceOf, faultText } from '../db/refusals.ts'
 import { requireVersion } from '../db/versions.ts'
-import { audit, formatAudit } from '../indexer/audit.ts'
-import { isUnavailable, OperatorError } from '../lib/errors.ts'
+import { audit } from '../indexer/audit.ts'
+import { formatAudit } from '../indexer/audit-format.ts'
+import { isUnavailable, OperatorError, ServiceError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/log.ts'
 import { createMeter } from '../lib/meter.ts'
+import type { ChainId } from '../protocol/chains.ts'
 import { openChains, openDatabase, WORK_WITHIN_MS } from './parts.ts'
 
 /** How long a tool waits for a connection, in milliseconds: nobody else waits for its answer. */
@@ -23,27 +25,49 @@ export const runMigrate = async (): Promise<void> => {
   })
 }
 
-/** Compares the index with every chain and prints the counts; exit code 1 when they differ. */
+/**
+ * Compares the index with every chain and prints what was compared and what differs. Exit code 0 when nothing differs, 1 when something does, 2
+ * when something could not be compared; a chain that cannot be audited keeps no other from being audited.
+ */
 export const runAudit = async (): Promise<void> => {
   const config = load(environments.audit)
   const log = createLogger({ level: 'silent', process: 'audit' })
   const closers = createClosers()
+  const exitCodes = new Set<number>()
   try {
     const { DATABASE_URL: url } = config
     const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
     const database = openDatabase({ url, maxConnections: 4, ...times, log }, closers)
-    await requireVersion(database).catch((cause: unknown) => {
-      if (!isUnavailable(cause)) throw cause
-      throw new OperatorError(`${cause.message} (${faultText(cause.cause)}): ${adviceOf(cause)}`, { cause })
-    })
+    await requireVersion(database)
     for (const chain of openChains(config, config.NODE_TIMEOUT_MS, log, closers).values()) {
       const meter = createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
-      const report = await audit({ chain, database, meter })
-      meter.close()
-      process.stdout.write(`${formatAudit(report)}\n`)
-      if (report.found > 0) process.exitCode = 1
+      try {
+        const report = await audit({ chain, database, log, meter })
+        process.stdout.write(`${formatAudit(report)}\n`)
+        if (report.found > 0) exitCodes.add(FOUND)
+        if (report.unconfirmed.length > 0) exitCodes.add(NOT_COMPARED)
+      } catch (fault) {
+        if (!(fault instanceof ServiceError)) throw fault
+        exitCodes.add(NOT_COMPARED)
+        process.stdout.write(notAudited(chain.chainId, fault.message))
+      } finally {
+        meter.close()
+      }
     }
+  } catch (fault) {
+    if (!(isUnavailable(fault) || fault instanceof OperatorError)) throw fault
+    const advice = isUnavailable(fault) ? ` (${faultText(fault.cause)}): ${adviceOf(fault)}` : ''
+    exitCodes.add(NOT_COMPARED)
+    process.stderr.write(`${fault.message}${advice}\n`)
   } finally {
     await closers.close()
   }
+  if (exitCodes.size > 0) process.exitCode = Math.min(...exitCodes)
 }
+
+const notAudited = (chainId: ChainId, why: string): string =>
+  `chain ${chainId} was not audited: ${why}\n  Run the audit again when a worker runs and a node of RPC_URLS_${chainId} answers.\n`
+
+/** Exit codes of the audit; a difference that was found outweighs what could not be compared. */
+const FOUND = 1
+const NOT_COMPARED = 2

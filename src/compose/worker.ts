@@ -9,6 +9,7 @@ import { createConfirm } from '../indexer/audit-repair.ts'
 import { auditSlice } from '../indexer/audit-slice.ts'
 import { follow } from '../indexer/follow.ts'
 import { createObserver } from '../indexer/observer.ts'
+import { watchStartBlock } from '../indexer/start-block.ts'
 import { measureJobs } from '../jobs/metrics.ts'
 import { createJobs } from '../jobs/run.ts'
 import { sleep } from '../lib/lifecycle.ts'
@@ -104,9 +105,10 @@ export const runWorker = async (): Promise<void> => {
         return follow({ chain, database: indexing, session, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
       }),
     )
+    const watching = Promise.all([...chains.values()].map((chain) => watchStartBlock({ chain, log }, stop.signal)))
     closers.add('followers', stop, async (it) => {
       it.abort()
-      await following
+      await Promise.all([following, watching])
     })
     void whenSettled(stop.signal, async () => {
       for (const chainId of chains.keys()) {

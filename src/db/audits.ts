@@ -1,25 +1,25 @@
 import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
-import { factsBetween, type IdRange, lastIdAt } from './facts.ts'
+import { type AuditedKind, type Held, readHeld, tablesOf } from './audit-rows.ts'
+import { type IdRange, lastIdAt } from './facts.ts'
 import type { Database, Handle } from './pool.ts'
 import { type Kind, kinds, newestAnchor } from './progress.ts'
 import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
 import * as work from './schema-work.ts'
-import type { DatedFact } from './write.ts'
 
 /** Where the audit of a chain goes on. */
 type Mark = { readonly kind: Kind; readonly nextId: bigint }
 
 /** The part of the index that one run of the audit compares. */
-export type Slice = Mark & {
-  /** The block to read the chain at. */
-  readonly anchor: StoredBlock
-  readonly ids: IdRange
-  readonly rows: readonly DatedFact[]
-  /** Nothing of the kind lies beyond. */
-  readonly isLast: boolean
-}
+export type Slice = Mark &
+  Held & {
+    readonly ids: readonly bigint[]
+    /** Entities that the index has among the ids. */
+    readonly rowCount: number
+    /** Nothing of the kind lies beyond. */
+    readonly isLast: boolean
+  }
 
 /** What a run found, in numbers of entities. */
 export type Findings = {
@@ -62,9 +62,40 @@ export const readSlice = (database: Database, chainId: ChainId, size: bigint): P
     const isProven = anchor.number === cursor.blockNumber && (look?.proven ?? -1n) >= cursor.blockNumber
     const end = isProven ? (last ?? 0n) + 1n : (last ?? -1n)
     const most = mark.nextId + size - 1n
-    const ids = { from: mark.nextId, upTo: most < end ? most : end }
-    const rows = await factsBetween(handle, chainId, mark.kind, ids)
-    return { ...mark, anchor, ids, rows, isLast: most >= end }
+    const ids = idsIn({ from: mark.nextId, upTo: most < end ? most : end })
+    const held = await readHeld(handle, chainId, anchor, mark.kind, ids)
+    const rowCount = held.rows[tablesOf[mark.kind][0]]?.size ?? 0
+    return { ...mark, ...held, ids, rowCount, isLast: most >= end }
+  })
+
+/** The ids of a range. */
+export const idsIn = ({ from, upTo }: IdRange): bigint[] =>
+  Array.from({ length: upTo < from ? 0 : Number(upTo - from) + 1 }, (_, at) => from + BigInt(at))
+
+/** What the index holds of one kind, as of one moment. */
+export type Part = Held & {
+  readonly ids: readonly bigint[]
+  /** The last id of the kind; null when there is none. */
+  readonly last: bigint | null
+  /** Facts are complete up to the block: nothing of the kind lies beyond the last id there. */
+  readonly isComplete: boolean
+}
+
+/** Reads the rows of the ids that `choose` picks once the last one is known; null while nothing is indexed. */
+export const readPart = (
+  database: Database,
+  chainId: ChainId,
+  kind: AuditedKind,
+  choose: (last: bigint | null) => readonly bigint[],
+): Promise<Part | null> =>
+  database.snapshot(async (handle) => {
+    const [cursor] = await handle.select().from(t.cursors).where(eq(t.cursors.chainId, chainId))
+    const anchor = await newestAnchor(handle, chainId)
+    if (cursor === undefined || anchor === null) return null
+    const last = kind === 'chain' ? null : await lastIdAt(handle, chainId, kind, cursor.blockNumber)
+    const ids = choose(last)
+    const held = await readHeld(handle, chainId, anchor, kind, ids)
+    return { ...held, ids, last, isComplete: anchor.number === cursor.blockNumber }
   })
 
 /**
@@ -88,7 +119,7 @@ export const saveSlice = async (handle: Handle, chainId: ChainId, slice: Slice, 
     .set({
       ...at,
       kind: nextKind ?? begin.kind,
-      nextId: slice.isLast ? 0n : slice.ids.upTo + 1n,
+      nextId: slice.isLast ? 0n : slice.nextId + BigInt(slice.ids.length),
       compared: sql`${work.audits.compared} + ${found.compared}`,
       differences: sql`${work.audits.differences} + ${found.differences}`,
       repaired: sql`${work.audits.repaired} + ${found.repaired}`,

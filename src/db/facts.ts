@@ -2,6 +2,8 @@ import { and, asc, between, eq, getTableColumns, gt, inArray, lte, max, sql } fr
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
+import { columnsOf } from './audit-columns.ts'
+import { tablesOf } from './audit-rows.ts'
 import { insertMany } from './bulk.ts'
 import type { Handle } from './pool.ts'
 import type { Kind } from './progress.ts'
@@ -12,13 +14,6 @@ import type { DatedFact } from './write.ts'
 
 const tables = { event: t.events, deposit: t.deposits, position: t.positions } as const
 const owners = { event: t.events.creator, deposit: t.deposits.lp, position: t.positions.hedger } as const
-
-/** What a fact's log and its record both tell, kind by kind. */
-export const toldFields = {
-  event: ['creator', 'underlying', 'strike', 'premiumRate', 'expiryDate'],
-  deposit: ['eventId', 'lp', 'amount', 'shares'],
-  position: ['eventId', 'hedger', 'notional', 'premiumPaid', 'platformFee'],
-} as const satisfies Readonly<Record<Kind, readonly string[]>>
 
 /** Ids from the one to the other, both included. */
 export type IdRange = { readonly from: bigint; readonly upTo: bigint }
@@ -114,9 +109,9 @@ const grouped = <K>(pairs: readonly (readonly [K, bigint])[]): Map<K, bigint[]> 
 export const putFact = async (handle: Handle, chainId: ChainId, fact: DatedFact): Promise<void> => {
   const table = tables[fact.kind]
   const columns: Readonly<Record<string, PgColumn>> = getTableColumns<PgTable>(table)
-  const told = toldFields[fact.kind].flatMap((field) => {
+  const told = columnsOf(tablesOf[fact.kind][0], 'view').map((field) => {
     const name = sql.identifier(columns[field]?.name ?? field)
-    return [sql`${name} = excluded.${name}`]
+    return sql`${name} = excluded.${name}`
   })
   // A fact's fields are its table's columns, kind by kind; the union of the three is more than the compiler follows.
   const rows = [{ chainId, ...fact }] as never

@@ -29,12 +29,52 @@ export const storeObservations = async (
   block: StoredBlock,
   seen: Observations,
 ): Promise<void> => {
+  const rows = observationRows(chainId, block, seen)
+  const { resolved, expired } = await markMoved(handle, chainId, block, seen)
+  const events = await upsert(handle, t.eventObservations, rows.events)
+  const deposits = await upsert(handle, t.depositObservations, rows.deposits)
+  const positions = await upsert(handle, t.positionObservations, rows.positions)
+  const isUpgraded = await hasOtherLoupe(handle, chainId, block, seen.protocol)
+  if (isUpgraded)
+    await recordUpgrade(handle, chainId, { blockNumber: block.number, blockHash: block.hash, txHash: null })
+  const changed = await upsert(handle, t.chainObservations, rows.protocol)
+  const current = await observedAtBlock(handle, chainId, block, seen.events)
+  const drafts = await settlementsSeen(handle, chainId, block, current)
+  const scopes = union([
+    isUpgraded ? null : new Set(),
+    await scopesOf(handle, chainId, 'event', [...events, ...expired]),
+    await scopesOf(handle, chainId, 'deposit', deposits),
+    await scopesOf(handle, chainId, 'position', positions),
+    new Set(changed.length === 0 ? [] : [protocolScope]),
+    await scopesOfMembers(handle, chainId, resolved),
+  ])
+  // Looking again at what stayed as it was is nothing to tell.
+  if (scopes?.size !== 0 || drafts.length > 0) await tell(handle, chainId, scopes, drafts)
+}
+
+/** Those of the events whose stored observation is of this block: of others a newer one is stored. */
+const observedAtBlock = async (
+  handle: Handle,
+  chainId: ChainId,
+  { number }: StoredBlock,
+  events: Observations['events'],
+): Promise<Observations['events']> => {
+  if (events.length === 0) return []
+  const { chainId: chain, id, blockNumber } = t.eventObservations
+  const ids = events.map(({ core }) => core.id)
+  const rows = await handle
+    .select({ id })
+    .from(t.eventObservations)
+    .where(and(eq(chain, chainId), inArray(id, ids), eq(blockNumber, number)))
+  const stored = new Set(rows.map((row) => row.id))
+  return events.filter(({ core }) => stored.has(core.id))
+}
+
+/** What was seen at a block as rows of the four tables. */
+export const observationRows = (chainId: ChainId, block: StoredBlock, seen: Observations) => {
   const at = { blockNumber: block.number, blockHash: block.hash, blockTimestamp: block.timestamp }
-  const resolved = await markMoved(handle, chainId, seen)
-  const events = await upsert(
-    handle,
-    t.eventObservations,
-    seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({
+  return {
+    events: seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({
       chainId,
       ...core,
       ...stats,
@@ -43,38 +83,10 @@ export const storeObservations = async (
       paymentToken,
       ...at,
     })),
-  )
-  const deposits = await upsert(
-    handle,
-    t.depositObservations,
-    seen.deposits.map(({ deposit, pending }) => ({ chainId, ...deposit, pending, ...at })),
-  )
-  const positions = await upsert(
-    handle,
-    t.positionObservations,
-    seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
-  )
-  const protocol = seen.protocol === null ? [] : [protocolRow(chainId, seen.protocol, at)]
-  const isUpgraded = await hasOtherLoupe(handle, chainId, block, seen.protocol)
-  if (isUpgraded) await recordUpgrade(handle, chainId, { ...at, txHash: null })
-  const changed = await upsert(handle, t.chainObservations, protocol)
-  const moved = new Set(events)
-  const drafts = await settlementsSeen(
-    handle,
-    chainId,
-    block,
-    seen.events.filter(({ core }) => moved.has(core.id)),
-  )
-  const scopes = union([
-    isUpgraded ? null : new Set(),
-    await scopesOf(handle, chainId, 'event', events),
-    await scopesOf(handle, chainId, 'deposit', deposits),
-    await scopesOf(handle, chainId, 'position', positions),
-    new Set(changed.length === 0 ? [] : [protocolScope]),
-    await scopesOfMembers(handle, chainId, resolved),
-  ])
-  // Looking again at what stayed as it was is nothing to tell.
-  if (scopes?.size !== 0) await tell(handle, chainId, scopes, drafts)
+    deposits: seen.deposits.map(({ deposit, pending }) => ({ chainId, ...deposit, pending, ...at })),
+    positions: seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
+    protocol: seen.protocol === null ? [] : [protocolRow(chainId, seen.protocol, at)],
+  }
 }
 
 const protocolRow = (
@@ -110,13 +122,15 @@ const hasOtherLoupe = async (
 
 /**
  * Compares events with their stored observations and notes the members of those that moved, but for those that were seen with them. Gives those
- * of which it is new how they were settled, or what that leaves to their members.
+ * of which it is new how they were settled, or what that leaves to their members (`resolved`), and those whose expiry passed in between
+ * (`expired`): their capacity is none from then on, also where the view returns what it did.
  */
 const markMoved = async (
   handle: Handle,
   chainId: ChainId,
+  block: StoredBlock,
   { events, deposits, positions }: Observations,
-): Promise<bigint[]> => {
+): Promise<{ readonly resolved: bigint[]; readonly expired: bigint[] }> => {
   const before = new Map(
     (
       await handle
@@ -126,6 +140,7 @@ const markMoved = async (
           settledAt: t.eventObservations.settledAt,
           totalLiquidity: t.eventObservations.totalLiquidity,
           totalMaxPayout: t.eventObservations.totalMaxPayout,
+          blockTimestamp: t.eventObservations.blockTimestamp,
         })
         .from(t.eventObservations)
         .where(
@@ -155,7 +170,11 @@ const markMoved = async (
   await markMembers(handle, chainId, 'deposit', ids([...settled, ...earned]), seenToo.deposit)
   const parts = ['settledAt', 'totalLiquidity', 'totalMaxPayout'] as const
   const moved = events.filter(({ core, stats }) => parts.some((part) => before.get(core.id)?.[part] !== stats[part]))
-  return ids(moved.filter(({ stats }) => stats.settledAt > 0n))
+  const expired = events.filter(({ core: { id, expiryDate } }) => {
+    const known = before.get(id)
+    return known !== undefined && known.blockTimestamp < expiryDate && expiryDate <= block.timestamp
+  })
+  return { resolved: ids(moved.filter(({ stats }) => stats.settledAt > 0n)), expired: ids(expired) }
 }
 
 type ObservationTable =

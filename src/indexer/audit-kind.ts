@@ -1,47 +1,49 @@
-import type { Chain } from '../chain/chain.ts'
 import { toServiceError } from '../chain/errors.ts'
-import { factsBetween, lastIdAt } from '../db/facts.ts'
-import type { Database } from '../db/pool.ts'
-import type { Kind } from '../db/progress.ts'
-import type { StoredBlock } from '../db/query.ts'
+import type { AuditedKind } from '../db/audit-rows.ts'
+import { idsIn } from '../db/audits.ts'
 import { call } from '../protocol/outputs.ts'
 import { compareMembers } from './audit-lists.ts'
-import { compareRows } from './compare.ts'
-
-type Deps = { readonly chain: Chain; readonly database: Database }
-
-/** Where a walk through all ids of a kind goes on, and how many it has met on the chain. */
-export type KindMark = { readonly kind: Kind; readonly from: bigint; readonly met: number }
+import { type AuditDeps, type Settled, settle, twice } from './audit-look.ts'
 
 /** Entities compared at once. */
 const SIZE = 500n
 
-/**
- * Compares the next entities of a kind at a block, events with the lists of their members and the chain's count. Of what lies beyond the
- * last row, the first alone is asked for, and more where that exists. `next` is null after the last.
- */
-export const compareKind = async ({ chain, database }: Deps, at: StoredBlock, { kind, from, met }: KindMark) => {
-  const { chainId } = chain
-  const last = await database.run((handle) => lastIdAt(handle, chainId, kind, at.number))
-  const beyond = (last ?? 0n) + 1n
-  const upTo = from <= beyond && beyond < from + SIZE ? beyond : from + SIZE - 1n
-  const ids = { from, upTo }
-  const stored = await database.run((handle) => factsBetween(handle, chainId, kind, ids))
-  const rows = stored.filter(({ blockNumber }) => blockNumber <= at.number)
-  const { onChain, differences } = await compareRows({ chain, block: at, kind, rows, ids })
-  const words = differences.flatMap((it) => it.words)
-  const isLast = upTo >= beyond && !differences.some(({ id, record }) => id === upTo && record !== null)
-  if (kind === 'event') {
-    const missing = differences.flatMap(({ id, row }) => (row === null ? [id] : []))
-    words.push(...(await compareMembers({ chain, database }, at, [...rows.map(({ id }) => id), ...missing])))
-    if (isLast) words.push(...(await compareTotal(chain, at, met + onChain)))
-  }
-  const next: KindMark | null = isLast ? null : { kind, from: upTo + 1n, met: met + onChain }
-  return { inIndex: rows.length, onChain, last: last ?? 0n, differences: words, next }
+/** A slice of a kind that was compared. */
+export type ComparedSlice = Settled & {
+  readonly lists: number
+  /** The id to go on from; null when nothing lies beyond. */
+  readonly next: bigint | null
 }
 
-const compareTotal = async (chain: Chain, at: StoredBlock, met: number): Promise<string[]> => {
-  const [total] = await chain.readAt(at, [call('getTotalHedgeEvents')])
+/**
+ * Compares the next entities of a kind, events with the lists of their members. Of what lies beyond the last row, the first alone is asked
+ * for, and more where that exists.
+ */
+export const compareSlice = async (deps: AuditDeps, kind: AuditedKind, from: bigint): Promise<ComparedSlice> => {
+  const { chainId } = deps.chain
+  const settled = await settle(deps, kind, (last) => {
+    if (kind === 'chain') return [BigInt(chainId)]
+    const beyond = (last ?? 0n) + 1n
+    return idsIn({ from, upTo: from <= beyond && beyond < from + SIZE ? beyond : from + SIZE - 1n })
+  })
+  const { first } = settled
+  if (kind === 'chain') return { ...settled, lists: 0, next: null }
+  const end = first.ids.at(-1) ?? from
+  const isBeyond = end > (first.last ?? 0n)
+  const isMore = first.comparison.differences.some(({ id, record }) => id === end && record !== null)
+  const next = isBeyond && !isMore ? null : end + 1n
+  if (kind !== 'event') return { ...settled, lists: 0, next }
+  const members = await twice(deps, () => compareMembers(deps, first.ids))
+  return { ...settled, lists: members.lists, differences: [...settled.differences, ...members.differences], next }
+}
+
+/** Compares the number of events that the chain counts at the newest block of the index with those that were met. */
+export const compareTotal = async (
+  { chain }: AuditDeps,
+  { anchor }: Pick<Settled['first'], 'anchor'>,
+  met: number,
+): Promise<string[]> => {
+  const [total] = await chain.readAt(anchor, [call('getTotalHedgeEvents')])
   if (!total.ok) throw toServiceError(total.error)
   return total.value === BigInt(met) ? [] : [`the chain counts ${total.value} events and has ${met}`]
 }

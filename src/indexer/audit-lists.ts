@@ -4,8 +4,9 @@ import type { Outcome } from '../chain/endpoint.ts'
 import { isRevert, toServiceError } from '../chain/errors.ts'
 import { memberIds, ownedIds } from '../db/facts.ts'
 import type { Database } from '../db/pool.ts'
-import { type Kind, kinds } from '../db/progress.ts'
+import { type Kind, kinds, readProgress } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
+import { unavailable } from '../lib/errors.ts'
 import { call } from '../protocol/outputs.ts'
 
 type Deps = { readonly chain: Chain; readonly database: Database }
@@ -36,12 +37,19 @@ const ascending = (ids: Ids): Ids => [...ids].sort((a, b) => (a < b ? -1 : 1))
 const unequal = (what: string, mine: Ids, theirs: Ids): string[] =>
   mine.join() === theirs.join() ? [] : [`${what}: [${mine}] in the index, [${theirs}] on the chain`]
 
-/** Compares which deposits and positions events have at a block, by the events' own lists; the differences in words. */
-export const compareMembers = async (
-  { chain, database }: Deps,
-  block: StoredBlock,
-  eventIds: Ids,
-): Promise<string[]> => {
+/** The block that the index has reached, where its lists are complete. */
+const reached = async ({ chain, database }: Deps): Promise<StoredBlock> => {
+  const { cursor } = await readProgress(database, chain.chainId)
+  if (cursor === null) throw unavailable(`chain ${chain.chainId} is not indexed yet`)
+  return cursor
+}
+
+/** How many lists were compared, and what differs in them, in words. */
+type ComparedLists = { readonly lists: number; readonly differences: readonly string[] }
+
+/** Compares which deposits and positions events have at the block of the index, by the events' own lists. */
+export const compareMembers = async ({ chain, database }: Deps, eventIds: Ids): Promise<ComparedLists> => {
+  const block = await reached({ chain, database })
   const found = (['deposit', 'position'] as const).map(async (kind) => {
     const { view, most } = members[kind]
     const mine = await database.run((handle) => memberIds(handle, chain.chainId, kind, eventIds, block.number))
@@ -53,19 +61,19 @@ export const compareMembers = async (
     })
     return (await Promise.all(lists)).flat()
   })
-  return (await Promise.all(found)).flat()
+  return { lists: 2 * eventIds.length, differences: (await Promise.all(found)).flat() }
 }
 
 /** Where a walk through all wallets goes on; null before the first. */
 export type WalletMark = { readonly kind: Kind; readonly after: Address | null }
 
-/** Compares the next wallets' lists at a block. `next` is null after the last. */
+/** Compares the next wallets' lists at the block of the index. `next` is null after the last. */
 export const compareWallets = async (
   { chain, database }: Deps,
-  block: StoredBlock,
   { kind, after }: WalletMark,
   limit: number,
-): Promise<{ readonly lists: number; readonly differences: readonly string[]; readonly next: WalletMark | null }> => {
+): Promise<ComparedLists & { readonly next: WalletMark | null }> => {
+  const block = await reached({ chain, database })
   const { number } = block
   const owned = await database.run((handle) => ownedIds(handle, chain.chainId, kind, { after, limit, number }))
   const view = walletViews[kind]

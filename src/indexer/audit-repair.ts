@@ -9,7 +9,7 @@ import { markUnobserved } from '../db/unobserved.ts'
 import type { DatedFact } from '../db/write.ts'
 import { isUnavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
-import { type Difference, differ } from './compare.ts'
+import { type Difference, differ, factRow } from './compare.ts'
 import { type Entity, recordCall } from './existence.ts'
 import { factOf } from './ids.ts'
 
@@ -28,7 +28,7 @@ export const createConfirm =
       )
       const [first, ...others] = told
       if (first === undefined || told.length < Math.min(2, chain.status().endpoints.length)) return undefined
-      return others.every((other) => differ(entity, first, other).length === 0) ? first : undefined
+      return others.every((other) => differ(entity, factRow(first), other).length === 0) ? first : undefined
     } catch (fault) {
       if (isUnavailable(fault)) return undefined
       throw fault
@@ -41,15 +41,21 @@ export type Verdict =
   | 'withdrawn'
   /** Twice the same, and the index can be put right by it. */
   | 'repairable'
+  /** Twice the same of what was observed: the entity is observed again, which replaces it. */
+  | 'observed again'
   /** The looks disagree, or the index holds what the chain does not: for a person to judge. */
   | 'open'
 
-/** What a second look makes of a difference. */
-export const judge = (difference: Difference, second: DatedFact | null | undefined): Verdict => {
+/** What a second look makes of a difference in the row of an entity's creation. */
+export const judge = (
+  { entity, row, record }: { readonly entity: Entity } & Pick<Difference, 'row' | 'record'>,
+  second: DatedFact | null | undefined,
+): Verdict => {
   if (second === undefined) return 'open'
-  if (differ(difference, difference.row, second).length === 0) return 'withdrawn'
-  const { record } = difference
-  return record !== null && second !== null && differ(difference, record, second).length === 0 ? 'repairable' : 'open'
+  if (differ(entity, row, second).length === 0) return 'withdrawn'
+  return record !== null && second !== null && differ(entity, factRow(record), second).length === 0
+    ? 'repairable'
+    : 'open'
 }
 
 /**

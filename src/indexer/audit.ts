@@ -1,83 +1,185 @@
 import type { Chain } from '../chain/chain.ts'
+import { type AuditedTable, auditedTables, columnsOf } from '../db/audit-columns.ts'
+import { type AuditedKind, tablesOf } from '../db/audit-rows.ts'
 import type { Database } from '../db/pool.ts'
-import { type Kind, kinds } from '../db/progress.ts'
+import { kinds, readProgress } from '../db/progress.ts'
 import type { StoredBlock } from '../db/query.ts'
+import { unavailable } from '../lib/errors.ts'
+import type { Logger } from '../lib/log.ts'
 import type { Meter } from '../lib/meter.ts'
-import type { ChainId } from '../protocol/chains.ts'
-import { compareKind, type KindMark } from './audit-kind.ts'
+import { type ChainId, startBlockFault } from '../protocol/chains.ts'
+import { type ComparedSlice, compareSlice, compareTotal } from './audit-kind.ts'
 import { compareWallets, type WalletMark } from './audit-lists.ts'
-import { openPin, type Pin } from './audit-pin.ts'
+import { type AuditDeps, PAUSE_MS, twice } from './audit-look.ts'
 
-type Count = { readonly what: string; readonly index: number; readonly chain: number }
+/** What was compared of a table. */
+type TableCount = {
+  readonly table: AuditedTable
+  readonly rows: number
+  readonly columns: number
+  readonly values: number
+}
 
-/** What an audit found: rows on both sides by kind, and each difference in words. */
+/** What an audit compared and what it found. */
 export type AuditReport = {
   readonly chainId: ChainId
-  /** The last block that was compared at; slices before may have been compared at older ones. */
+  /** The block that the last slice was compared at; the first was at the block that the index had reached then. */
   readonly block: StoredBlock
-  readonly counts: readonly Count[]
+  readonly firstBlock: StoredBlock
+  readonly tables: readonly TableCount[]
+  /** Entities on the chain. */
+  readonly onChain: Readonly<Record<AuditedKind, number>>
+  /** Lists of events and wallets that were compared. */
+  readonly lists: number
+  /** What was not compared, and why; nothing of it can be wrong by what the audit found. */
+  readonly notCompared: readonly string[]
+  /** What should have been compared and could not be, with what to do. */
+  readonly unconfirmed: readonly string[]
   /** The first differences, and how many there are. */
   readonly differences: readonly string[]
   readonly found: number
 }
 
-type Deps = { readonly chain: Chain; readonly database: Database; readonly meter?: Meter }
+/** Differences that are kept; an index of another chain has as many as it has rows. */
+const KEPT = 1_000
 
 /** Wallets whose lists are compared at once. */
 const WALLETS = 200
 
+/** How long an audit waits in all for entities that the worker is to read again, in milliseconds. */
+const PATIENCE_MS = 60_000
+
+type Options = {
+  readonly chain: Chain
+  readonly database: Database
+  readonly log: Logger
+  readonly meter?: Meter
+  readonly patienceMs?: number
+  readonly pauseMs?: number
+}
+
 /**
- * Compares every fact of a chain's index (ids, owners, amounts, the lists of events and wallets) with the chain, slice by slice, at the
- * block that the index has reached. Throws `service_unavailable` when nothing is indexed or node or database is out of reach.
+ * Compares every value of a chain's index that the API can show with the chain, slice by slice, each at the block that the index has
+ * reached. Throws `service_unavailable` when nothing is indexed, or nodes or database are out of reach.
  */
-export const audit = async (deps: Deps): Promise<AuditReport> => {
-  const { chainId } = deps.chain
-  const pin = await openPin(deps)
-  const counts: Count[] = []
-  for (const kind of kinds) counts.push(await auditKind(deps, pin, kind))
-  counts.push(await auditWallets(deps, pin))
-  return { chainId, counts, ...pin.result() }
-}
+export const audit = async ({
+  meter,
+  patienceMs = PATIENCE_MS,
+  pauseMs = PAUSE_MS,
+  ...options
+}: Options): Promise<AuditReport> => {
+  const { chain, database } = options
+  const { chainId } = chain
+  const deps: AuditDeps = { ...options, pauseMs, patience: { leftMs: patienceMs } }
+  await requireIndex(chain, database)
+  const tallies = new Map<AuditedTable, { rows: number; values: number }>()
+  const onChain: Record<AuditedKind, number> = { event: 0, deposit: 0, position: 0, chain: 0 }
+  const differences: string[] = []
+  const open = { waiting: 0, unreadable: 0, withoutLog: 0, unconfirmed: 0 }
+  let found = 0
+  let lists = 0
+  let firstBlock: StoredBlock | null = null
+  let block: StoredBlock | null = null
 
-const auditKind = async (deps: Deps, pin: Pin, kind: Kind): Promise<Count> => {
-  const what = `${kind}s`
-  let index = 0
-  let chain = 0
-  for (let mark: KindMark | null = { kind, from: 0n, met: 0 }; mark !== null; ) {
-    const from: KindMark = mark
-    const { inIndex, onChain, last, next } = await pin.compare((at) => compareKind(deps, at, from))
-    index += inIndex
-    chain += onChain
-    mark = next
-    deps.meter?.show(what, chain, Number(last))
+  const add = (words: readonly string[]): void => {
+    differences.push(...words.slice(0, KEPT - differences.length))
+    found += words.length
   }
-  return { what, index, chain }
-}
+  const count = (kind: AuditedKind, slice: ComparedSlice): void => {
+    const { anchor, comparison, origins } = slice.first
+    firstBlock ??= anchor
+    block = anchor
+    onChain[kind] += comparison.onChain
+    open.waiting += slice.waiting.length
+    open.unreadable += comparison.unreadable.length
+    open.withoutLog += origins.withoutLog
+    open.unconfirmed += origins.unconfirmed.length
+    lists += slice.lists
+    for (const table of tablesOf[kind]) {
+      const before = tallies.get(table) ?? { rows: 0, values: 0 }
+      const rows = before.rows + (comparison.tallies[table]?.rows ?? 0)
+      const values = (comparison.tallies[table]?.values ?? 0) + (origins.tallies[table]?.values ?? 0)
+      tallies.set(table, { rows, values: before.values + values })
+    }
+    add(slice.differences)
+  }
 
-const auditWallets = async (deps: Deps, pin: Pin): Promise<Count> => {
-  const what = 'wallet lists'
-  let done = 0
+  for (const kind of ['chain', ...kinds] as const) {
+    for (let from: bigint | null = 0n; from !== null; ) {
+      const slice: ComparedSlice = await compareSlice(deps, kind, from)
+      count(kind, slice)
+      meter?.show(`chain ${chainId} ${kind}s`, onChain[kind], Number(slice.first.last ?? 0n))
+      from = slice.next
+      if (kind === 'event' && from === null) add(await compareTotal(deps, slice.first, onChain.event))
+    }
+  }
   for (let mark: WalletMark | null = { kind: 'event', after: null }; mark !== null; ) {
-    const from: WalletMark = mark
-    const { lists, next } = await pin.compare((at) => compareWallets(deps, at, from, WALLETS))
-    done += lists
-    mark = next
-    deps.meter?.show(what, done, null)
+    const at: WalletMark = mark
+    const compared = await twice(deps, () => compareWallets(deps, at, WALLETS))
+    lists += compared.lists
+    add(compared.differences)
+    mark = compared.next
+    meter?.show(`chain ${chainId} lists`, lists, null)
   }
-  return { what, index: done, chain: done }
+  if (firstBlock === null || block === null) throw unavailable(`chain ${chainId} is not indexed yet`)
+  const hasLogs = chain.status().hasLogs
+  const tables = [...tallies].map(([table, { rows, values }]) => ({
+    table,
+    rows,
+    values,
+    columns: comparedColumns(table, hasLogs).length,
+  }))
+  const { notCompared, unconfirmed } = remarks(chainId, hasLogs, open)
+  return { chainId, firstBlock, block, tables, onChain, lists, notCompared, unconfirmed, differences, found }
 }
 
-/** Differences printed; the count is of all. */
-const PRINTED = 20
+/** Throws `service_unavailable` with what to do when there is no index to compare. */
+const requireIndex = async (chain: Chain, database: Database): Promise<void> => {
+  const { chainId, deployment } = chain
+  const { cursor } = await readProgress(database, chainId)
+  if (cursor !== null) return
+  const { number } = await chain.head()
+  throw unavailable(
+    startBlockFault(deployment, number) ??
+      `chain ${chainId} is not indexed yet: start a worker and wait until /readyz is 200`,
+  )
+}
 
-/** The report as lines for a terminal. */
-export const formatAudit = ({ chainId, block, counts, differences, found }: AuditReport): string =>
-  [
-    `chain ${chainId} at block ${block.number} (${block.hash})`,
-    `  ${'what'.padEnd(14)}${'index'.padStart(8)}${'chain'.padStart(8)}`,
-    ...counts.map(
-      ({ what, index, chain }) => `  ${what.padEnd(14)}${String(index).padStart(8)}${String(chain).padStart(8)}`,
-    ),
-    `  ${found === 0 ? 'no differences' : `${found} differences`}`,
-    ...differences.slice(0, PRINTED).map((difference) => `    ${difference}`),
-  ].join('\n')
+const comparedColumns = (table: AuditedTable, hasLogs: boolean): string[] =>
+  columnsOf(table, 'view', 'block', ...(hasLogs ? (['log'] as const) : []))
+
+const allTables = Object.keys(auditedTables) as AuditedTable[]
+
+const named = (how: 'own' | 'log'): string =>
+  allTables
+    .flatMap((table) => {
+      const columns = columnsOf(table, how)
+      return columns.length === 0 ? [] : `${table} (${columns.join(', ')})`
+    })
+    .join(', ')
+
+const remarks = (
+  chainId: ChainId,
+  hasLogs: boolean,
+  open: Readonly<Record<'waiting' | 'unreadable' | 'withoutLog' | 'unconfirmed', number>>,
+) => {
+  const notCompared = [
+    `${named('own')}: numbers of the service's own`,
+    ...(hasLogs ? [] : [`${named('log')}: only logs know them, and no node of chain ${chainId} serves logs`]),
+    ...(open.withoutLog === 0
+      ? []
+      : [`where ${open.withoutLog} rows were created: they were read from the chain's state, without a log`]),
+  ]
+  const unconfirmed = [
+    ...(open.waiting === 0
+      ? []
+      : [`${open.waiting} entities still wait to be read again: see that a worker runs, and run the audit again`]),
+    ...(open.unreadable === 0
+      ? []
+      : [`views of ${open.unreadable} entities revert: see PROFILE_${chainId} and DIAMOND_ADDRESS_${chainId}`]),
+    ...(open.unconfirmed === 0
+      ? []
+      : [`no node has the logs of ${open.unconfirmed} rows: add a node that keeps all logs to RPC_URLS_${chainId}`]),
+  ]
+  return { notCompared, unconfirmed }
+}

@@ -27,6 +27,15 @@ export type Deployment = {
   readonly profile: ProfileName
 }
 
+/** What is wrong with a deployment's start block when the chain's newest block is `head`, and what to do; null when nothing is. */
+export const startBlockFault = (
+  { chainId, startBlock }: Pick<Deployment, 'chainId' | 'startBlock'>,
+  head: bigint,
+): string | null =>
+  startBlock <= head
+    ? null
+    : `START_BLOCK_${chainId} is ${startBlock}, and the newest block of chain ${chainId} is ${head}: nothing is indexed. Set START_BLOCK_${chainId} to the block in which the diamond was deployed, and restart.`
+
 const isChainId = (value: number): value is ChainId => chainIds.some((id) => id === value)
 
 const unsupported = `unsupported chainId: expected one of ${chainIds.join(', ')}`

@@ -7,7 +7,7 @@ import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import type { PricingClient } from '../pricing/client.ts'
 import { Signing } from '../pricing/contract.ts'
-import type { ChainId } from '../protocol/chains.ts'
+import { type ChainId, startBlockFault } from '../protocol/chains.ts'
 import { call } from '../protocol/outputs.ts'
 import { profiles } from '../protocol/profiles.ts'
 import { type Changes, resourceOf, waitForChange } from './changes.ts'
@@ -39,6 +39,10 @@ const checks = {
     const silent = endpoints.find(({ state }) => state === 'unseen' || state === 'resting')
     if (silent) throw unavailable(`the node at ${silent.index} has not told its chain`)
     return null
+  },
+
+  async startBlock({ chain }: Asked) {
+    return startBlockFault(chain.deployment, (await chain.head()).number)
   },
 
   async functions({ chain, writes }: Asked) {

@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
 const number = (value: number | bigint | null | undefined): number | null => (value == null ? null : Number(value))
 
 /** Shows how each chain's index is, as `/status` does. While the database is out of reach only the state is told: `unknown`. */
-export const showIndex = (metrics: Metrics, sources: Pick<Sources, 'vitals' | 'maxLagSeconds'>): void => {
+export const showIndex = (metrics: Metrics, sources: Pick<Sources, 'chains' | 'vitals' | 'maxLagSeconds'>): void => {
   const look = (): Promise<Seen[]> =>
     Promise.all(chainIds.map(async (chain) => ({ chain, vitals: await sources.vitals(chain).catch(() => null) })))
 
@@ -46,6 +46,20 @@ export const showIndex = (metrics: Metrics, sources: Pick<Sources, 'vitals' | 'm
       const values = (all: Seen[]) => all.map(({ chain, vitals }) => [{ chain }, vitals && number(of(vitals))] as const)
       return { name, help, labels: ['chain'], of: values }
     }),
+    {
+      name: 'fx_index_start_ahead_blocks',
+      help: 'Blocks that the configured start block is above the newest block; 0 when it is not',
+      labels: ['chain'],
+      of: (all) =>
+        all.map(({ chain, vitals }) => {
+          const start = sources.chains.get(chain)?.deployment.startBlock
+          const head = vitals?.look?.head.number
+          return [
+            { chain },
+            start === undefined || head === undefined ? null : Math.max(0, Number(start - head)),
+          ] as const
+        }),
+    },
     {
       name: 'fx_index_state',
       help: 'How a chain and its index are, in a word: 1 for the state they are in',

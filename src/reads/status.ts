@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { type AuditedTable, auditedTables, columnsOf, type How } from '../db/audit-columns.ts'
 import type { Nodes } from '../db/looks.ts'
 import type { Vitals } from '../db/vitals.ts'
 import type { ChainId } from '../protocol/chains.ts'
@@ -39,6 +40,14 @@ const Audit = z
     repaired: Total,
     lastDifference: Words.nullable(),
     lastDifferenceAt: UnixSeconds.nullable(),
+    compares: z
+      .array(z.string().meta({ example: 'deposits: eventId, lp, amount, shares' }))
+      .meta({ description: 'The columns that it compares, by table' }),
+    comparesNot: z
+      .array(z.string().meta({ example: 'deposits: blockNumber, blockHash, blockTimestamp, txHash, logIndex' }))
+      .meta({
+        description: 'The columns that only the `audit` command compares, and those that are of the service alone',
+      }),
   })
   .meta({ description: 'The continuous comparison of the index with the chain' })
 
@@ -118,6 +127,18 @@ const endpoints = (nodes: Nodes | undefined, head: Head | undefined): z.output<t
 
 const unixSeconds = (date: Date): number => Math.floor(date.getTime() / 1_000)
 
+const allTables = Object.keys(auditedTables) as AuditedTable[]
+
+const columnsBy = (...hows: readonly How[]): string[] =>
+  allTables.flatMap((table) => {
+    const columns = columnsOf(table, ...hows)
+    return columns.length === 0 ? [] : `${table}: ${columns.join(', ')}`
+  })
+
+/** What a slice of the continuous audit compares, and what it leaves to the command. */
+const compares = columnsBy('key', 'view')
+const comparesNot = columnsBy('log', 'block', 'own')
+
 const auditOf = ({ audit }: Vitals): z.output<typeof Audit> | null =>
   audit && {
     at: unixSeconds(audit.auditedAt),
@@ -129,6 +150,8 @@ const auditOf = ({ audit }: Vitals): z.output<typeof Audit> | null =>
     repaired: Number(audit.repaired),
     lastDifference: audit.last?.difference ?? null,
     lastDifferenceAt: audit.last && unixSeconds(audit.last.at),
+    compares,
+    comparesNot,
   }
 
 /** How a chain and its index are. `vitals` is null while the database is out of reach; `nodes` are this process's own. */

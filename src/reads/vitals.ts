@@ -1,6 +1,6 @@
 import type { Vitals } from '../db/vitals.ts'
 import { unavailable } from '../lib/errors.ts'
-import type { ChainId } from '../protocol/chains.ts'
+import { type Deployment, startBlockFault } from '../protocol/chains.ts'
 import { lagging } from './lag.ts'
 
 /** A worker that has not looked at its chain for so long, in seconds, is gone or cannot reach it: it looks several times a second. */
@@ -19,17 +19,19 @@ export const provenAgeOf = ({ look }: Pick<Vitals, 'look'>): number | null =>
 
 /** Gives how far a chain's index is behind. Throws `service_unavailable` with what keeps it from being ready. */
 export const readiness = (
-  chainId: ChainId,
+  deployment: Pick<Deployment, 'chainId' | 'startBlock'>,
   vitals: Pick<Vitals, 'indexed' | 'look'>,
   maxLagSeconds: number,
 ): { readonly indexedBlock: bigint; readonly lagSeconds: number } => {
+  const { chainId } = deployment
   const { indexed, look } = vitals
   const lagSeconds = lagOf(vitals)
   if (look === null) throw unavailable(`the worker has not reached chain ${chainId} yet`)
   if (!isWatched(vitals)) {
     throw unavailable(`the worker has not reached chain ${chainId} for ${Math.floor(look.ageSeconds)} s`)
   }
-  if (indexed === null || lagSeconds === null) throw unavailable(`chain ${chainId} is not indexed yet`)
+  if (indexed === null || lagSeconds === null)
+    throw unavailable(startBlockFault(deployment, look.head.number) ?? `chain ${chainId} is not indexed yet`)
   if (lagSeconds > maxLagSeconds) throw lagging(chainId, lagSeconds)
   return { indexedBlock: indexed.number, lagSeconds }
 }

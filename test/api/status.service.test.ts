@@ -153,8 +153,8 @@ describe('/status', () => {
       await auditSlice({ chain, database: api.database, confirm: createConfirm(chain), log })
     }
     const { audit, alarms } = (await status()).base
-    expect(audit).toMatchObject({ differences: 1, repaired: 1, lastDifference: 'position 2 is missing in the index' })
-    expect(alarms).toContainEqual(expect.stringContaining('position 2 is missing in the index'))
+    expect(audit).toMatchObject({ differences: 1, repaired: 1, lastDifference: 'positions 2 is missing in the index' })
+    expect(alarms).toContainEqual(expect.stringContaining('positions 2 is missing in the index'))
   })
 
   test('stays 200 where readiness is refused', async () => {

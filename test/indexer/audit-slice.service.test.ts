@@ -14,6 +14,7 @@ import { rollBack } from '../../src/db/write.ts'
 import { audit } from '../../src/indexer/audit.ts'
 import { type Confirm, createConfirm } from '../../src/indexer/audit-repair.ts'
 import { auditSlice } from '../../src/indexer/audit-slice.ts'
+import { createObserver } from '../../src/indexer/observer.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
@@ -93,7 +94,7 @@ const state = async () => {
 const facts = (kind: 'event' | 'deposit' | 'position') =>
   database.run((handle) => factsBetween(handle, 8453, kind, { from: 0n, upTo: 1_000n }))
 
-const differences = async () => (await audit({ chain, database })).differences
+const differences = async () => (await audit({ chain, database, log: silent })).differences
 
 describe('an index that is the chain', () => {
   test('is compared kind by kind, round by round, by whichever process comes', async () => {
@@ -148,13 +149,13 @@ describe('an index that is the chain', () => {
 
 describe('what differs is found, said aloud and put right', () => {
   test.each([
-    ['UPDATE events SET strike = strike + 1 WHERE id = 2', 'event 2: strike is'],
-    ["UPDATE events SET underlying = 'USD/XXX' WHERE id = 1", 'event 1: underlying is USD/XXX in the index, USD/GHS'],
-    ['UPDATE deposits SET amount = amount - 1 WHERE id = 4', 'deposit 4: amount is 4999999999 in the index'],
-    ['UPDATE positions SET event_id = 2, notional = 1 WHERE id = 1', 'position 1: eventId is 2 in the index, 1 on'],
-    ['DELETE FROM events WHERE id = 1', 'event 1 is missing in the index'],
-    ['DELETE FROM deposits WHERE id = 4', 'deposit 4 is missing in the index'],
-    ['DELETE FROM positions WHERE id = 2', 'position 2 is missing in the index'],
+    ['UPDATE events SET strike = strike + 1 WHERE id = 2', 'events 2: strike is'],
+    ["UPDATE events SET underlying = 'USD/XXX' WHERE id = 1", 'events 1: underlying is USD/XXX in the index, USD/GHS'],
+    ['UPDATE deposits SET amount = amount - 1 WHERE id = 4', 'deposits 4: amount is 4999999999 in the index'],
+    ['UPDATE positions SET event_id = 2, notional = 1 WHERE id = 1', 'positions 1: eventId is 2 in the index, 1 on'],
+    ['DELETE FROM events WHERE id = 1', 'events 1 is missing in the index'],
+    ['DELETE FROM deposits WHERE id = 4', 'deposits 4 is missing in the index'],
+    ['DELETE FROM positions WHERE id = 2', 'positions 2 is missing in the index'],
   ])('%s', async (damage, words) => {
     await run(damage)
     const { alarmed } = await round()
@@ -198,6 +199,49 @@ describe('what differs is found, said aloud and put right', () => {
   })
 })
 
+describe('what was observed wrongly is queued to be observed again, and that puts it right', () => {
+  const queued = 'queued to be observed again'
+  const observe = () => createObserver({ chain, database, log: silent }).observeAll(new AbortController().signal)
+
+  test.each([
+    [
+      'UPDATE event_observations SET total_premiums = total_premiums + 1 WHERE id = 1',
+      'event_observations 1: totalPremiums',
+    ],
+    [
+      'UPDATE deposit_observations SET withdrawn = NOT withdrawn WHERE id = 4',
+      'deposit_observations 4: withdrawn is true',
+    ],
+    ['UPDATE position_observations SET claimed = NOT claimed WHERE id = 2', 'position_observations 2: claimed is true'],
+    ['DELETE FROM position_observations WHERE id = 3', 'position_observations 3 is missing in the index'],
+    ['UPDATE chain_observations SET paused = NOT paused', 'chain_observations 8453: paused is true'],
+    ['UPDATE settlements SET settlement_price = 1', 'settlements 2: settlementPrice is 1'],
+    ['DELETE FROM settlements', 'settlements 2 is missing in the index'],
+  ])('%s', async (damage, words) => {
+    await run(damage)
+    expect((await round()).alarmed).toEqual([
+      { chainId: 8453, difference: expect.stringContaining(words), repaired: queued },
+    ])
+    expect(await state()).toMatchObject({ differences: 1n, repaired: 1n, last: expect.stringContaining(words) })
+    await observe()
+    expect((await round()).alarmed).toEqual([])
+    expect(await differences()).toEqual([])
+  })
+
+  test('what the refresh queue holds is no difference: it is known to be out of date', async () => {
+    await run('UPDATE deposit_observations SET pending = pending + 1 WHERE id = 4')
+    await run(`INSERT INTO unobserved (chain_id, subject, id) VALUES (8453, 'event', 1)`)
+    expect((await round()).alarmed).toEqual([])
+    const report = await audit({ chain, database, log: silent, patienceMs: 0 })
+    expect(report.differences).toEqual([])
+    expect(report.unconfirmed).toEqual([
+      '1 entities still wait to be read again: see that a worker runs, and run the audit again',
+    ])
+    await run('DELETE FROM unobserved')
+    expect((await round()).alarmed).toMatchObject([{ repaired: queued }])
+  })
+})
+
 describe('what is not put right', () => {
   const damage = 'UPDATE deposits SET amount = amount + 1 WHERE id = 4'
 
@@ -208,7 +252,7 @@ describe('what is not put right', () => {
       const record = await honest(entity)
       return record?.kind === 'deposit' ? { ...record, amount: 7n } : record
     })
-    expect(alarmed).toEqual([{ chainId: 8453, difference: expect.stringContaining('deposit 4'), repaired: false }])
+    expect(alarmed).toEqual([{ chainId: 8453, difference: expect.stringContaining('deposits 4'), repaired: false }])
     expect(await state()).toMatchObject({ differences: 1n, repaired: 0n })
     expect(await differences()).toHaveLength(1)
   })
@@ -255,7 +299,7 @@ describe('what is not put right', () => {
     const { warned, alarmed } = await runOnce()
     expect(alarmed).toEqual([])
     expect(warned.map(({ difference }) => difference)).toEqual(
-      [1, 2, 3, 4].map((id) => `deposit ${id} is not on the chain`),
+      [1, 2, 3, 4].map((id) => `deposits ${id} is not on the chain`),
     )
     expect(await state()).toMatchObject({ differences: 0n })
     expect(await facts('deposit')).toHaveLength(4)
@@ -266,7 +310,7 @@ describe('what is not put right', () => {
       block_hash, block_timestamp, tx_hash, log_index FROM positions WHERE id = 4`)
     for (const count of [1n, 2n]) {
       expect((await round()).alarmed).toEqual([
-        { chainId: 8453, difference: 'position 5 is not on the chain', repaired: false },
+        { chainId: 8453, difference: 'positions 5 is not on the chain', repaired: false },
       ])
       expect(await state()).toMatchObject({ differences: count, repaired: 0n })
     }
@@ -280,7 +324,7 @@ describe('what is not put right', () => {
     expect(await facts('position')).toHaveLength(2)
     await prove()
     expect((await round()).alarmed).toMatchObject([
-      { difference: 'position 3 is missing in the index', repaired: true },
+      { difference: 'positions 3 is missing in the index', repaired: true },
     ])
   })
 
@@ -296,7 +340,7 @@ describe('what is not put right', () => {
     expect((await round()).alarmed).toEqual([])
     await run('DELETE FROM positions WHERE id = 2')
     expect((await round()).alarmed).toEqual([
-      expect.objectContaining({ difference: 'position 2 is missing in the index' }),
+      expect.objectContaining({ difference: 'positions 2 is missing in the index' }),
     ])
   })
 })

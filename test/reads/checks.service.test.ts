@@ -72,7 +72,7 @@ const within = async <T>(
   }
 }
 
-const names = ['nodes', 'functions', 'tokens', 'paymentTokens', 'signer', 'signing']
+const names = ['nodes', 'startBlock', 'functions', 'tokens', 'paymentTokens', 'signer', 'signing']
 const right = Object.fromEntries(names.map((name) => [name, 'right']))
 const waiting = Object.fromEntries(names.map((name) => [name, 'waiting']))
 
@@ -140,6 +140,14 @@ test('where the view of allowed tokens is missing, it is named as a missing func
     expect(states()).toMatchObject({ paymentTokens: 'waiting' })
   })
 })
+test('a start block above the head is reported with both blocks and what to do', () =>
+  within(reference, { deployment: { startBlock: 999_999n } }, async ({ faults, lines }) => {
+    const fault = expect.stringMatching(
+      /^START_BLOCK_8453 is 999999, and the newest block of chain 8453 is \d+: .*Set START_BLOCK_8453/,
+    )
+    expect(await faults()).toEqual({ startBlock: fault })
+    expect(lines).toEqual([expect.objectContaining({ level: 50, check: 'startBlock', fault })])
+  }))
 
 test('an address without code is no token', () =>
   within(reference, { deployment: { usdc: reference.stranger } }, async ({ faults }) =>
@@ -224,7 +232,7 @@ test('checks run at once, again when the protocol state of their chain changes, 
     const watching = watch(stop.signal, changes)
     await expect.poll(states).toEqual(right)
     // Every check waits for a minute now, or for a change.
-    await expect.poll(() => listeners.size).toBe(6)
+    await expect.poll(() => listeners.size).toBe(7)
     await send(owner, 'setPricingEngineSigner', [stranger])
     version = 2
     for (const listener of listeners) listener()
@@ -244,6 +252,7 @@ test('/status shows every check, and what is wrong among the alarms', async () =
     const { chains } = (await api.app.inject('/status')).json().data
     expect(chains[0].checks).toMatchObject([
       { check: 'nodes', state: 'right', fault: null },
+      { check: 'startBlock', state: 'right', fault: null },
       { check: 'functions', state: 'right', fault: null },
       { check: 'tokens', state: 'wrong', fault: expect.stringContaining('USDC_ADDRESS_8453') },
       { check: 'paymentTokens', state: 'right', fault: null },
@@ -251,7 +260,7 @@ test('/status shows every check, and what is wrong among the alarms', async () =
       { check: 'signing', state: 'right', fault: null },
     ])
     expect(chains[0].alarms).toContainEqual(expect.stringContaining('USDC_ADDRESS_8453 has 18 decimals'))
-    expect(chains[1].checks).toMatchObject([...Array(5).fill('waiting'), 'right'].map((state) => ({ state })))
+    expect(chains[1].checks).toMatchObject([...Array(6).fill('waiting'), 'right'].map((state) => ({ state })))
   } finally {
     await api.close()
   }

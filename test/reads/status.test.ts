@@ -45,7 +45,8 @@ const seeing = (changed: Partial<NonNullable<Vitals['look']>>): Partial<Vitals> 
 const statusOf = (vitals: Partial<Vitals> | null) =>
   chainStatus({ chainId: 8453, vitals: vitals && { ...well, ...vitals }, nodes, checks: [], maxLagSeconds: 60 })
 
-const ready = (vitals: Partial<Vitals>) => () => readiness(8453, { ...well, ...vitals }, 60)
+const ready = (vitals: Partial<Vitals>) => () =>
+  readiness({ chainId: 8453, startBlock: 0n }, { ...well, ...vitals }, 60)
 
 test('an index that is well says so, in numbers and without alarms', () => {
   expect(statusOf({})).toEqual({
@@ -70,6 +71,10 @@ test('an index that is well says so, in numbers and without alarms', () => {
       repaired: 0,
       lastDifference: null,
       lastDifferenceAt: null,
+      compares: expect.arrayContaining([
+        'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn',
+      ]),
+      comparesNot: expect.arrayContaining(['settlements: seq, blockNumber, blockHash']),
     },
     endpoints: { worker: [], api: [] },
     checks: [],
@@ -220,4 +225,11 @@ test('without the database, the nodes are what is left to say', () => {
     expect.stringMatching(/database is out of reach: .*DATABASE_URL/),
     'USDC_ADDRESS_56 has 6 decimals, and not 18',
   ])
+})
+
+test('readiness names a start block above the head and what to do', () => {
+  const asked = { chainId: 8453, startBlock: 500n } as const
+  expect(() => readiness(asked, { ...well, indexed: null }, 60)).toThrow(
+    'START_BLOCK_8453 is 500, and the newest block of chain 8453 is 100: nothing is indexed.',
+  )
 })

@@ -1592,6 +1592,10 @@ export interface components {
                  * @example 1800000000
                  */
                 lastDifferenceAt: number | null;
+                /** @description The columns that it compares, by table */
+                compares: string[];
+                /** @description The columns that only the `audit` command compares, and those that are of the service alone */
+                comparesNot: string[];
             } | null;
             /** @description The nodes as the worker and as this process see them */
             endpoints: {
@@ -1639,7 +1643,7 @@ export interface components {
         };
         StartUpCheck: {
             /** @enum {string} */
-            check: "nodes" | "functions" | "tokens" | "paymentTokens" | "signer" | "signing";
+            check: "nodes" | "startBlock" | "functions" | "tokens" | "paymentTokens" | "signer" | "signing";
             /**
              * @description `waiting` until somebody could tell
              * @enum {string}
@@ -3230,7 +3234,13 @@ export interface operations {
                      *               "differences": 1234,
                      *               "repaired": 1234,
                      *               "lastDifference": "position 7 is missing",
-                     *               "lastDifferenceAt": 1800000000
+                     *               "lastDifferenceAt": 1800000000,
+                     *               "compares": [
+                     *                 "deposits: eventId, lp, amount, shares"
+                     *               ],
+                     *               "comparesNot": [
+                     *                 "deposits: blockNumber, blockHash, blockTimestamp, txHash, logIndex"
+                     *               ]
                      *             },
                      *             "endpoints": {
                      *               "worker": [

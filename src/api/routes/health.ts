@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { unavailable } from '../../lib/errors.ts'
 import { type ChainId, chainIds } from '../../protocol/chains.ts'
-import type { Sources } from '../../reads/read.ts'
+import { chainOf, type Sources } from '../../reads/read.ts'
 import { readiness } from '../../reads/vitals.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
@@ -22,7 +22,11 @@ const Ready = z.object({
 type ChainHealth = z.output<typeof Ready>['chains'][number]
 
 const healthOf = async (sources: Sources, chainId: ChainId): Promise<ChainHealth> => {
-  const { indexedBlock, lagSeconds } = readiness(chainId, await sources.vitals(chainId), sources.maxLagSeconds)
+  const { indexedBlock, lagSeconds } = readiness(
+    chainOf(sources, chainId).deployment,
+    await sources.vitals(chainId),
+    sources.maxLagSeconds,
+  )
   return { chainId, indexedBlock: Number(indexedBlock), lagSeconds }
 }
 

@@ -1,0 +1,122 @@
+import { getTableColumns, getTableName, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Chain } from '../../src/chain/chain.ts'
+import { auditedColumns } from '../../src/db/audit-columns.ts'
+import type { Database } from '../../src/db/pool.ts'
+import * as schema from '../../src/db/schema.ts'
+import { audit } from '../../src/indexer/audit.ts'
+import { chainOf } from '../../src/reads/read.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { indexAll } from '../support/index-all.ts'
+import { startWorld } from '../support/world.ts'
+
+/** The tables whose rows the API shows, with a row of each and the column that names it. */
+const planted = [
+  [schema.events, 'id', 2],
+  [schema.deposits, 'id', 2],
+  [schema.positions, 'id', 2],
+  [schema.eventObservations, 'id', 2],
+  [schema.depositObservations, 'id', 2],
+  [schema.positionObservations, 'id', 2],
+  [schema.chainObservations, 'chain_id', 8453],
+  [schema.settlements, 'event_id', 2],
+] as const
+
+type Planted = {
+  readonly name: string
+  readonly table: PgTable
+  readonly column: PgColumn
+  readonly key: string
+  readonly id: number
+}
+
+/** How the audit compares a column; a wrong key makes one row missing and another one of nothing. */
+const howOf = (name: string): string | undefined =>
+  Object.entries(auditedColumns)
+    .flatMap(([table, columns]) => Object.entries(columns).map(([column, how]) => [`${table}.${column}`, how] as const))
+    .find(([listed]) => listed === name)?.[1]
+
+const columns: Planted[] = planted.flatMap(([table, key, id]) =>
+  Object.entries<PgColumn>(getTableColumns<PgTable>(table))
+    .map(([property, column]) => ({ name: `${getTableName(table)}.${property}`, table, column, key, id }))
+    .filter(({ name }) => howOf(name) !== 'own'),
+)
+
+/** Another value that the column takes. */
+const wrong = ({ column }: Planted) => {
+  const name = sql.identifier(column.name)
+  const type = column.getSQLType()
+  if (type === 'boolean') return sql`NOT ${name}`
+  if (type === 'bytea') return sql`set_byte(${name}, 0, (get_byte(${name}, 0) + 1) % 128)`
+  if (type === 'text') return sql`CASE ${name} WHEN 'settled' THEN 'reverted' ELSE 'settled' END`
+  if (column.name === 'chain_id') return sql`56`
+  // No other row has that id.
+  return column.name === 'id' ? sql`${name} + 1000` : sql`${name} + 1`
+}
+
+const log = pino({ level: 'silent' })
+
+let world: Awaited<ReturnType<typeof startWorld>>
+let store: TestDatabase
+let api: Awaited<ReturnType<typeof openApp>>
+let chain: Chain
+let database: Database
+
+beforeAll(async () => {
+  ;[world, store] = await Promise.all([startWorld(), createTestDatabase()])
+  api = await openApp({ nodes: [{ url: world.anvil.url, deployment: world.deployment }], databaseUrl: store.url })
+  chain = chainOf(api.sources, 8453)
+  database = api.database
+  await indexAll({ chain, database })
+})
+afterAll(async () => {
+  await api?.close()
+  await Promise.all([store?.close(), world?.close()])
+})
+
+const differences = async () => (await audit({ chain, database, log, pauseMs: 1 })).differences
+
+test('an index that equals its chain has no difference in any column', async () => {
+  expect(await differences()).toEqual([])
+})
+
+/** Values as the audit prints them, by the property of the row. */
+const shown = async ({ table, column, key, id }: Planted): Promise<string> => {
+  const property = Object.entries(getTableColumns(table)).find(([, it]) => it === column)?.[0] ?? ''
+  const rows: Readonly<Record<string, unknown>>[] = await database.run((handle) =>
+    handle
+      .select()
+      .from(table)
+      .where(sql`${sql.identifier(key)} = ${id}`),
+  )
+  return String(rows[0]?.[property])
+}
+
+test.each(columns)('a wrong value in $name is found, with its row and both values', async (it) => {
+  const { name, table, column, key, id } = it
+  const [tableName = '', property] = name.split('.')
+  const row = sql`ctid = (SELECT ctid FROM ${table} WHERE ${sql.identifier(key)} = ${id} LIMIT 1)`
+  const before = await shown(it)
+  const undo = sql.identifier(`before_${tableName}`)
+  await database.run((handle) => handle.execute(sql`CREATE TABLE ${undo} AS SELECT * FROM ${table}`))
+  await database.run((handle) =>
+    handle.execute(sql`UPDATE ${table} SET ${sql.identifier(column.name)} = ${wrong(it)} WHERE ${row}`),
+  )
+  try {
+    const found = await differences()
+    const expected =
+      howOf(name) === 'key'
+        ? `${tableName} ${id} is missing in the index`
+        : `${tableName} ${id}: ${property} is ${await shown(it)} in the index, ${before} on the chain`
+    expect(found).toContainEqual(expect.stringContaining(expected))
+  } finally {
+    await database.transaction(async (handle) => {
+      await handle.execute(sql`DELETE FROM ${table}`)
+      await handle.execute(sql`INSERT INTO ${table} SELECT * FROM ${undo}`)
+      await handle.execute(sql`DROP TABLE ${undo}`)
+    })
+  }
+})
