@@ -1,7 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
-import { type Bind, bytes, conditionsOf, type Filters, isByObservation, shapeOf } from './listing-filters.ts'
+import {
+  type Bind,
+  bytes,
+  conditionsOf,
+  type Filters,
+  isByObservation,
+  isOnObservations,
+  shapeOf,
+} from './listing-filters.ts'
 import type { Database, Statement } from './pool.ts'
 import type { Kind } from './progress.ts'
 import { asOneText, type Inclusion, joinedTo, RECORD, rowText, tables, UNIT } from './row-text.ts'
@@ -110,9 +118,7 @@ const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
   const { facts, owner } = tables[kind]
   const [limit, owners] = [1, 2].map((at) => `$${walks.length * columns.length + at}`)
   const wheres = ['f.chain_id = walk.chain_id', 'f.block_number <= walk.up_to', ...conditions].join(' AND ')
-  const { joins, key } = conditions.some((condition) => /\b[se]\./.test(condition))
-    ? joinedFor(query)
-    : { joins: '', key: 'f' }
+  const { joins, key } = conditions.some(isOnObservations) ? joinedFor(query) : { joins: '', key: 'f' }
   const isMerged = walks.length > 1 && sort === 'created'
   const byExpiry = sort === 'expiry'
   const ordered = byExpiry ? `f.expiry_date ${order}, f.id ${order}` : `f.id ${order}`

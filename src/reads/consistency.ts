@@ -104,7 +104,7 @@ export const awaitIndex = async (
       'minBlock' in asked
         ? await untilIndexed(polls, chainId, asked.minBlock, ending)
         : await untilTx(polls, chainId, asked.afterTx, 'isOnIndex', ending)
-    if (observed) await untilObserved(polls, chainId, block, ending)
+    if (observed) await untilObserved(polls, `block ${block} of chain ${chainId}`, ending)
     return block
   })
 }
@@ -148,8 +148,27 @@ const untilIndexed = (polls: Polls, chainId: ChainId, wanted: bigint, ending: En
     late: (tip) => behind(chainId, wanted, tip?.block),
   })
 
+/**
+ * Reads what depends on observations, and reads it again when a rollback had deleted some of them: once everything that waited to be observed
+ * is. Throws `service_unavailable` when that takes longer than a wait does by default, and as `Waits.during` does.
+ */
+export const afterRefresh = async <T extends { readonly refreshing: readonly ChainId[] }>(
+  waits: Waits,
+  waiter: Waiter,
+  read: () => Promise<T>,
+): Promise<T> => {
+  const found = await read()
+  if (found.refreshing.length === 0) return found
+  const deadline = performance.now() + WAIT_MS
+  for (const chainId of found.refreshing)
+    await waits.during(chainId, waiter, (polls, signal) =>
+      untilObserved(polls, `a reorg of chain ${chainId}`, { deadline, signal }),
+    )
+  return read()
+}
+
 /** Waits until nothing of what waits now to be observed does: the blocks that are indexed noted all that they may have changed. */
-const untilObserved = async (polls: Polls, chainId: ChainId, block: bigint, ending: Ending): Promise<void> => {
+const untilObserved = async (polls: Polls, cause: string, ending: Ending): Promise<void> => {
   let last: bigint | null | undefined
   await polls.notes.until({
     ...ending,
@@ -158,7 +177,7 @@ const untilObserved = async (polls: Polls, chainId: ChainId, block: bigint, endi
       if (last === undefined) last = newest
       return last === null || oldest === null || oldest > last ? true : undefined
     },
-    late: () => unavailable(`what block ${block} of chain ${chainId} changed is not read yet`),
+    late: () => unavailable(`what ${cause} changed is not read yet: try again`),
   })
 }
 

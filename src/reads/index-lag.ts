@@ -1,4 +1,5 @@
 import type { Tip } from '../db/tips.ts'
+import type { ChainId } from '../protocol/chains.ts'
 
 /** A worker that has not looked at its chain for so long, in seconds, may have missed what happened since. */
 const SILENT_SECONDS = 10
@@ -16,3 +17,7 @@ export const lagSecondsOf = ({ block, head }: Pick<Tip, 'block' | 'head'>): numb
 /** Whether an index that is so far behind counts as out of reach. */
 export const isStale = (lagSeconds: number | null, maxLagSeconds: number): boolean =>
   lagSeconds === null || lagSeconds > maxLagSeconds
+
+/** The chains of which observations are missing after a rollback. */
+export const refreshingOf = (tips: readonly Tip[]): ChainId[] =>
+  tips.flatMap(({ chainId, isRefreshing }) => (isRefreshing ? chainId : []))

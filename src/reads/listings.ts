@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { Filters } from '../db/listing-filters.ts'
+import { type Filters, needsObservations } from '../db/listing-filters.ts'
 import { type ListingRows, placeOf, type Walk } from '../db/listings.ts'
 import type { Kind } from '../db/progress.ts'
 import { invalid, unavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { behind, consistency } from './consistency.ts'
 import type { Freshness } from './freshness.ts'
-import { isStale, lagSecondsOf } from './index-lag.ts'
+import { isStale, lagSecondsOf, refreshingOf } from './index-lag.ts'
 import { decodeStages, encodeStages, type Stage } from './listing-cursor.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './listing-query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow } from './listing-records.ts'
@@ -62,6 +62,8 @@ export type Page = {
   readonly freshness: Freshness
   /** False when the chain was asked for a part of it. */
   readonly isIndexed: boolean
+  /** Chains whose rows the filters may have judged wrongly, because a rollback deleted their observations. */
+  readonly refreshing: readonly ChainId[]
 }
 
 type Parsed = Partial<ListingQuery>
@@ -149,6 +151,7 @@ const pageOf = async (
     rows: rows.filter((row) => row !== null),
     asOf,
     isIndexed,
+    refreshing: needsObservations(listing.kind, filtersOf(query)) ? refreshingOf(found.tips) : [],
     freshness: {
       source: 'database',
       stale: lags.some((lag) => isStale(lag, sources.maxLagSeconds)),

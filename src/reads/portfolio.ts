@@ -7,7 +7,7 @@ import { unavailable } from '../lib/errors.ts'
 import { type ChainId, chainIds } from '../protocol/chains.ts'
 import { behind } from './consistency.ts'
 import type { Freshness } from './freshness.ts'
-import { isStale, lagSecondsOf } from './index-lag.ts'
+import { isStale, lagSecondsOf, refreshingOf } from './index-lag.ts'
 import { chainsOf } from './listing-resource.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
 import type { Sources } from './read.ts'
@@ -132,6 +132,8 @@ export type Portfolios = {
   readonly freshness: Freshness
   /** False when the chain was asked for a part of them. */
   readonly isIndexed: boolean
+  /** Chains whose figures are incomplete, because a rollback deleted observations. */
+  readonly refreshing: readonly ChainId[]
 }
 
 /**
@@ -180,6 +182,7 @@ export const portfoliosOf = async (
   const lags = parts.map(({ lagSeconds }) => lagSeconds)
   return {
     isIndexed,
+    refreshing: refreshingOf(found.tips),
     records: asked.wallets.map((wallet) => records.get(wallet) ?? ''),
     freshness: {
       source: 'database',

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { awaitIndex } from '../../reads/consistency.ts'
+import { afterRefresh, awaitIndex } from '../../reads/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness.ts'
 import { chainsOf, pageResource } from '../../reads/listing-resource.ts'
 import { listings, pageFor } from '../../reads/listings.ts'
@@ -32,18 +32,15 @@ export const listingRoutes: FastifyPluginAsync<{
       path,
       { schema, config: { operation } },
       async (request, reply) => {
-        const atLeast = await awaitIndex(
-          waits,
-          waiterOf(request),
-          chainsOf(request.query.chainId),
-          query,
-          request.query,
-          { observed: true },
-        )
+        const waiter = waiterOf(request)
+        const atLeast = await awaitIndex(waits, waiter, chainsOf(request.query.chainId), query, request.query, {
+          observed: true,
+        })
         reply.header('vary', 'accept')
         const resource = pageResource(kind, request.query)
         if (resource !== null && conditional.check(resource, request, reply)) return reply
-        const { rows, meta, freshness, isIndexed } = await pageFor(sources, listing, request.query, atLeast)
+        const page = await afterRefresh(waits, waiter, () => pageFor(sources, listing, request.query, atLeast))
+        const { rows, meta, freshness, isIndexed } = page
         reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
         if (meta.nextCursor !== null) reply.header('link', nextLink(request.url, meta.nextCursor))
         if (isIndexed) conditional.tag(request, reply, freshness, DATED_MS)

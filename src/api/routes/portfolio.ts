@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { ofWallet } from '../../db/scopes.ts'
 import { resourceOf } from '../../reads/changes.ts'
-import { awaitIndex } from '../../reads/consistency.ts'
+import { afterRefresh, awaitIndex } from '../../reads/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness.ts'
 import { chainsOf } from '../../reads/listing-resource.ts'
 import { type Portfolios, portfoliosOf } from '../../reads/portfolio.ts'
@@ -63,7 +63,8 @@ export const portfolioRoutes: FastifyPluginAsync<{
       const atLeast = await awaitIndex(waits, waiterOf(request), chainIds, PortfolioQuery, query, { observed: true })
       reply.header('vary', 'accept')
       if (conditional.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
-      const found = await portfoliosOf(sources, { wallets: [params.addr], chainIds, state: query.state, atLeast })
+      const asked = { wallets: [params.addr], chainIds, state: query.state, atLeast }
+      const found = await afterRefresh(waits, waiterOf(request), () => portfoliosOf(sources, asked))
       reply.header('cache-control', REVALIDATE)
       if (found.isIndexed) conditional.tag(request, reply, found.freshness, DATED_MS)
       return answered(reply, found, found.records.join())
@@ -88,7 +89,7 @@ export const portfolioRoutes: FastifyPluginAsync<{
         chainField: 'chainIds',
         observed: true,
       })
-      const found = await portfoliosOf(sources, { ...body, atLeast })
+      const found = await afterRefresh(waits, waiterOf(request), () => portfoliosOf(sources, { ...body, atLeast }))
       return answered(reply, found, `[${found.records.join()}]`)
     },
   )

@@ -1,0 +1,80 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
+import type { Database } from '../../src/db/pool.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { indexSteps } from '../support/index-steps.ts'
+import type { World } from '../support/indexing.ts'
+import { openDatabase } from '../support/open-database.ts'
+import { startWorld } from '../support/world.ts'
+
+/* A rollback deletes observations. Until they are made again, a filter on them would leave rows out, and a portfolio amounts. */
+
+let world: World
+let chain: Chain
+let store: TestDatabase
+let database: Database
+let steps: ReturnType<typeof indexSteps>
+let api: Awaited<ReturnType<typeof openApp>>
+
+beforeAll(async () => {
+  world = await startWorld()
+  const { deployment, anvil } = world
+  const log = pino({ level: 'silent' })
+  chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 15_000, headMaxAgeMs: 1, log })
+  store = await createTestDatabase()
+  database = openDatabase(store.url, { maxConnections: 8 })
+  steps = indexSteps({ chain, database })
+  api = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }] })
+})
+afterAll(async () => {
+  await api?.close()
+  await Promise.all([database?.close(), chain?.close()])
+  await store?.close()
+  await world?.close()
+})
+
+const claimable = '/v1/hedge/deposits?chainId=8453&claimable=true'
+const portfolio = () => `/v1/wallets/${world.creator.account.address}/portfolio?chainId=8453`
+
+const idsOf = (body: string): number[] => JSON.parse(body).data.map(({ id }: { id: number }) => id)
+
+const waiting = async (): Promise<number> => Number(/^fx_waits_open (\d+)$/m.exec(await api.metrics.metrics())?.[1])
+
+/** Everything is observed; then a block in which a deposit and its event were observed anew is replaced. */
+beforeEach(async () => {
+  await steps.index()
+  await steps.observeAll()
+  const before = await world.actions.node.snapshot()
+  await world.actions.claimPremiums(world.creator, 1n)
+  await steps.index()
+  await steps.observeAll()
+  await world.actions.node.revert({ id: before })
+  await world.actions.node.mine({ blocks: 3 })
+  await steps.index()
+})
+
+test('a list by an observed filter and a portfolio wait for what a rollback deleted', async () => {
+  const answers = [api.app.inject(claimable), api.app.inject(portfolio())]
+  await expect.poll(waiting).toBe(2)
+  await steps.observeAll()
+  const [list, wallet] = await Promise.all(answers)
+  expect(list?.statusCode).toBe(200)
+  expect(idsOf(list?.body ?? '')).toContain(1)
+  const { claimables } = JSON.parse(wallet?.body ?? '').data
+  expect(claimables).toContainEqual(expect.objectContaining({ kind: 'premiums', id: 1 }))
+})
+
+test('when it is not observed in time they are 503, and lists without such a filter are answered from the chain at once', async () => {
+  const [list, wallet, plain] = await Promise.all([
+    api.app.inject(claimable),
+    api.app.inject(portfolio()),
+    api.app.inject('/v1/hedge/deposits?chainId=8453'),
+  ])
+  expect([list.statusCode, wallet.statusCode]).toEqual([503, 503])
+  expect(list.json().error.message).toMatch(/reorg of chain 8453/)
+  expect(list.headers['retry-after']).toBeDefined()
+  expect(plain.statusCode).toBe(200)
+  expect(idsOf(plain.body)).toEqual([4, 3, 2, 1])
+})
