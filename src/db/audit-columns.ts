@@ -126,6 +126,7 @@ export const unauditedTables: Readonly<Record<string, string>> = {
   cursors: 'how far the index is: the block that it is compared at',
   anchors: 'blocks at which the index was written',
   rollbacks: 'when the index was taken back',
+  upgrades: 'when the functions of the diamond changed',
   changes: 'what was changed lately, for caches',
   change_counter: 'the number of the newest change',
   schema_floors: 'the oldest build that fits the schema',

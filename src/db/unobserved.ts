@@ -127,12 +127,16 @@ export const markEverything = async (handle: Handle, chainId: ChainId): Promise<
 /** Seconds past its expiry after which an event that nobody settles is left to the sweep. */
 const AWAITED_SECONDS = 7n * 86_400n
 
-/** Notes the events that may settle any moment: not long past their expiry at `now` (Unix seconds), not seen settled. */
+/**
+ * Notes the events that are not seen settled and may settle any moment: not long past their expiry at `now` (Unix seconds). With them those whose
+ * expiry passed since the block that the index is at: from then on their capacity is none, without a log.
+ */
 export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, now: bigint): Promise<void> => {
   await holdNotes(handle, chainId)
   await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT fact.chain_id, 'event', fact.id
     FROM ${t.events} AS fact JOIN ${t.eventObservations} AS seen USING (chain_id, id)
-    WHERE chain_id = ${chainId} AND expiry_date BETWEEN ${now - AWAITED_SECONDS}::numeric AND ${now}::numeric AND settled_at = 0 ${once}`)
+    WHERE chain_id = ${chainId} AND settled_at = 0 AND expiry_date <= ${now}::numeric
+      AND expiry_date > least(${now - AWAITED_SECONDS}, (SELECT block_timestamp FROM ${t.cursors} WHERE chain_id = ${chainId}))::numeric ${once}`)
 }
 
 const observations = {
@@ -167,9 +171,9 @@ const SWEPT_OLDEST = 500
 
 /** The entities of a kind that were seen longest ago; there is an index for that order. */
 const oldestOf = (subject: Subject['subject'], chainId: ChainId): SQL => {
-  if (subject === 'chain') return sql`SELECT 0`
+  if (subject === 'chain') return sql`SELECT 0, 3`
   const seen = observations[subject]
-  return sql`SELECT id FROM ${seen} WHERE chain_id = ${chainId} ORDER BY block_number LIMIT ${SWEPT_OLDEST}`
+  return sql`SELECT id, 3 FROM ${seen} WHERE chain_id = ${chainId} ORDER BY block_number LIMIT ${SWEPT_OLDEST}`
 }
 
 /**
@@ -183,9 +187,11 @@ export const markChangeable = async (database: Database, chainId: ChainId, signa
   for (const subject of subjects) {
     if (signal?.aborted) return
     const every = changeable[subject](chainId)
-    const found = sql`(SELECT id FROM (${every}) AS unseen WHERE at IS NULL ORDER BY random() LIMIT ${SWEPT_UNSEEN})
-      UNION (SELECT id FROM (${every}) AS seen WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEPT})
-      UNION (${oldestOf(subject, chainId)})`
+    const found = sql`SELECT id FROM (
+        (SELECT id, 1 AS rank FROM (${every}) AS unseen WHERE at IS NULL ORDER BY random() LIMIT ${SWEPT_UNSEEN})
+        UNION ALL (SELECT id, 2 FROM (${every}) AS seen WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEPT})
+        UNION ALL (${oldestOf(subject, chainId)})
+      ) AS found GROUP BY id ORDER BY min(rank)`
     // Looking takes its time on a long list; whoever writes waits for the noting alone.
     const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))
     const ids = rows.map(({ id }) => BigInt(id))

@@ -138,7 +138,7 @@ describe('what the chain says', () => {
     expect(headers['x-data-source']).toBe('static')
     expect(data).toMatchObject([
       { chainId: 8453, diamond: world.deployment.diamond, usdt: null, rpcUrl: 'https://base.example/rpc' },
-      { chainId: 56, paymentDecimals: { USDC: 18, USDT: 18 } },
+      { chainId: 56, usdt: null, paymentDecimals: { USDC: 18 } },
     ])
   })
 })

@@ -18,6 +18,9 @@ const first = { path: { chainId, id: 1 } } as const
 const wallet = { path: { chainId, addr } } as const
 const zero32 = `0x${'0'.repeat(64)}`
 
+const deployed = await api.GET('/v1/chains')
+const diamondAddress = deployed.data?.data[0]?.diamond ?? ''
+
 /** A transfer of nothing to oneself, signed for the sandbox's chain. */
 const signedTx = async (): Promise<string> => {
   const node = createPublicClient({ transport: http(sandbox.rpcUrls[chainId]) })
@@ -167,7 +170,7 @@ const calls = {
   '/v1/pricing/health': () => api.GET('/v1/pricing/health'),
   '/v1/pricing/signer': () => api.GET('/v1/pricing/signer'),
   '/v1/pricing/quote': () =>
-    api.POST('/v1/pricing/quote', { body: { ...terms, chainId, diamondAddress: addr, creator: addr } }),
+    api.POST('/v1/pricing/quote', { body: { ...terms, chainId, diamondAddress, creator: addr } }),
   '/v1/tx/broadcast': async () => api.POST('/v1/tx/broadcast', { body: { chainId, signedTx: await signedTx() } }),
 } satisfies { readonly [Path in keyof paths]: () => Promise<{ data?: object; error?: object; response: Response }> }
 

@@ -72,7 +72,7 @@ test('a chain whose node is down is reported, and a difference of the other one 
 
 test('without a database the exit code is 2, and the message says what to look at', async () => {
   const { code, stderr } = await audit({ DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' })
-  expect(stderr).toContain('is PostgreSQL up, and DATABASE_URL right?')
+  expect(stderr).toContain('see that PostgreSQL runs and that DATABASE_URL leads to it')
   expect(code).toBe(2)
 }, 60_000)
 

@@ -42,7 +42,9 @@ afterEach(() => void lines.splice(0))
 const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
 
 const find: FindSet = (model) => newestSet(database, model)
-const engineOf = (findSet: FindSet | undefined) => openEngine({ ...engineOptions, findSet, now, log })
+/** Its chains' newest blocks are of its own time. */
+const deployments = engineOptions.deployments.map((it) => ({ ...it, headTime: async () => BigInt(now() / 1_000) }))
+const engineOf = (findSet: FindSet | undefined) => openEngine({ ...engineOptions, deployments, findSet, now, log })
 
 const calibrator = () =>
   createCalibrator({

@@ -43,7 +43,7 @@ test('a service that keeps dying is started with growing pauses, and its last wo
 
 test('a kept directory serves one sandbox at a time, and is free again after a crash', async () => {
   const first = await openKeep(dir)
-  await expect(openKeep(dir)).rejects.toThrow(`process ${process.pid} uses this directory already`)
+  await expect(openKeep(dir)).rejects.toThrow(`process ${process.pid} runs a sandbox on ${dir}`)
   first.release()
   expect(existsSync(join(dir, 'sandbox.lock'))).toBe(false)
   writeFileSync(join(dir, 'sandbox.lock'), '4194304') // above the largest process id Linux gives

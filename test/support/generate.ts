@@ -139,6 +139,7 @@ const reads = (
       const ofQuery = [
         ...sent.flatMap(([name, { faults }]) => (faults.length > 0 ? [name] : [])),
         ...needed.filter((name) => absent[name]),
+        ...(stranger ? ['x'] : []),
       ]
       // A cursor is judged by the list and not by the schema: what is wrong by the schema comes first.
       const bySchema = ofQuery.filter((name) => name !== 'cursor')
