@@ -5,6 +5,7 @@ import { metricsOf, ratesOf, secretsOf } from '../config/parts.ts'
 import { appendSet, newestSet } from '../db/calibrations.ts'
 import { measureDatabases } from '../db/metrics.ts'
 import { markChangeable } from '../db/unobserved.ts'
+import { isAuditDue } from '../db/upgrades.ts'
 import { createConfirm } from '../indexer/audit-repair.ts'
 import { auditSlice } from '../indexer/audit-slice.ts'
 import { follow } from '../indexer/follow.ts'
@@ -40,6 +41,9 @@ const AUDIT_EVERY_MS = 30_000
  * connection to a healthy database takes more than a second. One that is down refuses at once.
  */
 const CONNECT_WITHIN_MS = 5_000
+
+/** Slices that one run of the audit compares after an upgrade, at most. */
+const MOST_SLICES = 1_000
 
 /** How long after its start a worker does what can wait, in milliseconds. */
 const SETTLED_AFTER_MS = 5_000
@@ -91,9 +95,12 @@ export const runWorker = async (): Promise<void> => {
         await observer.pace(signal)
         await observer.observeAll(signal)
       },
-      audit: ({ chainId }, signal) => {
+      async audit({ chainId }, signal) {
         const chain = chainOf({ chains }, chainId)
-        return auditSlice({ chain, database, confirm: createConfirm(chain), signal, log })
+        const slice = { chain, database, confirm: createConfirm(chain), signal, log }
+        // A slice at a time, and after an upgrade many without a pause.
+        for (let slices = 0; slices < MOST_SLICES && (await auditSlice(slice)); slices += 1)
+          if (signal.aborted || !(await isAuditDue(database, chainId))) return
       },
       calibrate: (_, signal) => calibrate(signal),
     })

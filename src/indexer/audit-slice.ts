@@ -28,28 +28,30 @@ type Judged = Difference & { readonly verdict: Verdict }
 /**
  * The continuous audit's one step: compares the next slice of a chain's rows with the chain, puts right what two looks tell alike, and
  * remembers where to go on, so that any process may take the next. Differences are alarms. What was observed wrongly is queued to be
- * observed again; a row that the chain does not have is never deleted: a rollback is the follower's.
+ * observed again; a row that the chain does not have is never deleted: a rollback is the follower's. False when it could not go on.
  */
-export const auditSlice = async ({ chain, database, confirm, signal, log }: Deps): Promise<void> => {
+export const auditSlice = async ({ chain, database, confirm, signal, log }: Deps): Promise<boolean> => {
   const { chainId } = chain
   try {
     const slice = await readSlice(database, chainId, SIZE)
-    if (slice === null) return
+    if (slice === null) return false
     const compared = await compareRows({ chain, log }, slice.kind, slice.ids, slice)
     const again = { chain: uncached(chain), log }
     const judged: Judged[] = []
     for (const it of compared.differences) {
-      if (signal?.aborted) return
+      if (signal?.aborted) return false
       judged.push(await judgeEntity(again, slice, it, confirm))
     }
     // The protocol's own state is one row: it goes with the first events.
     if (slice.kind === 'event' && slice.nextId === 0n) judged.push(...(await judgeProtocol({ chain, database, log })))
-    if (signal?.aborted) return
-    if (await store({ chain, database }, slice, compared, judged)) report({ chain, log }, judged)
+    if (signal?.aborted || !(await store({ chain, database }, slice, compared, judged))) return false
+    report({ chain, log }, judged)
+    return true
   } catch (fault) {
     // The block left the chain, or nodes or database are gone: the follower says so, and the slice waits for the next run.
     if (fault instanceof AnchorGone || isUnavailable(fault)) log.debug({ chainId, fault: fault.message }, 'audit waits')
     else throw fault
+    return false
   }
 }
 

@@ -16,7 +16,7 @@ export type Tokens = {
   known(chainId: ChainId, address: Address): Token | undefined
   /** The same as members of a JSON object, by a chain and an address in hex, a comma between them. */
   members(key: string): string | undefined
-  /** Asks the chain, once a token. Throws `service_unavailable` when no node is in reach. */
+  /** Asks the chain, at most once an hour a token. Throws `service_unavailable` when no node is in reach. */
   ask(chainId: ChainId, address: Address): Promise<Token>
 }
 
@@ -24,6 +24,9 @@ type Kept = { readonly token: Token; readonly members: string }
 
 /** An owner of the protocol allows tokens one by one; nobody else can make them more. */
 const KEPT = 1_000
+
+/** Tokens can be upgraded, so what one said of itself is asked again after so long, in milliseconds. */
+const KEPT_MS = 3_600_000
 
 /** A longer symbol is no symbol. */
 const MAX_SYMBOL = 32
@@ -56,7 +59,7 @@ export const decimalsOf = (token: Address): Request<number> => ({
   parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data: answerOf(raw) }),
 })
 
-/** Opens the tokens of some chains; nothing is asked yet. What a token says of itself does not change, so it is asked once. */
+/** Opens the tokens of some chains; nothing is asked yet. Each is asked once an hour at most. */
 export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
   const keyOf = (chainId: ChainId, address: Address): string => `${chainId},${address.slice(2).toLowerCase()}`
   const kept = (token: Token): Kept => ({ token, members: JSON.stringify(token).slice(1, -1) })
@@ -65,7 +68,7 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
       configuredTokens(deployment).map((token) => [keyOf(chainId, token.token), kept(token)] as const),
     ),
   )
-  const asked = new LRUCache<string, Kept>({ max: KEPT })
+  const asked = new LRUCache<string, Kept>({ max: KEPT, ttl: KEPT_MS })
   // The rows of a page are mostly of one token.
   const once = createSingleFlight<Token>()
   const find = (key: string): Kept | undefined => fixed.get(key) ?? asked.get(key)

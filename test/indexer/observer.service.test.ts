@@ -210,7 +210,7 @@ test('steps, rollbacks, sweeps, observers and audits at once wait for each other
       await index()
     }),
     busy(() => markChangeable(database, 8453)),
-    busy(() => auditSlice({ chain, database, confirm, log })),
+    busy(async () => void (await auditSlice({ chain, database, confirm, log }))),
     busy(observeAll),
     busy(observeAll),
   ])

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { type Hex, toEventSelector } from 'viem'
+import { type Hex, toEventSelector, toHex } from 'viem'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
@@ -87,7 +87,7 @@ const transactions: readonly (readonly [logs: string, act: () => Promise<unknown
       await world.actions.createEvent(world.creator, { ...world.upward, expiry })
     },
   ],
-  ['DiamondCut', () => calls.replaceView('pendingPremiums(uint256)', 777)],
+  ['DiamondCut', () => calls.replaceView('pendingPremiums(uint256)', toHex(777n, { size: 32 }))],
 ]
 
 test.each(transactions)('after %s every record equals the chain', async (_, act) => {

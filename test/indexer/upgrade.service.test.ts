@@ -1,11 +1,14 @@
 import { pino } from 'pino'
-import type { Hex } from 'viem'
+import { encodeAbiParameters, getAbiItem, type Hex, toHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
 import { observationLag } from '../../src/db/unobserved.ts'
-import { lastUpgrade } from '../../src/db/upgrades.ts'
+import { isAuditDue, lastUpgrade } from '../../src/db/upgrades.ts'
+import { createConfirm } from '../../src/indexer/audit-repair.ts'
+import { auditSlice } from '../../src/indexer/audit-slice.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexSteps } from '../support/index-steps.ts'
 import type { World } from '../support/indexing.ts'
@@ -13,6 +16,8 @@ import { startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { ownerCalls } from '../support/owner-calls.ts'
 import { startWorld } from '../support/world.ts'
+
+const log = pino({ level: 'silent' })
 
 let world: World
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
@@ -32,7 +37,6 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   snapshot = await world.actions.node.snapshot()
-  const log = pino({ level: 'silent' })
   const { deployment } = world
   chain = createChain({ deployment, rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log })
   store = await createTestDatabase()
@@ -65,7 +69,7 @@ test('after an upgrade every entity is observed again, also a deposit that was w
   await steps.expectObserved()
   expect(await pendingOf(id)).toBe(0n)
 
-  await ownerCalls(world).replaceView('pendingPremiums(uint256)', 777)
+  await ownerCalls(world).replaceView('pendingPremiums(uint256)', toHex(777n, { size: 32 }))
   await steps.index()
   const { block, hash } = await world.newest()
   expect(await upgrade()).toMatchObject({ blockNumber: block, txHash: hash })
@@ -87,7 +91,7 @@ test('where no node serves logs, another listing of the loupe is an upgrade', as
   expect(await pendingOf(id)).toBe(0n)
   expect(await upgrade()).toBeNull()
 
-  await ownerCalls(world).replaceView('pendingPremiums(uint256)', 777)
+  await ownerCalls(world).replaceView('pendingPremiums(uint256)', toHex(777n, { size: 32 }))
   await steps.index()
   await steps.observeAll()
   expect(await pendingOf(id)).toBe(777n)
@@ -102,7 +106,7 @@ test('an upgrade that a reorg removes is forgotten, and what was observed under 
   // The deployment itself was the first cut.
   const deployed = await upgrade()
   const before = await world.actions.node.snapshot()
-  await ownerCalls(world).replaceView('pendingPremiums(uint256)', 777)
+  await ownerCalls(world).replaceView('pendingPremiums(uint256)', toHex(777n, { size: 32 }))
   await steps.index()
   await steps.observeAll()
   expect(await pendingOf(id)).toBe(777n)
@@ -114,4 +118,29 @@ test('an upgrade that a reorg removes is forgotten, and what was observed under 
   expect(await pendingOf(id)).toBe(0n)
   expect(await upgrade()).toEqual(deployed)
   await steps.expectObserved()
+})
+
+test('after an upgrade the audit begins a new round, which is due until it ends', async () => {
+  await steps.index()
+  await steps.observeAll()
+  const confirm = createConfirm(chain)
+  const auditAll = async (): Promise<void> => {
+    while ((await auditSlice({ chain, database, confirm, log })) && (await isAuditDue(database, 8453)));
+  }
+  await auditAll()
+  expect(await isAuditDue(database, 8453)).toBe(false)
+  // A slice into the next round.
+  await auditSlice({ chain, database, confirm, log })
+
+  // Whose position it is, as the view returns it from now on, is another wallet than the index has from the log.
+  const stranger = world.stranger.account.address
+  const position = [1n, 1n, stranger, 5n, 6n, 7n, 0n, 0, false] as const
+  const { outputs } = getAbiItem({ abi: protocolAbi, name: 'getHedgePosition' })
+  await ownerCalls(world).replaceView('getHedgePosition(uint256)', encodeAbiParameters(outputs, position), 4)
+  await steps.index()
+  expect(await isAuditDue(database, 8453)).toBe(true)
+  await auditAll()
+  expect(await isAuditDue(database, 8453)).toBe(false)
+  const { positions } = await steps.readIndex()
+  expect(new Set(positions.map(({ hedger }) => hedger))).toEqual(new Set([stranger]))
 })

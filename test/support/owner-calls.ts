@@ -1,9 +1,11 @@
 import {
   type ContractFunctionArgs,
+  concat,
   createWalletClient,
   encodeFunctionData,
   type Hex,
   http,
+  size,
   toFunctionSelector,
   zeroAddress,
 } from 'viem'
@@ -17,8 +19,15 @@ const TIMELOCK_SECONDS = 48 * 3_600
 type Abi = typeof protocolAbi
 type Write = Extract<Abi[number], { type: 'function'; stateMutability: 'nonpayable' }>['name']
 
-/** Code that answers every call with one number below 65,536: PUSH2, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN; what goes before returns it. */
-const answering = (value: number): Hex => `0x6861${value.toString(16).padStart(4, '0')}5f5260205ff35f5260096017f3`
+/** Code that returns what follows it: PUSH2 length, PUSH1 `at` (where that is), PUSH0, CODECOPY, PUSH2 length, PUSH0, RETURN. */
+const returning = (data: Hex, at = 12): Hex => {
+  const length = size(data).toString(16).padStart(4, '0')
+  return concat([`0x61${length}60${at.toString(16).padStart(2, '0')}5f3961${length}5ff3`, data])
+}
+
+/** Code that reverts for an id above `lastId`: it jumps over a REVERT where its first argument is not greater. */
+const answering = (data: Hex, lastId: number): Hex =>
+  concat([`0x60043560${lastId.toString(16).padStart(2, '0')}1015600d575f5ffd5b`, returning(data, 26)])
 
 /** Calls of the protocol that `createActions` has no name for: those of its owner above all. Each resolves when its receipt says success. */
 export const ownerCalls = ({ actions: { client, node, chain }, owner, deployment: { diamond, profile } }: World) => {
@@ -36,13 +45,14 @@ export const ownerCalls = ({ actions: { client, node, chain }, owner, deployment
   return {
     write,
     /**
-     * Replaces one view of the diamond by code that returns `value` for every call, as an upgrade does: through the timelock where the
-     * deployment has one.
+     * Replaces one view of the diamond by code that returns `data` for the ids up to `lastId` (at most 255), as an upgrade does: through the
+     * timelock where the deployment has one.
      *
-     * @example await ownerCalls(world).replaceView('pendingPremiums(uint256)', 777)
+     * @example await ownerCalls(world).replaceView('pendingPremiums(uint256)', toHex(777n, { size: 32 }))
      */
-    async replaceView(view: string, value: number): Promise<void> {
-      const { contractAddress } = await send(owner, null, answering(value))
+    async replaceView(view: string, data: Hex, lastId = 255): Promise<void> {
+      // The code that returns the new code is its constructor.
+      const { contractAddress } = await send(owner, null, returning(answering(data, lastId)))
       if (contractAddress == null) throw new Error('no contract was created')
       const cut = { facetAddress: contractAddress, action: REPLACE, functionSelectors: [toFunctionSelector(view)] }
       await write('diamondCut', [[cut], zeroAddress, '0x'])
