@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import {
   type Abi,
   type Address,
-  createTestClient,
+  createPublicClient,
   createWalletClient,
   encodeDeployData,
   encodeFunctionData,
   type Hex,
   http,
-  publicActions,
+  type PublicClient,
+  type TransactionReceipt,
   toFunctionSelector,
 } from 'viem'
 import type { LocalAccount } from 'viem/accounts'
@@ -17,6 +18,7 @@ import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { packaged } from '../lib/root.ts'
 import type { ProfileName } from '../protocol/profiles.ts'
+import { receiptOf } from './receipt.ts'
 
 /** The diamond of each profile, its facets, and the functions of theirs that it does not mount. */
 export const diamonds: Readonly<
@@ -106,22 +108,11 @@ export const mountedOf = (profile: ProfileName, facet: string): Hex[] =>
 const REQUIRED_SIGNERS = 2n
 const TOLERANCE_BPS = 700n
 
-const nodeAt = (rpcUrl: string) =>
-  createTestClient({ mode: 'anvil', transport: http(rpcUrl), pollingInterval: 50 }).extend(publicActions)
-
-/** After so long the node is asked for a block, in milliseconds: now and then it leaves a transaction waiting until the next one comes. */
-const MINE_AFTER_MS = 5_000
-
 /** The receipt of a transaction. Throws when it reverted. */
-const mined = async (node: ReturnType<typeof nodeAt>, hash: Hex) => {
-  const reminder = setInterval(() => void node.mine({ blocks: 1 }).catch(() => {}), MINE_AFTER_MS)
-  try {
-    const receipt = await node.waitForTransactionReceipt({ hash })
-    if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`)
-    return receipt
-  } finally {
-    clearInterval(reminder)
-  }
+const mined = async (node: PublicClient, hash: Hex): Promise<TransactionReceipt> => {
+  const receipt = await receiptOf(node, hash)
+  if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`)
+  return receipt
 }
 
 /**
@@ -133,7 +124,7 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
   const { diamond: diamondName, facets: facetNames } = diamonds[profile]
   const transport = http(options.rpcUrl)
   const wallet = createWalletClient({ account, transport })
-  const node = nodeAt(options.rpcUrl)
+  const node = createPublicClient({ transport })
   let nonce = await node.getTransactionCount({ address: account.address })
 
   const send = (data: Hex, to?: Address): Promise<Hex> =>
@@ -208,7 +199,7 @@ export const mintTo = async (
 ): Promise<void> => {
   const transport = http(rpcUrl)
   const wallet = createWalletClient({ account, transport })
-  const node = nodeAt(rpcUrl)
+  const node = createPublicClient({ transport })
   let nonce = await node.getTransactionCount({ address: account.address })
   const hashes = await Promise.all(
     recipients.map((to) =>

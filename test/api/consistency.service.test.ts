@@ -1,6 +1,7 @@
 import { zeroAddress } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { receiptOf } from '../../src/sandbox/receipt.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
@@ -140,7 +141,7 @@ test('a transaction that reverted has a block like any other', async () => {
   const hash = await node.sendUnsignedTransaction({
     ...{ from: world.stranger.account.address, to: world.deployment.diamond, data: '0x12345678', gas: 1_000_000n },
   })
-  expect((await client.waitForTransactionReceipt({ hash })).status).toBe('reverted')
+  expect((await receiptOf(client, hash)).status).toBe('reverted')
   expect((await read(`afterTx=${hash}&waitMs=10000`)).status).toBe(200)
   expect((await get(`/hedge/events/8453/1?afterTx=${hash}&waitMs=10000`)).status).toBe(200)
 })

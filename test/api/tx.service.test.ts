@@ -1,6 +1,7 @@
 import { keccak256 } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
+import { receiptOf } from '../../src/sandbox/receipt.ts'
 import { openApp } from '../support/app.ts'
 import { startWorld } from '../support/world.ts'
 
@@ -69,7 +70,7 @@ describe('the relay', () => {
     const signed = await sign()
     const { status, data } = await send(signed)
     expect([status, data]).toEqual([200, { txHash: keccak256(signed) }])
-    await world.actions.client.waitForTransactionReceipt({ hash: keccak256(signed) })
+    await receiptOf(world.actions.client, keccak256(signed))
     const args = [world.stranger.account.address, world.deployment.diamond] as const
     const allowance = { address: world.deployment.usdc, abi: erc20Abi, functionName: 'allowance', args } as const
     expect(await world.actions.client.readContract(allowance)).toBe(12_345n)

@@ -11,6 +11,7 @@ import {
 } from 'viem'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Wallet } from '../../src/sandbox/accounts.ts'
+import { receiptOf } from '../../src/sandbox/receipt.ts'
 import type { World } from './indexing.ts'
 
 const REPLACE = 1
@@ -34,7 +35,7 @@ export const ownerCalls = ({ actions: { client, node, chain }, owner, deployment
   const send = async ({ account }: Wallet, to: Hex | null, data: Hex) => {
     const wallet = createWalletClient({ account, transport: http(chain.rpcUrl) })
     const hash = await wallet.sendTransaction({ chain: null, to, data })
-    const receipt = await client.waitForTransactionReceipt({ hash, pollingInterval: 20 })
+    const receipt = await receiptOf(client, hash)
     if (receipt.status !== 'success') throw new Error(`${hash} reverted`)
     return receipt
   }
