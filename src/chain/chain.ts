@@ -1,4 +1,6 @@
 import type { Address, Hex } from 'viem'
+import { unavailable } from '../lib/errors.ts'
+import { createGate } from '../lib/gate.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { broadcast } from './broadcast.ts'
@@ -28,9 +30,9 @@ export type Chain = Node &
     pinned<T>(read: (block: Block) => Promise<T>): Promise<T>
     /** The protocol's logs of the blocks from `from` on, as many blocks as the node takes at once; see `fetchLogs`. */
     logs(span: { readonly from: bigint; readonly upTo: bigint }): Promise<LogRange>
-    /** Gas units, or null when the call reverts or nobody answers in two seconds. */
+    /** Gas units, or null when the call reverts, nobody answers in two seconds or too many estimates wait. */
     estimateGas(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<bigint | null>
-    /** Relays signed bytes; see `broadcast`. */
+    /** Relays signed bytes; see `broadcast`. Throws `service_unavailable` also when too many wait. */
     broadcast(signedTx: Hex): Promise<Hex>
     /** What each endpoint says to the same batch, for when the word of one is not enough; see `askAll`. */
     opinions<const T extends readonly Request<unknown>[]>(requests: T): Promise<readonly Said<T>[]>
@@ -62,6 +64,12 @@ export type ChainOptions = {
   readonly log: Logger
 }
 
+/**
+ * Gas estimates, and broadcasts, that a chain's nodes get at once, and those that wait for their turn: each is a request of its own, and together
+ * they leave half of the 32 connections of a node to reads.
+ */
+const LIMITS = { atOnce: 8, waiting: 64 }
+
 /** Answers kept per chain: what is asked at one block, many times over. */
 const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
 
@@ -84,6 +92,13 @@ export const createChain = (options: ChainOptions): Chain => {
     maxAgeMs: options.headMaxAgeMs,
     now: Date.now,
   })
+  const gateOf = (work: string) =>
+    createGate({
+      ...LIMITS,
+      refuse: () => unavailable(`too many ${work} chain ${chainId} at once: retry after 1 s`),
+    })
+  const estimates = gateOf('gas estimates are asked of')
+  const broadcasts = gateOf('transactions are being sent to')
   const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {
@@ -111,8 +126,8 @@ export const createChain = (options: ChainOptions): Chain => {
       }
     },
     logs: (span) => fetchLogs({ keeper, deployment }, span),
-    estimateGas: (tx) => estimateGas(node, tx),
-    broadcast: (signedTx) => broadcast(node, signedTx),
+    estimateGas: (tx) => estimateGas(node, tx, estimates),
+    broadcast: (signedTx) => broadcasts(() => broadcast(node, signedTx)),
     opinions: (requests) => askAll({ keeper, chainId }, requests),
     doubt: keeper.doubt,
     forgot: keeper.forgot,

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Address, Hex } from 'viem'
+import { unavailable } from '../lib/errors.ts'
 import type { Call } from '../protocol/outputs.ts'
 import type { Slot } from '../protocol/slots.ts'
 import type { Outcome } from './endpoint.ts'
@@ -15,11 +16,14 @@ type CallOutcomes<T extends readonly (Call | Slot)[]> = {
 export type Reader = {
   /**
    * Runs view calls, or reads slots of the proxy, at a block, by its hash, so that every answer is of the same state. A call that
-   * reverts is an outcome and not an error. Throws `service_unavailable` when no node answers or none has the block,
-   * `upstream_error` when nodes refuse.
+   * reverts is an outcome and not an error. Throws `service_unavailable` when no node answers, none has the block or too many requests
+   * wait, `upstream_error` when nodes refuse.
    */
   readAt<const T extends readonly (Call | Slot)[]>(block: Pick<Block, 'hash'>, asked: T): Promise<CallOutcomes<T>>
 }
+
+/** Different requests that may wait for their answers, those under way included: a silent node must not let them fill the memory. */
+const MAX_ASKED = 20_000
 
 /** Requests sent at once; the endpoint merges the view calls among them. */
 const AT_ONCE = 500
@@ -116,6 +120,8 @@ export const createReader = (deps: {
     const key = `${blockHash}${'data' in it ? it.data : it.position}`
     const known = answers.get(key) ?? asking.get(key)
     if (known !== undefined) return known
+    if (asking.size >= MAX_ASKED)
+      return Promise.reject(unavailable(`${MAX_ASKED} views wait for a node, which is the limit: retry after 1 s`))
     const at = { blockHash }
     const request = 'data' in it ? viewCall(deps.diamond, it, at) : storageAt(deps.diamond, it, at)
     const asked = askOnce(key, blockHash, request)

@@ -28,7 +28,12 @@ export const defaultClaims: Claims = {
   address: ['address', 'wallets.0.address', 'wallets.0', 'wallet.address'],
 }
 
-const Text = z.string().min(1)
+/** Longest claim that is passed on, in characters: OpenID allows 255 for a user, and a longer address gets no mail. */
+const MAX_CLAIM = 256
+
+/** A longer claim is not cut, since two that are cut may be the same: it counts as missing. */
+const Text = z.string().min(1).max(MAX_CLAIM)
+const Email = Text.pipe(z.email())
 
 const Node = z.record(z.string(), z.unknown()).or(z.array(z.unknown()))
 
@@ -55,7 +60,7 @@ export const meOf = (answer: unknown, claims: Claims): Me => {
   if (address === null) throw upstream("the identity provider's answer holds no wallet address")
   return {
     address,
-    email: first(answer, claims.email, z.email()),
+    email: first(answer, claims.email, Email),
     phoneNumber: first(answer, claims.phoneNumber, Text),
     externalId: first(answer, claims.externalId, Text),
     user,

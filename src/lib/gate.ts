@@ -1,3 +1,6 @@
+/** Runs a piece of work when its turn comes, or throws. */
+export type Gate = <T>(run: () => Promise<T>) => Promise<T>
+
 /**
  * Runs at most `atOnce` pieces of work at a time; up to `waiting` more wait for their turn, in order. Any beyond those throws what `refuse`
  * gives. Each piece has to end in time by itself.
@@ -8,7 +11,7 @@ export const createGate = (options: {
   readonly atOnce: number
   readonly waiting: number
   readonly refuse: () => Error
-}): (<T>(run: () => Promise<T>) => Promise<T>) => {
+}): Gate => {
   const queue: (() => void)[] = []
   let running = 0
   return async (run) => {

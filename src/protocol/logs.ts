@@ -1,5 +1,6 @@
 import { type AbiEvent, type Address, type Hex, hexToString, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
+import { cutText } from './text.ts'
 
 /** A log as a node gives it, after its shape was checked. */
 export type RawLog = {
@@ -91,7 +92,7 @@ const readStatic = (type: string): ((hex: string) => Value) => {
 const readString = (data: Hex, at: number): string => {
   const start = 2 + Number(BigInt(`0x${word(data, at)}`)) * 2
   const length = Number(BigInt(`0x${data.slice(start, start + 64)}`)) * 2
-  return hexToString(`0x${data.slice(start + 64, start + 64 + length)}`)
+  return cutText(hexToString(`0x${data.slice(start + 64, start + 64 + length)}`))
 }
 
 /** Compiles one log's fields: every input is a word of its own, in a topic or in the data, except strings (offset in the data). */

@@ -9,6 +9,7 @@ import {
 } from 'viem'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import type { Slot } from './slots.ts'
+import { cutText } from './text.ts'
 
 type ProtocolAbi = typeof protocolAbi
 
@@ -57,17 +58,17 @@ export const call = <N extends ReadName>(
     nameOutputs(name, decodeFunctionResult({ abi: protocolAbi, functionName: name, data: returned } as never)),
 })
 
-/** viem gives several outputs as an array; the tables of this service speak of them by name. */
+/** viem gives several outputs as an array; the tables of this service speak of them by name. Texts are cut. */
 const nameOutputs = <N extends ReadName>(name: N, decoded: unknown): Output<N> => {
-  const outputs = outputNames.get(name)
+  const outputs = severalOutputs.get(name)
   if (outputs === undefined || !Array.isArray(decoded)) return decoded as Output<N>
-  return Object.fromEntries(outputs.map((output, at) => [output, decoded[at]])) as Output<N>
+  return Object.fromEntries(
+    outputs.map(({ name: output = '', type }, at) => [output, type === 'string' ? cutText(decoded[at]) : decoded[at]]),
+  ) as Output<N>
 }
 
-const outputNames = new Map<string, readonly string[]>(
+const severalOutputs = new Map<string, readonly AbiParameter[]>(
   protocolAbi.flatMap((item) =>
-    item.type === 'function' && item.outputs.length > 1
-      ? [[item.name, item.outputs.map((output: AbiParameter) => output.name ?? '')] as const]
-      : [],
+    item.type === 'function' && item.outputs.length > 1 ? [[item.name, item.outputs] as const] : [],
   ),
 )

@@ -2,6 +2,7 @@ import { type Address, getAddress, type Hex } from 'viem'
 import { z } from 'zod'
 import { MAX_DETAILS } from '../lib/errors.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
+import { MAX_TEXT } from './text.ts'
 
 /*
  * Every primitive of the wire, once. Inputs are checked as text before they are converted: `0x2105`, `1e1`, blanks and signs
@@ -120,8 +121,6 @@ export const Bool = z.boolean({ error: 'expected a boolean' })
 
 /** Half of a surrogate pair: not a character, so it would not come back from the chain as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u
-
-const MAX_TEXT = 256
 
 /** Text with something in it, kept as it is. */
 export const Text = z

@@ -46,7 +46,12 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
   })
 }
 
-/** Takes a subject's outputs from the index, where that holds it. Throws `service_unavailable` when the database or the chain's index is out of reach. */
+/**
+ * Takes a subject's outputs from the index, where that holds it, as of the block at which they were observed. That block may be older than what
+ * `minBlock` asks for although nothing of the subject waits to be observed; still it cannot be given as the indexed block: a deployment
+ * may emit no more than the three creation logs, deposits and positions are noted only when their event is observed, and capacities
+ * change with time alone. Throws `service_unavailable` when the database or the chain's index is out of reach.
+ */
 const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
   { queries }: Sources,
   { stored, existence }: Subject<K, V>,

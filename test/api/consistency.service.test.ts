@@ -33,11 +33,30 @@ const get = async (path: string, of = 0) => {
 
 const read = (query: string, of = 0) => get(`${deposits()}?${query}`, of)
 
+/** An event takes 200 deposits, one of them at its creation. */
+const DEPOSITS_EACH = 100
+
+/** Makes deposits into events of their own, as many as it takes. */
+const depositor = () => {
+  const { actions, creator, lp, upward } = world
+  let made = 0
+  let eventId = 0n
+  return async (amount: bigint): Promise<bigint> => {
+    if (made % DEPOSITS_EACH === 0) {
+      const expiry = (await actions.now()) + 86_400
+      eventId = (await actions.createEvent(creator, { ...upward, name: 'Deposits', expiry })).eventId
+    }
+    made += 1
+    return actions.deposit(lp, eventId, amount)
+  }
+}
+
 const Ids = z.array(z.looseObject({ id: z.number() })).transform((rows) => rows.map(({ id }) => id))
 
 test(`${CYCLES} times a transaction and then the list: it is there`, { timeout: CYCLES * 5_000 }, async () => {
+  const deposit = depositor()
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
-    const id = await world.actions.deposit(world.lp, 1n, 20n * USDC)
+    const id = await deposit(20n * USDC)
     const { hash, block } = await world.newest()
     const query = cycle % 3 === 0 ? `minBlock=${block}&waitMs=10000` : `afterTx=${hash}&waitMs=10000`
     // The page before it is asked for too, so that it may be kept.
@@ -56,14 +75,14 @@ const OWN_CYCLES = Number(process.env.CYCLES ?? 200)
 test(`${OWN_CYCLES} times a transaction and then a read of the chain: it is of that block or a later one`, {
   timeout: OWN_CYCLES * 5_000,
 }, async () => {
-  const { actions, lp } = world
+  const deposit = depositor()
   // As in production, a head may be so old.
   const slow = await indexed.open({ headMaxAgeMs: 200 })
   const took: number[] = []
   for (let cycle = 0; cycle < OWN_CYCLES; cycle += 1) {
     // So that a head from before the transaction is known.
     expect((await slow.get('/hedge/fees')).status).toBe(200)
-    const id = await actions.deposit(lp, 1n, BigInt(20 + cycle) * USDC)
+    const id = await deposit(BigInt(20 + cycle) * USDC)
     const { hash, block } = await world.newest()
     const wanted = cycle % 2 === 0 ? `minBlock=${block}` : `afterTx=${hash}`
     const path = ['', '/pending'][Math.floor(cycle / 2) % 2]

@@ -19,7 +19,7 @@ const values: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   uint64: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
   address: hex(20),
   bool: fc.boolean(),
-  string: fc.string({ unit: 'grapheme', maxLength: 80 }),
+  string: fc.string({ unit: 'grapheme', maxLength: 30 }),
   bytes32: hex(32),
   bytes: hex(70),
   'tuple[]': fc.array(

@@ -3071,7 +3071,7 @@ export interface components {
          */
         Vary: string;
         /**
-         * @description The next page, where there is one
+         * @description The next page, where there is one; left out where it is longer than 8 KB, when `meta.nextCursor` alone has it
          * @example </v1/hedge/events/8453/1/positions?cursor=AAAA>; rel="next"
          */
         Link: string;

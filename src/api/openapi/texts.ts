@@ -82,7 +82,7 @@ export const headers = {
   'Cache-Control': text('How long the answer may be kept without asking', '^.+$', 'public, no-cache'),
   Vary: text('What else the answer depends on', '^.+$', 'accept'),
   Link: text(
-    'The next page, where there is one',
+    'The next page, where there is one; left out where it is longer than 8 KB, when `meta.nextCursor` alone has it',
     '^.+$',
     '</v1/hedge/events/8453/1/positions?cursor=AAAA>; rel="next"',
   ),

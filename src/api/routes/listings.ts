@@ -7,7 +7,7 @@ import type { Sources } from '../../reads/read.ts'
 import type { Waits } from '../../reads/waits.ts'
 import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { errorResponses, listingEnvelope } from '../envelope.ts'
-import { nextLink } from '../link.ts'
+import { linkHeader } from '../link.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
 import { waiterOf } from '../waiter.ts'
 
@@ -42,7 +42,7 @@ export const listingRoutes: FastifyPluginAsync<{
         const page = await afterRefresh(waits, waiter, () => pageFor(sources, listing, request.query, atLeast))
         const { rows, meta, freshness, isIndexed } = page
         reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
-        if (meta.nextCursor !== null) reply.header('link', nextLink(request.url, meta.nextCursor))
+        reply.headers(linkHeader(request.url, meta.nextCursor))
         if (isIndexed) conditional.tag(request, reply, freshness, DATED_MS)
         reply.type('application/json; charset=utf-8')
         return reply.send(`{"data":[${rows.join()}],"meta":${JSON.stringify(meta)}}`)

@@ -11,7 +11,7 @@ import type { Waits } from '../../reads/waits.ts'
 import { cacheKey } from '../cache-key.ts'
 import { type Conditional, LASTING, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses, pagedEnvelope } from '../envelope.ts'
-import { nextLink } from '../link.ts'
+import { linkHeader } from '../link.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
 import { waiterOf } from '../waiter.ts'
 
@@ -76,7 +76,7 @@ export const readRoutes: FastifyPluginAsync<{
       reply.headers(freshnessHeaders(freshness))
       if ('missing' in answer) throw notFound(answer.missing)
       const { data, meta } = answer
-      if (meta?.nextCursor != null) reply.header('link', nextLink(request.url, meta.nextCursor))
+      reply.headers(linkHeader(request.url, meta?.nextCursor))
       reply.headers({ 'cache-control': await cacheControl(chainId, freshness, data), vary: 'accept' })
       conditional.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
       return meta === undefined ? { data } : { data, meta }

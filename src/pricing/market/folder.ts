@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorText } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
-import { parseSeries } from './formats.ts'
+import { MAX_BYTES, parseSeries } from './formats.ts'
 import type { Feed } from './market.ts'
 import type { Source } from './series.ts'
 
@@ -23,6 +23,7 @@ export const folderFeed = ({ folder, log }: { readonly folder: string; readonly 
     const before = kept.get(file)
     if (before?.stamp === stamp) return before
     try {
+      if (size > MAX_BYTES) throw new Error(`${file}: ${size} bytes, more than the limit of ${MAX_BYTES}`)
       return {
         stamp,
         source: { name: file, synthetic: false, series: parseSeries(await readFile(path, 'utf8'), file) },

@@ -1,3 +1,4 @@
+import { clip } from '../../lib/errors.ts'
 import { parsePair } from '../pair.ts'
 import type { Close, Series } from './series.ts'
 
@@ -27,6 +28,23 @@ export const fredSeries: Readonly<Record<string, string>> = {
   DEXHKUS: 'USD/HKD',
 }
 
+/** Longest file, in bytes: the longest history of all publishers is a tenth of this. */
+export const MAX_BYTES = 32 * 2 ** 20
+
+/** Lines of a file: daily rates of 40 pairs over 25 years, one a line, are 260,000. */
+const MAX_LINES = 300_000
+
+/** Columns of a file: there are fewer currencies. */
+const MAX_COLUMNS = 200
+
+/** Cells of a file, which together take up to 200 MB and a second: the history of the European Central Bank has 300,000. */
+const MAX_CELLS = 2_000_000
+
+/** Characters of a file that an error repeats. */
+const MAX_QUOTED = 80
+
+const quoted = (text: string | undefined): string => JSON.stringify(text === undefined ? '' : clip(text, MAX_QUOTED))
+
 type Sheet = {
   readonly header: readonly string[]
   readonly rows: readonly (readonly string[])[]
@@ -34,10 +52,22 @@ type Sheet = {
 }
 
 const sheetOf = (text: string, name: string): Sheet => {
-  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
+  const refuse = (most: number, what: string): never => {
+    throw new Error(`${name}: more than ${most} ${what}, which is the limit: leave out older rates or split the file`)
+  }
+  // One more than the limit shows that there are too many, and no others are made.
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/, MAX_LINES + 1)
+  if (lines.length > MAX_LINES) refuse(MAX_LINES, 'lines')
+  let cells = 0
   const [header = [], ...rows] = lines
     .filter((line) => line.trim() !== '')
-    .map((line) => line.split(',').map((cell) => cell.trim()))
+    .map((line) => {
+      const row = line.split(',', MAX_COLUMNS + 1)
+      cells += row.length
+      if (row.length > MAX_COLUMNS) refuse(MAX_COLUMNS, 'columns')
+      if (cells > MAX_CELLS) refuse(MAX_CELLS, 'cells')
+      return row.map((cell) => cell.trim())
+    })
   return { header, rows, name }
 }
 
@@ -47,21 +77,20 @@ const NUMBER = /^-?\d+(\.\d+)?$/
 const missing = new Set(['', '.', 'N/A', 'ND'])
 
 const dateIn = (cell: string | undefined, { name }: Sheet): string => {
-  if (cell === undefined || !DATE.test(cell))
-    throw new Error(`${name}: ${JSON.stringify(cell)} is not a date YYYY-MM-DD`)
+  if (cell === undefined || !DATE.test(cell)) throw new Error(`${name}: ${quoted(cell)} is not a date YYYY-MM-DD`)
   return cell
 }
 
 /** The number of a cell, undefined where there is none. */
 const numberIn = (cell: string | undefined, { name }: Sheet): number | undefined => {
   if (cell === undefined || missing.has(cell)) return undefined
-  if (!NUMBER.test(cell)) throw new Error(`${name}: ${JSON.stringify(cell)} is not a number`)
+  if (!NUMBER.test(cell)) throw new Error(`${name}: ${quoted(cell)} is not a number`)
   return Number(cell)
 }
 
 const seriesOf = (pairText: string, closes: readonly Close[], name: string): Series => {
   const pair = parsePair(pairText)
-  if (pair === undefined) throw new Error(`${name}: ${JSON.stringify(pairText)} is not a pair BASE/QUOTE`)
+  if (pair === undefined) throw new Error(`${name}: ${quoted(pairText)} is not a pair BASE/QUOTE`)
   return { pair, closes }
 }
 
@@ -100,11 +129,15 @@ const plain = (sheet: Sheet): Series[] => {
 }
 
 /** `pair,date,close`, any number of pairs. */
-const mixed = (sheet: Sheet): Series[] =>
-  [...new Set(sheet.rows.map(([pair = '']) => pair))].map((pair) => {
-    const rows = sheet.rows.filter(([ofPair]) => ofPair === pair).map((row) => row.slice(1))
-    return seriesOf(pair, column({ ...sheet, rows }, 1), sheet.name)
-  })
+const mixed = (sheet: Sheet): Series[] => {
+  const rowsOf = new Map<string, (readonly string[])[]>()
+  for (const [pair = '', ...row] of sheet.rows) {
+    const rows = rowsOf.get(pair)
+    if (rows === undefined) rowsOf.set(pair, [row])
+    else rows.push(row)
+  }
+  return [...rowsOf].map(([pair, rows]) => seriesOf(pair, column({ ...sheet, rows }, 1), sheet.name))
+}
 
 const formats: readonly { readonly header: RegExp; readonly parse: (sheet: Sheet) => Series[] }[] = [
   { header: /^(observation_date|DATE),DEX/, parse: fred },
@@ -120,8 +153,7 @@ const formats: readonly { readonly header: RegExp; readonly parse: (sheet: Sheet
 export const parseSeries = (text: string, name: string): Series[] => {
   const sheet = sheetOf(text, name)
   const format = formats.find(({ header }) => header.test(sheet.header.join(',')))
-  if (format === undefined)
-    throw new Error(`${name}: no known format begins with ${JSON.stringify(sheet.header.join(','))}`)
+  if (format === undefined) throw new Error(`${name}: no known format begins with ${quoted(sheet.header.join(','))}`)
   return format.parse(sheet)
 }
 

@@ -55,6 +55,51 @@ describe('a file of rates', () => {
   })
 })
 
+describe('a file of rates that is too much', () => {
+  const refusalOf = (text: string): string => {
+    try {
+      parseSeries(text, 'rates.csv')
+    } catch (fault) {
+      if (fault instanceof Error) return fault.message
+    }
+    throw new Error('the file was taken')
+  }
+
+  test('with a million rows is refused with the limit', () => {
+    expect(refusalOf(`date,close\n${'2026-11-19,1\n'.repeat(1_000_000)}`)).toMatch(/more than 300000 lines/)
+  })
+
+  test('with a thousand columns is refused with the limit', () => {
+    expect(refusalOf(`Date,USD,${'X,'.repeat(1_000)}\n2026-11-19,1\n`)).toMatch(/more than 200 columns/)
+  })
+
+  test('with more cells than can be read at once is refused with the limit', () => {
+    const row = `2026-11-19${',1'.repeat(100)}\n`
+    expect(refusalOf(`Date,USD${',X'.repeat(99)}\n${row.repeat(30_000)}`)).toMatch(/more than 2000000 cells/)
+  })
+
+  test.each([
+    ['header', `time,${'x'.repeat(1_000_000)}\n1,2`],
+    ['date', `observation_date,DEXUSEU\n${'x'.repeat(1_000_000)},1`],
+    ['number', `observation_date,DEXUSEU\n2026-11-19,${'x'.repeat(1_000_000)}`],
+    ['pair', `pair,date,close\n${'x'.repeat(1_000_000)},2026-11-19,1`],
+  ])('is refused without repeating a %s of a million characters', (_, text) => {
+    expect(refusalOf(text).length).toBeLessThan(300)
+  })
+
+  test('for one reading is read in linear time where it has 100,000 pairs', () => {
+    const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
+    const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)))
+    const rows = Array.from({ length: 100_000 }, (_, at) => {
+      const quote = codes[1 + (at % 17_000)]
+      return `${codes[at < 17_000 ? 0 : 17_000 + Math.floor(at / 17_000)]}/${quote},2026-11-19,1`
+    })
+    const begun = performance.now()
+    expect(parseSeries(`pair,date,close\n${rows.join('\n')}`, 'rates.csv')).toHaveLength(100_000)
+    expect(performance.now() - begun).toBeLessThan(2_000)
+  })
+})
+
 test('the newest observation is the last with a value', () => {
   expect(parseLastObservation(recorded('DTB3.csv'), 'DTB3')).toEqual({ date: '2024-11-29', value: 4.37 })
   expect(() => parseLastObservation('observation_date,DTB3\n2024-11-29,.\n', 'DTB3')).toThrow('no observation')

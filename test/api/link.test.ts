@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { linkHeader } from '../../src/api/link.ts'
+
+test('the link to the next page repeats the request with 100 wallets', () => {
+  const wallets = Array.from({ length: 100 }, () => '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266').join(',')
+  expect(linkHeader(`/v1/hedge/events?wallet=${wallets}&_=1`, 'AAAA').link).toMatch(
+    /^<\/v1\/hedge\/events\?wallet=.*&cursor=AAAA>; rel="next"$/,
+  )
+})
+
+test('the link to the next page is left out where the request was padded to more than 8 KB', () => {
+  expect(linkHeader(`/v1/hedge/events?limit=${'0'.repeat(15_000)}5`, 'AAAA')).toEqual({})
+})

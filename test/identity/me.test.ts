@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { defaultClaims, meOf } from '../../src/identity/me.ts'
+
+const address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const long = 'x'.repeat(100_000)
+
+test('claims of a provider that are longer than any user has are not passed on', () => {
+  const answer = { sub: 'user-1', email: `${long}@bank.example`, phone_number: long, external_id: long, address }
+  expect(meOf(answer, defaultClaims)).toEqual({
+    user: 'user-1',
+    email: null,
+    phoneNumber: null,
+    externalId: null,
+    address,
+  })
+})
+
+test('a user whose name is too long is refused and not cut, since two cut names could be the same', () => {
+  expect(() => meOf({ sub: long, address }, defaultClaims)).toThrow('names no user')
+})
