@@ -113,7 +113,7 @@ export const openIndex = async (options: {
   }
   const processes = new Set<Process>()
   const start = async (
-    command: 'worker' | 'api',
+    command: 'worker' | 'api' | 'engine',
     name: string = command,
     more: Readonly<Record<string, string>> = {},
   ): Promise<Process> => {

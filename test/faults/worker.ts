@@ -8,7 +8,7 @@ import { builtCommand } from '../support/built.ts'
  * const worker = await startProcess('worker', env)
  * worker.kill(); worker.freeze(); worker.thaw(); await worker.stop()
  */
-export const startProcess = async (command: 'worker' | 'api', env: Readonly<Record<string, string>>) => {
+export const startProcess = async (command: 'worker' | 'api' | 'engine', env: Readonly<Record<string, string>>) => {
   const lines: string[] = []
   const child: Child = await startChild({
     name: command,

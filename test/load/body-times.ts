@@ -1,10 +1,8 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { z } from 'zod'
-import { createSchemas } from '../../src/api/openapi/schemas.ts'
-import { openApp } from '../support/app.ts'
-import { mountedBy } from '../support/mounted.ts'
 import { hostileBodies, type Target } from './bodies.ts'
+import { openTargets } from './targets.ts'
 
 /*
  * How much processor time each hostile body takes of an API, and how long its answer is: tsx test/load/body-times.ts [--top COUNT]. No body
@@ -13,24 +11,10 @@ import { hostileBodies, type Target } from './bodies.ts'
 
 const TURNS = 3
 
-const targetsOf = async (): Promise<{ api: Awaited<ReturnType<typeof openApp>>; targets: Target[] }> => {
-  const apps: Awaited<ReturnType<typeof openApp>>[] = []
-  const routes = await mountedBy(async () => void apps.push(await openApp({})))
-  const [api] = apps
-  if (api === undefined) throw new Error('no app was built')
-  const targets = routes.flatMap(({ url, method, schema, bodyLimit: limit }): Target[] => {
-    if (method !== 'POST' || !(schema?.body instanceof z.ZodType)) return []
-    const schemas = createSchemas()
-    const example = schemas.example(schemas.convert(schema.body, 'input'))
-    return [{ route: url, limit: limit ?? api.app.initialConfig.bodyLimit ?? 0, example }]
-  })
-  return { api, targets }
-}
-
 const Sent = z.object({ name: z.string(), status: z.number(), bytes: z.number() })
 
 const measure = async (): Promise<void> => {
-  const { api, targets } = await targetsOf()
+  const { api, targets } = await openTargets()
   const url = await api.app.listen({ port: 0, host: '127.0.0.1' })
   let start = process.cpuUsage()
   const found = new Map<string, { ms: number; status: number; bytes: number }>()

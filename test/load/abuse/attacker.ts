@@ -1,0 +1,69 @@
+import { once } from 'node:events'
+import { setPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startIdentityProvider } from '../../support/identity-provider.ts'
+import { startHostileNode } from './hostile-node.ts'
+import { httpLanes } from './http-lanes.ts'
+import { Nodes, Orders } from './messages.ts'
+import { createSender, createTally } from './send.ts'
+import { holdSocket } from './socket-lane.ts'
+
+/*
+ * All attackers, in a process of their own that yields to the product; the session forks it. It is sent the honest nodes, then its orders;
+ * from then on any message asks for the counts so far.
+ */
+
+/** A niceness that leaves the product the core that it needs. */
+const NICENESS = 10
+
+/** The identity provider changes how it misbehaves so often, in milliseconds. */
+const PROVIDER_MS = 5_000
+
+const SOCKETS = { perSecond: 10, atOnce: 150 }
+
+/** One lane: attacks leave at their pace while fewer than so many are under way. */
+const runLane = async (
+  { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
+  attack: (turn: number) => Promise<void>,
+): Promise<void> => {
+  const running = new Set<Promise<void>>()
+  for (let turn = 0; ; turn += 1) {
+    if (running.size >= atOnce) await Promise.race(running)
+    const one = attack(turn)
+    running.add(one)
+    one.finally(() => running.delete(one))
+    await sleep(1_000 / perSecond)
+  }
+}
+
+setPriority(NICENESS)
+const { honest } = Nodes.parse((await once(process, 'message'))[0])
+const nodes = await Promise.all(honest.map(startHostileNode))
+const provider = await startIdentityProvider([{ sub: 'ama' }])
+process.once('disconnect', () => process.exit(0))
+const ordered = once(process, 'message')
+process.send?.({ nodes: nodes.map(({ url }) => url), userinfoUrl: provider.userinfoUrl })
+
+const orders = Orders.parse((await ordered)[0])
+const tally = createTally()
+for (const node of nodes) node.attack()
+const faults = ['silence', 'error', 'nonsense', 'silence', 'endless', 'nested', 'none'] as const
+let turn = 0
+setInterval(() => {
+  provider.fail(faults[turn % faults.length] ?? 'none')
+  turn += 1
+}, PROVIDER_MS)
+
+for (const [name, lane] of Object.entries(httpLanes(orders))) {
+  const send = createSender(orders.url, name, tally)
+  void runLane({ ...lane, perSecond: lane.perSecond * orders.pace }, (at) => send(lane.attack(at)))
+}
+const target = new URL(orders.url)
+void runLane({ ...SOCKETS, perSecond: SOCKETS.perSecond * orders.pace }, (at) => holdSocket(target, at, tally))
+
+process.on('message', () => {
+  const answered: Record<string, number> = {}
+  for (const node of nodes) for (const [kind, times] of node.counts()) answered[kind] = (answered[kind] ?? 0) + times
+  process.send?.({ ...tally.report(), nodes: answered })
+})
+process.send?.('attacking')

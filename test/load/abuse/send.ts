@@ -1,0 +1,108 @@
+import { Agent, request } from 'node:http'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type Attack = {
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'OPTIONS' | 'PUT'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Text and bytes are sent with their length, anything else in chunks. */
+  readonly body?: string | Buffer | AsyncIterable<string | Buffer>
+  /** The client leaves after so many milliseconds, whatever came. */
+  readonly leaveAfterMs?: number
+  /** Milliseconds between two reads of the answer; it is read as it comes unless given. */
+  readonly readEveryMs?: number
+}
+
+/** Longest error that a client may get, in bytes, and the most wrong answers that are reported. */
+const MAX_ERROR_BYTES = 16_384
+const MAX_FAULTS = 20
+
+/** Statuses of 500 and above that an overloaded service, or one whose sources fail, may answer. */
+const allowed: readonly number[] = [502, 503]
+
+/** Counts answers by lane, and keeps those that must not be. */
+export const createTally = () => {
+  const lanes: Record<string, Record<string, number>> = {}
+  const faults: string[] = []
+  let longestError = 0
+  return {
+    add(lane: string, outcome: string | number): void {
+      const counts = lanes[lane] ?? {}
+      lanes[lane] = counts
+      counts[outcome] = (counts[outcome] ?? 0) + 1
+    },
+    judge(lane: string, { method, path }: Attack, status: number, bytes: number, start: string): void {
+      const what =
+        status >= 500 && !allowed.includes(status)
+          ? `status ${status}: ${start}`
+          : status >= 400 && bytes > MAX_ERROR_BYTES
+            ? `status ${status} with ${bytes} bytes: ${start}`
+            : undefined
+      if (status >= 400) longestError = Math.max(longestError, bytes)
+      if (what !== undefined && faults.length < MAX_FAULTS)
+        faults.push(`${lane}: ${method ?? 'GET'} ${path.slice(0, 200)}: ${what}`)
+    },
+    report: () => ({ lanes, faults, longestError }),
+  }
+}
+
+export type Tally = ReturnType<typeof createTally>
+
+/** The most connections that one lane keeps open. */
+const MAX_SOCKETS = 500
+
+/** Any address: behind one trusted proxy each is a client of its own, so that limits for one client do not hide the others. */
+const someClient = (): string => `10.${[0, 0, 0].map(() => Math.floor(Math.random() * 256)).join('.')}`
+
+/** Sends attacks of one lane to the API; each resolves when its answer has ended or its client has left. */
+export const createSender = (url: string, lane: string, tally: Tally) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
+  return (attack: Attack): Promise<void> =>
+    new Promise((resolve) => {
+      const { method = 'GET', path, headers, body, leaveAfterMs = 30_000, readEveryMs } = attack
+      const whole = typeof body === 'string' || Buffer.isBuffer(body)
+      const length = whole ? { 'content-length': String(Buffer.byteLength(body)) } : {}
+      let left = false
+      const asked = request(url, {
+        ...{ agent, method, path },
+        headers: { 'x-forwarded-for': someClient(), ...length, ...headers },
+      })
+      const leave = (): void => {
+        left = true
+        asked.destroy()
+      }
+      const timer = setTimeout(leave, leaveAfterMs)
+      let outcome: string | number = 'broken'
+      asked.once('response', async (response) => {
+        const { statusCode = 0 } = response
+        outcome = statusCode
+        let bytes = 0
+        let start = ''
+        try {
+          for await (const chunk of response) {
+            bytes += chunk.length
+            if (start === '') start = String(chunk).slice(0, 300)
+            if (readEveryMs !== undefined) await sleep(readEveryMs)
+          }
+        } catch {
+          // It ended before its time, by the client or by the server.
+        }
+        tally.judge(lane, attack, statusCode, bytes, start)
+        // A body without end goes on after the answer.
+        asked.destroy()
+      })
+      // Errors are outcomes here: a server may break the connection of who does not keep to the protocol.
+      asked.on('error', () => {})
+      asked.once('close', () => {
+        clearTimeout(timer)
+        tally.add(lane, left && outcome === 'broken' ? 'left' : outcome)
+        resolve()
+      })
+      if (whole || body === undefined) asked.end(body)
+      else
+        Readable.from(body)
+          .on('error', () => {})
+          .pipe(asked)
+    })
+}

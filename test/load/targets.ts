@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { createSchemas } from '../../src/api/openapi/schemas.ts'
+import { openApp } from '../support/app.ts'
+import { mountedBy } from '../support/mounted.ts'
+import type { Target } from './bodies.ts'
+
+type Api = Awaited<ReturnType<typeof openApp>>
+
+/** An API without any source, and every route of it that takes a body. */
+export const openTargets = async (): Promise<{ api: Api; targets: Target[] }> => {
+  const apps: Api[] = []
+  const routes = await mountedBy(async () => void apps.push(await openApp({})))
+  const [api] = apps
+  if (api === undefined) throw new Error('no app was built')
+  const targets = routes.flatMap(({ url, method, schema, bodyLimit: limit }): Target[] => {
+    if (method !== 'POST' || !(schema?.body instanceof z.ZodType)) return []
+    const schemas = createSchemas()
+    const example = schemas.example(schemas.convert(schema.body, 'input'))
+    return [{ route: url, limit: limit ?? api.app.initialConfig.bodyLimit ?? 0, example }]
+  })
+  return { api, targets }
+}
