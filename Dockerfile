@@ -10,6 +10,8 @@ RUN npm run build
 
 FROM node:20.20-slim
 ENV NODE_ENV=production
+# Without a limit the heap grows with what it could collect. A larger PAGE_CACHE_BYTES needs a larger one.
+ENV NODE_OPTIONS=--max-old-space-size=256
 WORKDIR /app
 # The build holds its libraries, so of all packages only those whose files are read stay: the bundled rates and the reference page.
 COPY --from=build /app/dist ./dist

@@ -12,6 +12,7 @@ import { deadNode, postgresGone } from './bars/outages.ts'
 import { ownTransaction } from './bars/own-transaction.ts'
 import { pollers } from './bars/pollers.ts'
 import { badNode } from './bars/readers.ts'
+import { refresh } from './bars/refresh.ts'
 import { deep, liar, reorgs } from './bars/reorgs.ts'
 import { slowReader } from './bars/slow-reader.ts'
 import { tags } from './bars/tags.ts'
@@ -37,6 +38,7 @@ const bars: Readonly<Record<string, Bar>> = {
   '9': badNode,
   '10': corpus,
   '11': deadNode,
+  refresh,
   upgrade,
   'reads-walk': walk,
   'reads-after-tx': ownTransaction,

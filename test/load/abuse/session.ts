@@ -62,14 +62,16 @@ export const abuse = async (options: {
       [`RPC_URLS_${quiet.chainId}`]: [honest[1], nodes[1]].join(),
     }
     const enginePort = await freePort()
-    const worker = await index.start('worker', 'worker', { ...rpcUrls, LOG_LEVEL: 'error' })
+    // As the image has it.
+    const settings = { ...rpcUrls, LOG_LEVEL: 'error', NODE_OPTIONS: '--max-old-space-size=256' }
+    const worker = await index.start('worker', 'worker', settings)
     const engine = await index.start('engine', 'engine', {
-      ...{ ...rpcUrls, LOG_LEVEL: 'error', ENGINE_PORT: String(enginePort), ENGINE_SYNTHETIC: 'true' },
+      ...{ ...settings, ENGINE_PORT: String(enginePort), ENGINE_SYNTHETIC: 'true' },
       ENGINE_PRIVATE_KEY: ENGINE_KEY,
     })
     const engineUrl = `http://127.0.0.1:${enginePort}`
     const api = await startApi(index, {
-      ...{ ...rpcUrls, LOG_LEVEL: 'error', ENGINE_URL: engineUrl, TRUSTED_PROXIES: '1' },
+      ...{ ...settings, ENGINE_URL: engineUrl, TRUSTED_PROXIES: '1' },
       IDENTITY_USERINFO_URL: userinfoUrl,
     })
     const processes = { worker, engine, api: api.process }
