@@ -114,7 +114,7 @@ const optionsOf = (flags: Readonly<Record<string, Flag>>): NonNullable<ParseArgs
     Object.entries(flags).map(([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }]),
   )
 
-/** A word that nobody knows, with the one that was probably meant and where all are listed. */
+/** An unknown word, with the known one that was probably meant and where all are listed. */
 const unknown = (what: string, word: string, known: readonly string[], help: string): ConfigError => {
   const meant = nearest(word, known)
   return new ConfigError(`unknown ${what} ${word}: ${meant ? `did you mean ${meant}? ` : ''}${help} lists all`)

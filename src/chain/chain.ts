@@ -30,7 +30,7 @@ export type Chain = Node &
     pinned<T>(read: (block: Block) => Promise<T>): Promise<T>
     /** The protocol's logs of the blocks from `from` on, as many blocks as the node takes at once; see `fetchLogs`. */
     logs(span: { readonly from: bigint; readonly upTo: bigint }): Promise<LogRange>
-    /** Gas units, or null when the call reverts, nobody answers in two seconds or too many estimates wait. */
+    /** Gas units, or null when the call reverts, no node answers in two seconds or too many estimates wait. */
     estimateGas(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<bigint | null>
     /** Relays signed bytes; see `broadcast`. Throws `service_unavailable` also when too many wait. */
     broadcast(signedTx: Hex): Promise<Hex>

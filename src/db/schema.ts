@@ -222,10 +222,7 @@ export const cursors = pgTable('cursors', {
   blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
 })
 
-/**
- * Blocks at which something was written: where a reorg looks for the common ancestor. While entities are read by their ids, the newest is
- * above the cursor.
- */
+/** Blocks at which something was written, one of them the common ancestor of a reorg. While entities are read by ids, the newest is above the cursor. */
 export const anchors = pgTable(
   'anchors',
   {

@@ -49,7 +49,7 @@ const brokeOff = (fault: unknown): boolean =>
 
 /**
  * The pricing engine behind a URL. Its refusals come through with their message (`validation_error`); it is `upstream_error` when it fails
- * or answers in another shape, and `service_unavailable` when nobody answers within `timeoutMs` or too many requests wait for it.
+ * or answers in another shape, and `service_unavailable` when it does not answer within `timeoutMs` or too many requests wait for it.
  *
  * @example
  * const pricing = createPricingClient({ url: 'http://127.0.0.1:3100', timeoutMs: 5_000 })

@@ -39,7 +39,7 @@ const ASK_EVERY_MS = 100
 /** A commit is noticed without being polled for; this is for one that was missed. */
 const TIP_EVERY_MS = 500
 
-/** Transactions asked for at once, of each chain: no more than so many travel at a time, whoever waits. */
+/** Transactions asked for at once, of each chain: no more than so many travel at a time. */
 const AT_ONCE = 50
 
 /** A height that no chain has: no head that is known is high enough, so it is asked for again. */
@@ -52,7 +52,7 @@ type Deps = Pick<Sources, 'chains' | 'changes' | 'queries'> & {
   /** Waits at once, of all clients and of one. */
   readonly max: number
   readonly maxPerClient: number
-  /** Aborts when the process is about to stop: nobody waits any more. */
+  /** Aborts when the process is about to stop, which ends every wait. */
   readonly draining: AbortSignal
 }
 
@@ -86,7 +86,7 @@ const lookAt = async (chain: Chain, tip: Reached | undefined, keys: readonly str
 
 /**
  * The waits for blocks and transactions. However many there are, a chain's nodes are asked for one transaction once a round, the database once
- * for all of a chain, and nothing while nobody waits.
+ * for all of a chain, and neither while there are no waits.
  */
 export const createWaits = (deps: Deps) => {
   const { chains, changes, queries, max, maxPerClient, draining } = deps

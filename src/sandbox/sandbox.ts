@@ -183,7 +183,7 @@ const openSandbox = async (
       ),
     )
   }
-  // A chain that was kept ends where it was stopped, and a quiet one has nobody else to go on.
+  // A chain that was kept ends where it was stopped, and a quiet one has no activity to go on.
   await settleAll(actions.map((chain) => chain.mineNow()))
   if (keep) {
     await settleAll(opened.map(({ node }) => node.save()))

@@ -1,37 +1,24 @@
-import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Chain, createChain } from '../../src/chain/chain.ts'
-import type { Database } from '../../src/db/pool.ts'
 import { openApp } from '../support/app.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { indexSteps } from '../support/index-steps.ts'
+import { openIndexSteps } from '../support/index-steps.ts'
 import type { World } from '../support/indexing.ts'
-import { openDatabase } from '../support/open-database.ts'
 import { startWorld } from '../support/world.ts'
 
 /* A rollback deletes observations. Until they are made again, a filter on them would leave rows out, and a portfolio amounts. */
 
 let world: World
-let chain: Chain
-let store: TestDatabase
-let database: Database
-let steps: ReturnType<typeof indexSteps>
+let steps: Awaited<ReturnType<typeof openIndexSteps>>
 let api: Awaited<ReturnType<typeof openApp>>
 
 beforeAll(async () => {
   world = await startWorld()
-  const { deployment, anvil } = world
-  const log = pino({ level: 'silent' })
-  chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 15_000, headMaxAgeMs: 1, log })
-  store = await createTestDatabase()
-  database = openDatabase(store.url, { maxConnections: 8 })
-  steps = indexSteps({ chain, database })
-  api = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }] })
+  const { anvil, deployment } = world
+  steps = await openIndexSteps(world, anvil.url)
+  api = await openApp({ databaseUrl: steps.url, nodes: [{ url: anvil.url, deployment }] })
 })
 afterAll(async () => {
   await api?.close()
-  await Promise.all([database?.close(), chain?.close()])
-  await store?.close()
+  await steps?.close()
   await world?.close()
 })
 

@@ -1,14 +1,9 @@
-import { pino } from 'pino'
 import { type Hex, toEventSelector, toHex } from 'viem'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { type Chain, createChain } from '../../src/chain/chain.ts'
-import type { Database } from '../../src/db/pool.ts'
 import { logTopics } from '../../src/protocol/logs.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { indexSteps } from '../support/index-steps.ts'
+import { openIndexSteps } from '../support/index-steps.ts'
 import type { World } from '../support/indexing.ts'
-import { openDatabase } from '../support/open-database.ts'
 import { ownerCalls } from '../support/owner-calls.ts'
 import { startWorld } from '../support/world.ts'
 
@@ -22,27 +17,18 @@ const DAY = 86_400
 const profile = inject('profile')
 
 let world: World
-let store: TestDatabase
-let database: Database
-let chain: Chain
-let steps: ReturnType<typeof indexSteps>
+let steps: Awaited<ReturnType<typeof openIndexSteps>>
 let calls: ReturnType<typeof ownerCalls>
 
 beforeAll(async () => {
   world = await startWorld()
   calls = ownerCalls(world)
-  const { deployment, anvil } = world
-  const log = pino({ level: 'silent' })
-  chain = createChain({ deployment, rpcUrls: [anvil.url], timeoutMs: 15_000, headMaxAgeMs: 1, log })
-  store = await createTestDatabase()
-  database = openDatabase(store.url, { maxConnections: 8 })
-  steps = indexSteps({ chain, database })
+  steps = await openIndexSteps(world, world.anvil.url)
   await steps.index()
   await steps.observeAll()
 })
 afterAll(async () => {
-  await Promise.all([database?.close(), chain?.close()])
-  await store?.close()
+  await steps?.close()
   await world?.close()
 })
 

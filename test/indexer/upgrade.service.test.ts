@@ -2,18 +2,14 @@ import { pino } from 'pino'
 import { encodeAbiParameters, getAbiItem, type Hex, toHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { type Chain, createChain } from '../../src/chain/chain.ts'
-import type { Database } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/query.ts'
 import { observationLag } from '../../src/db/unobserved.ts'
 import { isAuditDue, lastUpgrade } from '../../src/db/upgrades.ts'
 import { createConfirm } from '../../src/indexer/audit-repair.ts'
 import { auditSlice } from '../../src/indexer/audit-slice.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { indexSteps } from '../support/index-steps.ts'
+import { openIndexSteps } from '../support/index-steps.ts'
 import type { World } from '../support/indexing.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
-import { openDatabase } from '../support/open-database.ts'
 import { ownerCalls } from '../support/owner-calls.ts'
 import { startWorld } from '../support/world.ts'
 
@@ -21,10 +17,7 @@ const log = pino({ level: 'silent' })
 
 let world: World
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
-let store: TestDatabase
-let database: Database
-let chain: Chain
-let steps: ReturnType<typeof indexSteps>
+let steps: Awaited<ReturnType<typeof openIndexSteps>>
 let snapshot: Hex
 
 beforeAll(async () => {
@@ -37,23 +30,18 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   snapshot = await world.actions.node.snapshot()
-  const { deployment } = world
-  chain = createChain({ deployment, rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log })
-  store = await createTestDatabase()
-  database = openDatabase(store.url, { maxConnections: 8 })
-  steps = indexSteps({ chain, database })
+  steps = await openIndexSteps(world, proxy.url)
 })
 afterEach(async () => {
   proxy.honest()
-  await Promise.all([database.close(), chain.close()])
-  await store.close()
+  await steps.close()
   await world.actions.node.revert({ id: snapshot })
 })
 
 const pendingOf = async (id: bigint): Promise<bigint | undefined> =>
-  (await createQueries(database).deposit(8453, id))?.pending
+  (await createQueries(steps.database).deposit(8453, id))?.pending
 
-const upgrade = () => database.run((handle) => lastUpgrade(handle, 8453))
+const upgrade = () => steps.database.run((handle) => lastUpgrade(handle, 8453))
 
 /** Event 2 is settled; its only deposit is withdrawn here, so that by the protocol's rules nothing of it can change any more. */
 const withdrawnDeposit = async (): Promise<bigint> => {
@@ -77,7 +65,7 @@ test('after an upgrade every entity is observed again, also a deposit that was w
   expect(await pendingOf(id)).toBe(777n)
   await steps.expectObserved()
   // The loupe lists other functions now, which is the same upgrade and no second one.
-  expect(await observationLag(database, 8453)).toEqual({ waiting: 0, oldestSeconds: null })
+  expect(await observationLag(steps.database, 8453)).toEqual({ waiting: 0, oldestSeconds: null })
   expect(await upgrade()).toMatchObject({ blockNumber: block })
 })
 
@@ -123,14 +111,14 @@ test('an upgrade that a reorg removes is forgotten, and what was observed under 
 test('after an upgrade the audit begins a new round, which is due until it ends', async () => {
   await steps.index()
   await steps.observeAll()
-  const confirm = createConfirm(chain)
+  const audit = { chain: steps.chain, database: steps.database, confirm: createConfirm(steps.chain), log }
   const auditAll = async (): Promise<void> => {
-    while ((await auditSlice({ chain, database, confirm, log })) && (await isAuditDue(database, 8453)));
+    while ((await auditSlice(audit)) && (await isAuditDue(steps.database, 8453)));
   }
   await auditAll()
-  expect(await isAuditDue(database, 8453)).toBe(false)
+  expect(await isAuditDue(steps.database, 8453)).toBe(false)
   // A slice into the next round.
-  await auditSlice({ chain, database, confirm, log })
+  await auditSlice(audit)
 
   // Whose position it is, as the view returns it from now on, is another wallet than the index has from the log.
   const stranger = world.stranger.account.address
@@ -138,9 +126,9 @@ test('after an upgrade the audit begins a new round, which is due until it ends'
   const { outputs } = getAbiItem({ abi: protocolAbi, name: 'getHedgePosition' })
   await ownerCalls(world).replaceView('getHedgePosition(uint256)', encodeAbiParameters(outputs, position), 4)
   await steps.index()
-  expect(await isAuditDue(database, 8453)).toBe(true)
+  expect(await isAuditDue(steps.database, 8453)).toBe(true)
   await auditAll()
-  expect(await isAuditDue(database, 8453)).toBe(false)
+  expect(await isAuditDue(steps.database, 8453)).toBe(false)
   const { positions } = await steps.readIndex()
   expect(new Set(positions.map(({ hedger }) => hedger))).toEqual(new Set([stranger]))
 })

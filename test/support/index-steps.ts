@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect } from 'vitest'
-import type { Chain } from '../../src/chain/chain.ts'
+import { type Chain, createChain } from '../../src/chain/chain.ts'
 import { takeLease } from '../../src/db/lease.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { readFacts } from '../../src/db/progress.ts'
@@ -9,6 +9,9 @@ import { observationLag } from '../../src/db/unobserved.ts'
 import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
+import { createTestDatabase } from './database.ts'
+import type { World } from './indexing.ts'
+import { openDatabase } from './open-database.ts'
 import { eventually } from './process.ts'
 
 const log = pino({ level: 'silent' })
@@ -63,6 +66,23 @@ export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonl
         expect(await queries.deposit(chainId, deposit.deposit.id)).toMatchObject(deposit)
       for (const position of seen.positions)
         expect(await queries.position(chainId, position.position.id)).toMatchObject(position)
+    },
+  }
+}
+
+/** The same over a database of its own, and everything that it needs; `rpcUrl` may be a proxy before the world's node. */
+export const openIndexSteps = async ({ deployment }: Pick<World, 'deployment'>, rpcUrl: string) => {
+  const chain = createChain({ deployment, rpcUrls: [rpcUrl], timeoutMs: 15_000, headMaxAgeMs: 1, log })
+  const store = await createTestDatabase()
+  const database = openDatabase(store.url, { maxConnections: 8 })
+  return {
+    chain,
+    database,
+    url: store.url,
+    ...indexSteps({ chain, database }),
+    async close(): Promise<void> {
+      await Promise.all([database.close(), chain.close()])
+      await store.close()
     },
   }
 }

@@ -55,7 +55,7 @@ export const healthRoutes: FastifyPluginAsync<{
     failures: ['service_unavailable'],
   }
   const schema = { response: { 200: envelope(Ready), ...errorResponses } }
-  // Whoever balances the load polls it; a refusal is its answer and no failed request. Alarms and metrics have the reason.
+  // Load balancers poll it; a refusal is its answer and no failed request. Alarms and metrics have the reason.
   const quiet = { logLevel: 'error' } as const
   app.get('/readyz', { schema, config: { operation: ready, unlimited: true }, ...quiet }, async () => {
     if (draining.aborted) throw unavailable('this process is about to stop')
