@@ -21,14 +21,14 @@ export type Observations = {
 /**
  * Stores what the chain said at `block`; an older block never replaces a newer one. An event whose premiums or settlement moved
  * has its deposits, and once settled its positions, noted: they changed with it, whatever logs said so. Another listing of the loupe than
- * the stored one is an upgrade.
+ * the stored one is an upgrade: true then.
  */
 export const storeObservations = async (
   handle: Handle,
   chainId: ChainId,
   block: StoredBlock,
   seen: Observations,
-): Promise<void> => {
+): Promise<boolean> => {
   const rows = observationRows(chainId, block, seen)
   const { resolved, expired } = await markMoved(handle, chainId, block, seen)
   const events = await upsert(handle, t.eventObservations, rows.events)
@@ -50,6 +50,7 @@ export const storeObservations = async (
   ])
   // Looking again at what stayed as it was is nothing to tell.
   if (scopes?.size !== 0 || drafts.length > 0) await tell(handle, chainId, scopes, drafts)
+  return isUpgraded
 }
 
 /** Those of the events whose stored observation is of this block: of others a newer one is stored. */

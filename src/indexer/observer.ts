@@ -18,6 +18,9 @@ export type Observer = {
   observeAll(signal: AbortSignal): Promise<void>
 }
 
+/** Logged once an upgrade. */
+export const UPGRADED = 'the functions of the diamond changed: every entity is read again'
+
 /** Subjects that were read at a block, by their notes. */
 type Batch = { readonly notes: readonly Note[]; readonly anchor: StoredBlock; readonly seen: Observations }
 
@@ -66,13 +69,15 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     return { notes, anchor, seen: await observe({ chain, log }, anchor, subjectsIn(notes)) }
   }
 
-  const store = ({ notes, anchor, seen }: Batch): Promise<void> =>
-    database.transaction(async (handle) => {
+  const store = async ({ notes, anchor, seen }: Batch): Promise<void> => {
+    const isUpgraded = await database.transaction(async (handle) => {
       await holdNotes(handle, chainId)
       await holdAnchor(handle, chainId, anchor)
       await clearUnobserved(handle, chainId, notes)
-      await storeObservations(handle, chainId, anchor, seen)
+      return storeObservations(handle, chainId, anchor, seen)
     })
+    if (isUpgraded) log.warn({ chainId, block: anchor.number.toString() }, UPGRADED)
+  }
 
   /** Reads one batch while the one before is stored. Throws AnchorGone, or what nodes and database throw; what was stored until then stays. */
   const observeSome = async (signal: AbortSignal): Promise<void> => {

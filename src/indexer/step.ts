@@ -10,6 +10,7 @@ import { createCommits } from './commit.ts'
 import { RowMissing, RowTwice } from './dense.ts'
 import { createDispute } from './dispute.ts'
 import { readOn } from './ids.ts'
+import { UPGRADED } from './observer.ts'
 import { ChainMoved, fetchTip } from './range.ts'
 import { findAncestor, isBelowFinal } from './reorg.ts'
 import { createRepair } from './repair.ts'
@@ -107,6 +108,8 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
         : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
     const facts = await repair.close({ last, range, head })
     await commits.write(lease, { ...range, facts, complete: true, protocol: cursor === null, uncovers: false })
+    for (const { subject, blockNumber, txHash } of range.hints)
+      if (subject === 'code') log.warn({ chainId, block: blockNumber.toString(), txHash }, UPGRADED)
     if (range.block.number === head.number) return range.block
     log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
     return null
