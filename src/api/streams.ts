@@ -5,6 +5,7 @@ import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
 import { chainIds } from '../protocol/chains.ts'
 import type { Sources } from '../reads/read.ts'
 import { feedOf, settlement } from '../reads/settlements.ts'
+import { whenOver } from './waiter.ts'
 
 /** Bytes that may wait for a reader when more comes. One who is further behind is left, and may come again from where they are. */
 const MOST_WAITING = 65_536
@@ -192,7 +193,7 @@ export const createStreams = (deps: {
      * before is nobody's reader.
      */
     open(response: ServerResponse, client: string, after: number, filter: SettlementFilter): void {
-      if (response.destroyed) return
+      if (response.destroyed || response.req.socket.destroyed) return
       if (streams.size === 0) {
         recent = []
         start = end = changes.position()
@@ -200,7 +201,7 @@ export const createStreams = (deps: {
       const stream: Stream = { response, client, filter, after, isCatchingUp: false }
       streams.add(stream)
       response.on('error', () => response.destroy())
-      response.on('close', () => streams.delete(stream))
+      whenOver(response, () => streams.delete(stream))
       write(stream, `retry: ${RETRY_MS}\nid: ${after}\n\n`)
       deliver(stream)
     },

@@ -4,7 +4,7 @@ import { mulDivDown } from '../lib/fixed.ts'
  * Where prices become the integers of the protocol, both ways. Rates and shares count millionths (1e6).
  */
 
-const ONE = 1_000_000n
+export const ONE = 1_000_000n
 
 /** The protocol and the engine must see one number; this much of it may go by rounding to millionths. */
 const MOST_ROUNDING = 1e-4

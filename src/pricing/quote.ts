@@ -16,6 +16,7 @@ import {
   fromSix,
   isWithinLeverage,
   isWithinPayout,
+  ONE,
   premiumRateRound,
   sixRound,
   snapRate,
@@ -144,6 +145,12 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
       throw refuse(
         'payoutCap',
         `the premium, ${fromSix(premiumRate)} of the notional when rounded to millionths, exceeds the greatest payout: move payoutCap further from strike`,
+      )
+    }
+    if (premiumRate > ONE) {
+      throw refuse(
+        'strike',
+        `the premium, ${fromSix(premiumRate)} of the notional, is above 1, which the protocol refuses: choose a strike nearer to the spot`,
       )
     }
     const { premium, maxPayout } = amountsDown(range, premiumRate, sixRound(request.notional))

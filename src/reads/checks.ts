@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import { isRevert, toServiceError } from '../chain/errors.ts'
@@ -110,7 +111,13 @@ const checks = {
 
   async signing({ chain, pricing }: Asked) {
     const { chainId } = chain
-    const signing = Signing.nullish().parse((await pricing.health()).signing)
+    const health = await pricing.health().catch((fault: unknown) => {
+      if (!isUnavailable(fault)) throw fault
+      return null
+    })
+    if (health === null)
+      return 'The pricing engine does not answer at ENGINE_URL, so quotes are 503. Start it, or correct ENGINE_URL.'
+    const signing = Signing.nullish().parse(health.signing)
     // An engine without a key signs nothing, and is meant to.
     if (signing == null) return null
     const reason = signing.chains.find((it) => it.chainId === chainId)?.reason
@@ -196,6 +203,8 @@ export const createChecks = (
       await Promise.all(all.map(([chain, name]) => lookAt(chain, name)))
     },
     async watch(signal, changes) {
+      // Each check waits on it.
+      setMaxListeners(0, signal)
       await Promise.all(
         all.map(async ([chain, name]) => {
           const resource = resourceOf([chain.chainId], protocolScope)

@@ -168,10 +168,11 @@ const openSandbox = async (
     ENGINE_PORT: String(enginePort),
     ENGINE_PRIVATE_KEY: cast.engine.privateKey,
   }
-  for (const [name, own] of Object.entries({ worker: variables, api: variables, engine })) {
+  const start = async (name: string, own: Record<string, string>): Promise<void> => {
     const { command, args, env } = options.service
     services.push(await startService({ name, command, args: [...args, name], env: { ...env, ...own }, print }))
   }
+  await start('worker', variables)
 
   const apiUrl = `http://${host === '0.0.0.0' ? '127.0.0.1' : host}:${apiPort}`
   if (!resumed) {
@@ -185,6 +186,9 @@ const openSandbox = async (
   }
   // A chain that was kept ends where it was stopped, and a quiet one has no activity to go on.
   await settleAll(actions.map((chain) => chain.mineNow()))
+  // Not before the chains are in the present: the engine compares its clock with them.
+  await start('api', variables)
+  await start('engine', engine)
   if (keep) {
     await settleAll(opened.map(({ node }) => node.save()))
     if (!resumed) await keep.saveDeployment(chains.map(({ rpcUrl, ...record }) => record))

@@ -59,6 +59,18 @@ describe('a limit of three requests a minute', () => {
     expect(await ask('"a"')).toBe(429)
   })
 
+  test('lets no more requests with a tag through at once than it has left', async () => {
+    const { app } = await limited()
+    app.get('/v1/slow', async (_, reply) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      return reply.code(204).send()
+    })
+    const ask = async () => (await app.inject({ url: '/v1/slow', headers: { 'if-none-match': '"a"' } })).statusCode
+    const statuses = await Promise.all(Array.from({ length: 20 }, ask))
+    expect(statuses.filter((status) => status === 204)).toHaveLength(3)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(17)
+  })
+
   test('is for each address: the one that the proxies in front saw, whatever a client says before', async () => {
     const { app } = await open({ requestsPerMinute: 1, trustedProxies: 1 })
     const from = async (forwarded: string) => {

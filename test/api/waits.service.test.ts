@@ -122,6 +122,18 @@ test('the waits of pipelined requests end with their connection', async () => {
   await expect.poll(() => gauge(api, 'fx_waits_open'), { timeout: 2_000 }).toBe(0)
 })
 
+test('the streams of pipelined requests give their places back when their connection breaks off', async () => {
+  const api = await open()
+  const port = await listen(api)
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  const head = 'GET /v1/hedge/settlements HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n'
+  socket.write(head.repeat(5))
+  await expect.poll(() => gauge(api, 'fx_streams_open')).toBe(5)
+  socket.destroy()
+  await expect.poll(() => gauge(api, 'fx_streams_open'), { timeout: 5_000 }).toBe(0)
+})
+
 test('too many waits of one client are 429, and of all clients 503; both tell when to come back', async () => {
   const api = await open({ maxWaits: 3, maxWaitsPerClient: 2 })
   const wait = (client: string, waitMs: number) =>

@@ -203,7 +203,7 @@ test('nodes that all are of another chain are named too', () =>
     expect(await faults()).toMatchObject({ nodes: expect.stringContaining('RPC_URLS_8453, the nodes at 0 ') })
   }))
 
-test('what nobody can tell waits: nodes and engine away are no fault of the configuration', async () => {
+test('what nobody can tell waits: nodes away are no fault of the configuration, and an engine that is away is named', async () => {
   await within(reference, { rpcUrls: [NOWHERE] }, async ({ faults, states, lines }) => {
     expect(await faults()).toEqual({})
     // Of signing the engine itself can tell.
@@ -211,8 +211,8 @@ test('what nobody can tell waits: nodes and engine away are no fault of the conf
     expect(lines.filter(({ level }) => level > 30 && level !== 40)).toEqual([])
   })
   await within(reference, { engineUrl: NOWHERE }, async ({ faults, states }) => {
-    expect(await faults()).toEqual({})
-    expect(states()).toEqual({ ...right, signer: 'waiting', signing: 'waiting' })
+    expect(await faults()).toEqual({ signing: expect.stringContaining('does not answer at ENGINE_URL') })
+    expect(states()).toEqual({ ...right, signer: 'waiting', signing: 'wrong' })
   })
 })
 

@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis'
 import { ServiceError } from '../../lib/errors.ts'
 import type { OutageLog } from '../../lib/outage-log.ts'
 import type { Counted, Limits, Refused } from '../limits.ts'
+import { clientOf, whenOver } from '../waiter.ts'
 import { corsHeaders } from './cors.ts'
 import { securityHeaders } from './security.ts'
 
@@ -46,6 +47,7 @@ const createCount = async (
       max: limits.requestsPerMinute,
       timeWindow: MINUTE_MS,
       cache: MOST_CLIENTS,
+      keyGenerator: clientOf,
       ...(store && { redis: store.redis, nameSpace: `${store.prefix}:requests:` }),
     })
     counts.push(scope.createRateLimit())
@@ -80,12 +82,20 @@ const withFallback =
 export const rateLimits = fp<Options>(async (app, { limits, store, refused, counted }) => {
   const alone = await createCount(app, { limits, store: undefined })
   const count = store ? withFallback(await createCount(app, { limits, store }), alone, store, counted) : alone
+  /** Of each client the requests under way whose answer decides whether they are counted. */
+  const undecided = new Map<string, number>()
   app.addHook('onRequest', async (request, reply) => {
     if (isFree(request)) return
     const isUncounted = mayBeUnchanged(request)
+    const client = clientOf(request)
+    const before = undecided.get(client) ?? 0
     if (isUncounted) {
-      // Also when nobody waits for the answer any more.
-      reply.raw.once('close', () => {
+      undecided.set(client, before + 1)
+      // Also when the client left before the answer.
+      whenOver(reply.raw, () => {
+        const others = (undecided.get(client) ?? 1) - 1
+        if (others > 0) undecided.set(client, others)
+        else undecided.delete(client)
         if (![304, 429].includes(reply.statusCode)) count(request).catch(() => {})
       })
     }
@@ -93,7 +103,8 @@ export const rateLimits = fp<Options>(async (app, { limits, store, refused, coun
     if (told.isAllowed) return
     const { max, remaining, ttlInSeconds } = told
     reply.headers({ 'ratelimit-limit': max, 'ratelimit-remaining': remaining, 'ratelimit-reset': ttlInSeconds })
-    if (!(isUncounted ? remaining === 0 : told.isExceeded)) return
+    // Each of those that came before and are under way may come to be counted.
+    if (!(isUncounted ? remaining <= before : told.isExceeded)) return
     refused.rate += 1
     reply.headers({ ...corsHeaders, ...securityHeaders })
     const message = `more than ${max} requests a minute`

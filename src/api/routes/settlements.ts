@@ -1,4 +1,3 @@
-import { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { awaitIndex } from '../../reads/consistency.ts'
@@ -19,7 +18,7 @@ import { type Conditional, DATED_MS, NEVER, REVALIDATE } from '../conditional.ts
 import { errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
 import { isStream, type Streams } from '../streams.ts'
-import { waiterOf } from '../waiter.ts'
+import { clientOf, waiterOf } from '../waiter.ts'
 
 const operation: Operation = {
   tag: 'Events',
@@ -64,7 +63,7 @@ export const settlementRoutes: FastifyPluginAsync<{
         })
         if (request.method === 'HEAD') return reply.send()
         // Nothing is awaited from here on, or many could come in together where there is room for one.
-        const client = normalizeIP(request.ip)
+        const client = clientOf(request)
         streams.makeRoom(client)
         reply.hijack()
         reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
