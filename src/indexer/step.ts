@@ -108,8 +108,9 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
         : await fetchTip(chain, { ...tick, cursor, logs: tick.logs ?? [], last })
     const facts = await repair.close({ last, range, head })
     await commits.write(lease, { ...range, facts, complete: true, protocol: cursor === null, uncovers: false })
+    // The deployment's own cuts are in the first range.
     for (const { subject, blockNumber, txHash } of range.hints)
-      if (subject === 'code') log.warn({ chainId, block: blockNumber.toString(), txHash }, UPGRADED)
+      if (subject === 'code' && cursor !== null) log.warn({ chainId, block: blockNumber.toString(), txHash }, UPGRADED)
     if (range.block.number === head.number) return range.block
     log.info({ chainId, block: range.block.number.toString(), head: head.number.toString() }, 'catching up')
     return null

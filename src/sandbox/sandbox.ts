@@ -187,8 +187,9 @@ const openSandbox = async (
   // A chain that was kept ends where it was stopped, and a quiet one has no activity to go on.
   await settleAll(actions.map((chain) => chain.mineNow()))
   // Not before the chains are in the present: the engine compares its clock with them.
-  await start('api', variables)
   await start('engine', engine)
+  await untilReady(`${engineUrl}/livez`, services, signal)
+  await start('api', variables)
   if (keep) {
     await settleAll(opened.map(({ node }) => node.save()))
     if (!resumed) await keep.saveDeployment(chains.map(({ rpcUrl, ...record }) => record))
@@ -198,9 +199,7 @@ const openSandbox = async (
     }, SAVE_INTERVAL_MS)
     closers.add('the saving', saving, clearInterval)
   }
-  await timed('worker, API and engine ready', () =>
-    Promise.all([`${apiUrl}/readyz`, `${engineUrl}/livez`].map((url) => untilReady(url, services, signal))),
-  )
+  await timed('worker, API and engine ready', () => untilReady(`${apiUrl}/readyz`, services, signal))
 
   const activitySeed = Math.floor(Math.random() * 2 ** 31)
   print(
