@@ -80,13 +80,14 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
   }
 
   /** Reads one batch while the one before is stored. Throws AnchorGone, or what nodes and database throw; what was stored until then stays. */
-  const observeSome = async (signal: AbortSignal): Promise<void> => {
+  const observeSome = async (signal: AbortSignal, onStored: () => void): Promise<void> => {
     let last: Batch | null = null
     let storing = Promise.resolve()
     try {
       while (!signal.aborted) {
         const batch = await readNext(last?.notes ?? [])
         await storing
+        if (last !== null) onStored()
         // What was stored may have noted more.
         if (batch === null && last === null) return
         last = batch
@@ -100,10 +101,15 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
 
   return {
     async observeAll(signal) {
-      for (let gone = 1; ; gone += 1) {
+      let gone = 0
+      const onStored = (): void => {
+        gone = 0
+      }
+      for (;;) {
         try {
-          return await observeSome(signal)
+          return await observeSome(signal, onStored)
         } catch (fault) {
+          gone += 1
           if (!(fault instanceof AnchorGone) || gone === MOST_GONE) throw fault
         }
       }
