@@ -28,6 +28,7 @@ afterAll(async () => {
 /** A read of the chain, and a list. */
 const entity = '/v1/hedge/events/8453/1'
 const list = '/v1/hedge/events?chainId=8453'
+const lists = [list, '/v1/hedge/settlements?chainId=8453', '/readyz']
 
 test.each(refusalNames)(
   'while PostgreSQL refuses (%s) the chain is read, lists are 503 and /status says what to do; no restart is needed after',
@@ -42,11 +43,14 @@ test.each(refusalNames)(
     try {
       expect((await ask(list)).status).toBe(200)
       await store.refuse(name)
-      await eventually('lists are refused', async () => (await ask(list)).status !== 200)
+      await eventually('no session is open, and lists are refused', async () => {
+        await store.endSessions()
+        const statuses = await Promise.all(lists.map(async (url) => (await ask(url)).status))
+        return statuses.every((status) => status !== 200)
+      })
       expect(await ask(entity)).toMatchObject({ status: 200 })
       const refused = { status: 503, retryAfter: '1' }
-      for (const url of [list, '/v1/hedge/settlements?chainId=8453', '/readyz'])
-        expect(await ask(url), url).toMatchObject(refused)
+      for (const url of lists) expect(await ask(url), url).toMatchObject(refused)
       expect(await ask('/status')).toMatchObject({ status: 200, body: expect.stringContaining(advice) })
       await eventually('the reason is logged', async () => {
         await ask(list)

@@ -123,6 +123,8 @@ export const createRefusingDatabase = async () => {
       await refusals[name].begin(run, names)
       await endSessions(run, names)
     },
+    /** Ends the sessions that are open now. One that was being authenticated while `refuse` ran may open after it. */
+    endSessions: () => endSessions(run, names),
     accept: (name: RefusalName) => refusals[name].end(run, names),
     async close() {
       await run(`DROP DATABASE ${database} WITH (FORCE)`)
