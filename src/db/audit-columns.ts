@@ -9,9 +9,10 @@ import * as t from './schema.ts'
  * - `view` is what a view of the protocol returns.
  * - `log` is known by the log that created the row alone, and compared with it.
  * - `block` dates the row, and is compared with the chain's block.
+ * - `text` was rendered from other columns, and is compared with rendering them again.
  * - `own` is the service's own, and not compared.
  */
-export type How = 'key' | 'view' | 'log' | 'block' | 'own'
+export type How = 'key' | 'view' | 'log' | 'block' | 'text' | 'own'
 
 /** The tables whose rows the API can show. */
 export const auditedTables = {
@@ -37,6 +38,8 @@ const created = {
 } as const
 const observed = { blockNumber: 'block', blockHash: 'block', blockTimestamp: 'block' } as const
 
+const rendered = { rowText: 'text', renderKey: 'own', renderFlip: 'own' } as const
+
 type Hows = { readonly [T in AuditedTable]: Readonly<Record<keyof (typeof auditedTables)[T]['$inferSelect'], How>> }
 
 /** Columns by their names in the schema. */
@@ -49,6 +52,8 @@ export const auditedColumns: Hows = {
     premiumRate: 'view',
     expiryDate: 'view',
     initialLiquidity: 'log',
+    // What rows show of it is compared as a part of their texts.
+    paymentToken: 'own',
     ...created,
   },
   deposits: { ...entity, eventId: 'view', lp: 'view', amount: 'view', shares: 'view', ...created },
@@ -84,6 +89,8 @@ export const auditedColumns: Hows = {
     availableCapacity: 'view',
     utilizationPercent: 'view',
     ...observed,
+    ...rendered,
+    inclusions: 'text',
   },
   deposit_observations: {
     ...entity,
@@ -92,8 +99,9 @@ export const auditedColumns: Hows = {
     pending: 'view',
     withdrawn: 'view',
     ...observed,
+    ...rendered,
   },
-  position_observations: { ...entity, payoutAmount: 'view', status: 'view', claimed: 'view', ...observed },
+  position_observations: { ...entity, payoutAmount: 'view', status: 'view', claimed: 'view', ...observed, ...rendered },
   chain_observations: {
     chainId: 'key',
     creationFee: 'view',
@@ -122,6 +130,7 @@ export const auditedColumns: Hows = {
 
 /** Tables that hold the service's own work, none of which is shown as a record; why no chain can confirm them. */
 export const unauditedTables: Readonly<Record<string, string>> = {
+  tokens: 'what payment tokens return of themselves, which rows show: asked again every hour',
   unobserved: 'entities that wait to be read again',
   cursors: 'how far the index is: the block that it is compared at',
   anchors: 'blocks at which the index was written',

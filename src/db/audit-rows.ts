@@ -4,9 +4,9 @@ import type { ChainId } from '../protocol/chains.ts'
 import type { AuditedTable } from './audit-columns.ts'
 import type { Handle } from './pool.ts'
 import type { Kind } from './progress.ts'
-import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
 import * as work from './schema-work.ts'
+import type { StoredBlock } from './stored.ts'
 
 /** A row by the names of its columns in the schema. */
 export type AuditedRow = Readonly<Record<string, unknown>>

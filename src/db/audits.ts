@@ -4,9 +4,9 @@ import { type AuditedKind, type Held, readHeld, tablesOf } from './audit-rows.ts
 import { type IdRange, lastIdAt } from './facts.ts'
 import type { Database, Handle } from './pool.ts'
 import { type Kind, kinds, newestAnchor } from './progress.ts'
-import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
 import * as work from './schema-work.ts'
+import type { StoredBlock } from './stored.ts'
 
 /** Where the audit of a chain goes on. */
 type Mark = { readonly kind: Kind; readonly nextId: bigint }

@@ -3,15 +3,15 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Copy, Handle } from './pool.ts'
 
 /** Rows as a table of the statement, one array parameter a column, and the names of its columns: those that the first row names. */
-export const asRows = <T extends PgTable>(
-  table: T,
-  rows: readonly T['$inferInsert'][],
+export const asRows = (
+  table: PgTable,
+  rows: readonly object[],
 ): { readonly names: readonly SQL[]; readonly source: SQL } => {
-  const first = rows[0] ?? {}
+  const first: object = rows[0] ?? {}
   const columns = Object.entries(getTableColumns(table)).filter(([name]) => name in first)
   const arrays = columns.map(([name, column]) => {
     const elements = rows
-      .map((row: Readonly<Record<string, unknown>>) => row[name])
+      .map((row) => (row as Row)[name])
       .map((value) => (value === null ? 'NULL' : elementOf(column.mapToDriverValue(value))))
     return sql`${sql.param(`{${elements.join()}}`)}::${sql.raw(column.getSQLType())}[]`
   })
@@ -46,14 +46,16 @@ const elementOf = (value: unknown): string => {
 type Row = Readonly<Record<string, unknown>>
 
 /**
- * Copies new rows in, in half the time that inserting them takes. A column's value comes from `same` or from each row. A row that is there
+ * Copies new rows in, in half the time that inserting them takes. A column's value comes from `same` or from each row; columns that
+ * neither names are left out. A row that is there
  * already is a fault, and the transaction's end.
  */
 export const copyMany = async (copy: Copy, table: PgTable, same: Row, rows: readonly Row[]): Promise<void> => {
-  if (rows.length === 0) return
+  const [first] = rows
+  if (first === undefined) return
   const columns = Object.entries<PgColumn>(getTableColumns(table))
   const shared = columns.filter(([name]) => name in same)
-  const own = columns.filter(([name]) => !(name in same))
+  const own = columns.filter(([name]) => !(name in same) && name in first)
   const names = [...shared, ...own].map(([, { name }]) => `"${name}"`)
   const start = shared.map(([name, column]) => `${cellOf(column, same[name])}\t`).join('')
   const lines = rows.map((row) => start + own.map(([name, column]) => cellOf(column, row[name])).join('\t'))

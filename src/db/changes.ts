@@ -1,10 +1,10 @@
 import { asc, eq, gt, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Handle } from './pool.ts'
-import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
 import * as work from './schema-work.ts'
 import type { Scopes } from './scopes.ts'
+import type { StoredBlock } from './stored.ts'
 
 /*
  * What changed, from those who write to those who keep answers. A change is a row, numbered in the order of the commits; a notification

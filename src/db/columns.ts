@@ -22,10 +22,10 @@ export const address = customType<{ data: Address; driverData: Bytes }>({
 })
 
 /** Text of anybody's choosing, as its bytes: `text` refuses the NUL that a contract takes. */
-export const utf8 = customType<{ data: string; driverData: Buffer }>({
+export const utf8 = customType<{ data: string; driverData: Bytes }>({
   dataType: () => 'bytea',
   toDriver: (value) => Buffer.from(value, 'utf8'),
-  fromDriver: (value) => value.toString('utf8'),
+  fromDriver: (value) => (typeof value === 'string' ? Buffer.from(value.slice(2), 'hex') : value).toString('utf8'),
 })
 
 /** 32 bytes of a block's or transaction's hash. */

@@ -89,12 +89,12 @@ const names = Object.keys(conditions) as (keyof Values)[]
 export const conditionsOf = (kind: Kind, filters: Filters, bind: Bind): string[] =>
   names.flatMap((name) => conditionOf(name, filters[name], bind, kind))
 
-/** Whether a condition is on what was observed, and not only on what was created. */
-export const isOnObservations = (condition: string): boolean => /\b[se]\./.test(condition)
+/** The filters on what was created. All others are on what was observed: `s`, `e` or both have to be joined for them. */
+const onFacts = ['eventId', 'underlying', 'expiryFrom', 'expiryTo']
 
 /** Whether filters need observations: without them rows are left out, or let through, by mistake. */
-export const needsObservations = (kind: Kind, filters: Filters): boolean =>
-  conditionsOf(kind, filters, () => '').some(isOnObservations)
+export const needsObservations = (filters: Filters): boolean =>
+  names.some((name) => filters[name] !== undefined && !onFacts.includes(name))
 
 /** Filters that few rows may pass: those are found by an index over their observations, and not by looking at each row in turn. */
 const few: Readonly<Record<Kind, (filters: Filters) => boolean>> = {

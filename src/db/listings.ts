@@ -1,18 +1,20 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
+import type { Inclusion } from '../protocol/rows.ts'
 import {
   type Bind,
   bytes,
   conditionsOf,
   type Filters,
   isByObservation,
-  isOnObservations,
+  needsObservations,
   shapeOf,
 } from './listing-filters.ts'
 import type { Database, Statement } from './pool.ts'
 import type { Kind } from './progress.ts'
-import { asOneText, type Inclusion, joinedTo, RECORD, rowText, tables, UNIT } from './row-text.ts'
+import { UNIT } from './rendering.ts'
+import { asOneText, byObservationJoins, observedJoins, RECORD, rowSql, tables, textJoins } from './row-query.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
 
 /** A chain's part of a list. */
@@ -26,6 +28,8 @@ export type Walk = {
   readonly now: bigint | null
   /** The chain's last rollback when the walk began; null at the start. */
   readonly rollback: bigint | null
+  /** The key of the texts that may be served (`renderKeyOf`). */
+  readonly renderKey: bigint
 }
 
 type ListingQuery = {
@@ -45,7 +49,7 @@ export type Place = { readonly chainId: string; readonly id: string; readonly ke
 
 export type ListingRows = {
   readonly tips: readonly Tip[]
-  /** Texts of rows, as `row-text.ts` tells; `placeOf` reads their heads. */
+  /** Rows as `row-query.ts` describes them; `placeOf` reads their heads. */
   readonly rows: readonly string[]
   readonly total: number | null
 }
@@ -71,8 +75,8 @@ export const addresses = (values: readonly Address[]): string => list(values.map
 /** Rows of a page at most. */
 export const MAX_ROWS = 200
 
-/** Parameters of a chain's walk: its chain, bound, time and rollback, and the row to go on after. */
-const columns = ['integer', 'bigint', 'bigint', 'bigint', 'bigint', 'numeric'] as const
+/** Parameters of a chain's walk: its chain, bound, time, rollback and render key, and the row to go on after. */
+const columns = ['integer', 'bigint', 'bigint', 'bigint', 'bigint', 'bigint', 'numeric'] as const
 
 /**
  * The walks as rows of parameters, which are the first of their statement; the rows are the chains that are indexed. Not as arrays: for
@@ -82,13 +86,13 @@ export const walkText = (count: number): string => {
   const rows = Array.from({ length: count }, (_, row) =>
     columns.map((type, at) => `$${row * columns.length + at + 1}::${type}`).join(),
   )
-  return `walk AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, coalesce(w.now, c.block_timestamp) AS now, w.rollback, w.after, w.after_key
-    FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, after, after_key) JOIN cursors c USING (chain_id))`
+  return `walk AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, coalesce(w.now, c.block_timestamp) AS now, w.rollback, w.render_key, w.after, w.after_key
+    FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, render_key, after, after_key) JOIN cursors c USING (chain_id))`
 }
 
 export const walkValues = (walks: readonly Walk[], start: { readonly id: string; readonly key: string }): unknown[] =>
-  walks.flatMap(({ chainId, upTo, now, rollback, after }) => [
-    ...[chainId, upTo, now, rollback].map((value) => value?.toString() ?? null),
+  walks.flatMap(({ chainId, upTo, now, rollback, renderKey, after }) => [
+    ...[chainId, upTo, now, rollback, renderKey].map((value) => value?.toString() ?? null),
     ...[after?.id.toString() ?? start.id, after?.key || start.key],
   ])
 
@@ -98,18 +102,12 @@ const mergeKeys = {
   desc: 'min(f.block_timestamp) OVER (PARTITION BY f.chain_id ORDER BY f.id DESC)',
 } as const
 
-/** A row's own observation. */
-const observed = { event: 'e', deposit: 's', position: 's' } as const
-
-/** What has to be joined for conditions, and of which table's ids a page is: of the observations where those find the rows. */
+/** What has to be joined for conditions, and whose ids a page is in the order of: of the observations where those find the rows. */
 const joinedFor = ({ kind, filters }: ListingQuery): { readonly joins: string; readonly key: string } => {
-  const joins = joinedTo(kind)
-  if (!isByObservation(kind, filters)) return { joins, key: 'f' }
-  const key = observed[kind]
-  const inner = `JOIN ${tables[kind].observations} ${key} USING (chain_id, id)`
-  // A row's own observation is joined first.
-  const end = ` AS ${key} ON true`
-  return { joins: `${inner}${joins.slice(joins.indexOf(end) + end.length)}`, key }
+  if (!needsObservations(filters)) return { joins: '', key: 'f' }
+  return isByObservation(kind, filters)
+    ? { joins: byObservationJoins(kind), key: tables[kind].ownAlias }
+    : { joins: observedJoins(kind), key: 'f' }
 }
 
 /** The parameters after the walks are the limit and, if that is asked, whose rows; then those of the conditions. */
@@ -118,7 +116,7 @@ const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
   const { facts, owner } = tables[kind]
   const [limit, owners] = [1, 2].map((at) => `$${walks.length * columns.length + at}`)
   const wheres = ['f.chain_id = walk.chain_id', 'f.block_number <= walk.up_to', ...conditions].join(' AND ')
-  const { joins, key } = conditions.some(isOnObservations) ? joinedFor(query) : { joins: '', key: 'f' }
+  const { joins, key } = joinedFor(query)
   const isMerged = walks.length > 1 && sort === 'created'
   const byExpiry = sort === 'expiry'
   const ordered = byExpiry ? `f.expiry_date ${order}, f.id ${order}` : `f.id ${order}`
@@ -135,10 +133,10 @@ const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
   const bounded = filters.owners ? each : `SELECT * FROM (${each} LIMIT ${MAX_ROWS + 1}) f ORDER BY ${ordered}`
   const owned = filters.owners?.length === 1 ? `(VALUES (${owners}::bytea))` : `unnest(${owners}::bytea[])`
   const last = isMerged ? `merged ${order}, ${merged}` : merged
-  const page = `SELECT f.*${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM walk
+  const page = `SELECT f.*, walk.render_key${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM walk
     ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} CROSS JOIN LATERAL (${bounded} LIMIT ${limit}) f ORDER BY ${last} LIMIT ${limit}`
   const head = ['f.chain_id', 'f.id', ...(byExpiry ? ['f.expiry_date'] : [])]
-  const rows = `SELECT ${rowText(kind, head, include)} FROM (${page}) f ${joinedTo(kind, include)} ORDER BY ${last}`
+  const rows = `SELECT ${rowSql(kind, head, include)} FROM (${page}) f ${textJoins(kind, include)} ORDER BY ${last}`
   const total = `(SELECT count(*) FROM walk ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} JOIN ${facts} f USING (chain_id) ${joins}
     WHERE ${wheres} ${own})`
   return `WITH ${walkText(walks.length)} SELECT ${tipsText}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
@@ -167,10 +165,10 @@ const pageStatement = (query: ListingQuery): Statement => {
 
 const byIdsStatement = (query: Parameters<Listings['byIds']>[0]): Statement => {
   const { kind, walk, ids, include } = query
-  const rows = `SELECT ${rowText(kind, ['f.chain_id', 'f.id'], include)} FROM walk
-    CROSS JOIN unnest($${columns.length + 1}::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT * FROM ${tables[kind].facts}
-    WHERE chain_id = walk.chain_id AND id = asked.id AND block_number <= walk.up_to LIMIT 1) f
-    ${joinedTo(kind, include)} ORDER BY asked.nth`
+  const rows = `SELECT ${rowSql(kind, ['f.chain_id', 'f.id'], include)} FROM walk
+    CROSS JOIN unnest($${columns.length + 1}::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT *, walk.render_key
+    FROM ${tables[kind].facts} WHERE chain_id = walk.chain_id AND id = asked.id AND block_number <= walk.up_to LIMIT 1) f
+    ${textJoins(kind, include)} ORDER BY asked.nth`
   const text = `WITH ${walkText(1)} SELECT ${tipsText}, ${asOneText(rows)}`
   const values = [...walkValues([walk], bounds.asc), list(ids)]
   return { text, values, ...(include.length === 0 && { name: `ids ${kind}` }) }

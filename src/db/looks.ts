@@ -2,8 +2,8 @@ import { and, eq, gt, sql } from 'drizzle-orm'
 import { z } from 'zod'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Handle } from './pool.ts'
-import type { StoredBlock } from './query.ts'
 import * as work from './schema-work.ts'
+import type { StoredBlock } from './stored.ts'
 
 /** JSON has no integers of 64 bits, so heights are kept as text. */
 const Height = z.codec(z.string().regex(/^\d+$/), z.bigint(), { decode: BigInt, encode: String })

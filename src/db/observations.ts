@@ -3,11 +3,21 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import { asRows } from './bulk.ts'
 import type { Handle } from './pool.ts'
-import type { StoredBlock, StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from './query.ts'
+import type { Kind } from './progress.ts'
+import { type Renderer, withTexts } from './rendering.ts'
 import * as t from './schema.ts'
 import { protocolScope, scopesOf, scopesOfMembers, union } from './scopes.ts'
 import { settlementsSeen } from './settlements.ts'
-import { markMembers } from './unobserved.ts'
+import {
+  entityTables,
+  type SeenRow,
+  type StoredBlock,
+  type StoredDeposit,
+  type StoredEvent,
+  type StoredPosition,
+  type StoredProtocol,
+} from './stored.ts'
+import { holdNotes, markMembers } from './unobserved.ts'
 import { recordUpgrade } from './upgrades.ts'
 import { tell } from './write.ts'
 
@@ -19,7 +29,7 @@ export type Observations = {
 }
 
 /**
- * Stores what the chain said at `block`; an older block never replaces a newer one. An event whose premiums or settlement moved
+ * Stores what the chain said at `block`, and the rows of lists that `renderer` makes of it; an older block never replaces a newer one. An event whose premiums or settlement moved
  * has its deposits, and once settled its positions, noted: they changed with it, whatever logs said so. Another listing of the loupe than
  * the stored one is an upgrade: true then.
  */
@@ -28,12 +38,17 @@ export const storeObservations = async (
   chainId: ChainId,
   block: StoredBlock,
   seen: Observations,
+  renderer: Renderer,
 ): Promise<boolean> => {
+  await holdNotes(handle, chainId)
   const rows = observationRows(chainId, block, seen)
   const { resolved, expired } = await markMoved(handle, chainId, block, seen)
-  const events = await upsert(handle, t.eventObservations, rows.events)
-  const deposits = await upsert(handle, t.depositObservations, rows.deposits)
-  const positions = await upsert(handle, t.positionObservations, rows.positions)
+  const put = async <K extends Kind>(kind: K, of: readonly SeenRow<K>[]): Promise<bigint[]> =>
+    upsert(handle, entityTables[kind].observations, await withTexts(handle, chainId, kind, renderer, of))
+  // Events first: the rows of their members show their tokens.
+  const events = await put('event', rows.events)
+  const deposits = await put('deposit', rows.deposits)
+  const positions = await put('position', rows.positions)
   const isUpgraded = await hasOtherLoupe(handle, chainId, block, seen.protocol)
   if (isUpgraded)
     await recordUpgrade(handle, chainId, { blockNumber: block.number, blockHash: block.hash, txHash: null })
@@ -184,21 +199,21 @@ type ObservationTable =
   | typeof t.positionObservations
   | typeof t.chainObservations
 
-/** The columns that say when something was seen, and not what. */
-const dates = ['block_number', 'block_hash', 'block_timestamp']
+/** The columns that do not say what was seen, but when, or what was made of it. */
+const circumstances = ['block_number', 'block_hash', 'block_timestamp', 'row_text', 'render_key', 'inclusions']
 
 /** Stores rows where none is newer. Gives the ids of those that say something else than what was stored, or where nothing was. */
-const upsert = async <T extends ObservationTable>(
-  handle: Handle,
-  table: T,
-  rows: readonly T['$inferInsert'][],
-): Promise<bigint[]> => {
+const upsert = async (handle: Handle, table: ObservationTable, rows: readonly object[]): Promise<bigint[]> => {
   if (rows.length === 0) return []
   const { names, source } = asRows(table, rows)
-  const columns = Object.values<PgColumn>(getTableColumns<PgTable>(table)).map(({ name }) => name)
+  const given = Object.keys(rows[0] ?? {})
+  const columns = Object.entries<PgColumn>(getTableColumns<PgTable>(table)).flatMap(([field, { name }]) =>
+    given.includes(field) ? name : [],
+  )
   const replaced = columns.map((name) => sql`${sql.identifier(name)} = excluded.${sql.identifier(name)}`)
+  if ('renderFlip' in table) replaced.push(sql`render_flip = NOT ${table.renderFlip}`)
   const contentOf = (side: string): SQL => {
-    const told = columns.filter((name) => !dates.includes(name))
+    const told = columns.filter((name) => !circumstances.includes(name))
     return sql`(${sql.join(
       told.map((name) => sql`${sql.identifier(side)}.${sql.identifier(name)}`),
       sql`, `,

@@ -1,13 +1,13 @@
 import type { Address } from 'viem'
-import type { ChainId } from '../protocol/chains.ts'
 import { bytes, isActive, isClaimable } from './listing-filters.ts'
-import { addresses, bounds, walkText, walkValues } from './listings.ts'
+import { addresses, bounds, type Walk, walkText, walkValues } from './listings.ts'
 import type { Database } from './pool.ts'
 import { type Kind, kinds } from './progress.ts'
-import { asOneText, joinedTo, RECORD, rowText, tables, UNIT } from './row-text.ts'
+import { UNIT } from './rendering.ts'
+import { asOneText, observedJoins, RECORD, rowSql, tables } from './row-query.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
 
-/** What a wallet has of one kind: a row as it leaves but for its blanks (see `row-text.ts`), and the figures that totals are made of. */
+/** What a wallet has of one kind: a row (see `row-query.ts`), and the figures that totals are made of. */
 export type Holding = {
   /** The wallet's place among those asked for, from 0. */
   readonly wallet: number
@@ -32,7 +32,8 @@ export type Portfolios = {
    */
   of(asked: {
     readonly wallets: readonly Address[]
-    readonly chainIds: readonly ChainId[]
+    /** The chains, each with the key of the texts that may be served. */
+    readonly chains: readonly Pick<Walk, 'chainId' | 'renderKey'>[]
     readonly activeOnly: boolean
     readonly limit: number
   }): Promise<PortfolioRows>
@@ -71,14 +72,15 @@ export const figureNames: Readonly<Record<Kind, readonly Figure[]>> = {
 const holdings = (kind: Kind, activeOnly: boolean, [owned, limit]: readonly string[]): string => {
   const { facts, owner } = tables[kind]
   const head = ['owned.nth', 'f.chain_id', 'f.id', `encode(e.payment_token, 'hex')`, ...Object.values(figures[kind])]
-  const each = `SELECT f.id, f.block_timestamp, ${rowText(kind, head)} AS row FROM ${facts} f ${joinedTo(kind)}
-    WHERE f.chain_id = walk.chain_id AND f.${owner} = owned.by AND f.block_number <= walk.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
+  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, head)} AS row
+    FROM (SELECT *, walk.render_key FROM ${facts}) f ${observedJoins(kind)} WHERE f.chain_id = walk.chain_id AND f.${owner} = owned.by AND f.block_number <= walk.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
     ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
   return asOneText(`SELECT f.row FROM walk CROSS JOIN ${owned}
     CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, walk.chain_id, f.id DESC`)
 }
 
-const anyWalk = { chainId: 8453, after: null, upTo: null, now: null, rollback: null } as const
+const start = { after: null, upTo: null, now: null, rollback: null } as const
+const anyWalk = { ...start, chainId: 8453, renderKey: 0n } as const
 
 const textFor = (chains: number, isOne: boolean, activeOnly: boolean): string => {
   const after = walkValues(
@@ -105,8 +107,8 @@ const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines
 
 /** Opens the portfolios of a database; nothing is asked yet. However many wallets are asked for, it is one statement. */
 export const createPortfolios = (database: Pick<Database, 'rows'>): Portfolios => ({
-  async of({ wallets, chainIds, activeOnly, limit }) {
-    const walks = chainIds.map((chainId) => ({ ...anyWalk, chainId }))
+  async of({ wallets, chains, activeOnly, limit }) {
+    const walks = chains.map((chain) => ({ ...start, ...chain }))
     const [first, second] = wallets
     const isOne = first !== undefined && second === undefined
     const name = ['portfolio', activeOnly ? 'active' : 'all', isOne ? 'one' : 'many', walks.length].join(' ')

@@ -1,8 +1,8 @@
 import { and, desc, eq, lte, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Database, Handle } from './pool.ts'
-import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
+import type { StoredBlock } from './stored.ts'
 
 export const kinds = ['event', 'deposit', 'position'] as const
 

@@ -1,38 +1,25 @@
 import { and, asc, eq, gt, max, min, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Address, Hex } from 'viem'
+import type { Address } from 'viem'
 import { unavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
-import type { Output } from '../protocol/outputs.ts'
 import type { Database } from './pool.ts'
 import * as t from './schema.ts'
-
-/** The block at which stored state was true; `timestamp` in Unix seconds. */
-export type StoredBlock = { readonly number: bigint; readonly hash: Hex; readonly timestamp: bigint }
+import {
+  type StoredBlock,
+  type StoredDeposit,
+  type StoredEvent,
+  type StoredPosition,
+  type StoredProtocol,
+  storedBlock,
+  storedDeposit,
+  storedEvent,
+  storedPosition,
+  storedProtocol,
+} from './stored.ts'
 
 /** Ids strictly after one, ascending; from the start when `after` is null. */
 export type Page = { readonly after: bigint | null; readonly limit: number }
-
-type Observed<T> = T & { readonly observedAt: StoredBlock }
-
-/** An event as its five views show it. */
-export type StoredEvent = Observed<{
-  readonly core: Output<'getHedgeEventCore'>
-  readonly stats: Output<'getHedgeEventStats'>
-  readonly range: Output<'getHedgeEventRange'>
-  readonly utilization: Output<'getPoolUtilization'>
-  readonly paymentToken: Address
-}>
-
-export type StoredDeposit = Observed<{ readonly deposit: Output<'getHedgeLpDeposit'>; readonly pending: bigint }>
-export type StoredPosition = Observed<{ readonly position: Output<'getHedgePosition'> }>
-export type StoredProtocol = Observed<{
-  readonly fees: Output<'getHedgeFeeConfig'>
-  readonly paused: boolean
-  readonly total: bigint
-  /** keccak256 of the loupe's listing: another one means that functions changed. Null where it is not known. */
-  readonly loupeHash: Hex | null
-}>
 
 type IdsOf<K> = (chainId: ChainId, key: K, page: Page) => Promise<bigint[]>
 
@@ -148,7 +135,7 @@ export const createQueries = (database: Database): Queries => {
     },
     async indexed(chainId) {
       const [row] = await database.run(() => cursorStatement.execute({ chainId }))
-      return row === undefined ? null : block(row)
+      return row === undefined ? null : storedBlock(row)
     },
     async newestNote(chainId) {
       const [row] = await database.run(() => noteStatement.execute({ chainId }))
@@ -170,100 +157,3 @@ const seen = <T>(kind: string, id: bigint, observation: T | null): T => {
   if (observation === null) throw unavailable(`${kind} ${id} is not observed yet`)
   return observation
 }
-
-type BlockColumns = { readonly blockNumber: bigint; readonly blockHash: Hex; readonly blockTimestamp: bigint }
-
-const block = (row: BlockColumns): StoredBlock => ({
-  number: row.blockNumber,
-  hash: row.blockHash,
-  timestamp: row.blockTimestamp,
-})
-
-type Row<T extends PgTable> = T['$inferSelect']
-
-const storedEvent = (fact: Row<typeof t.events>, now: Row<typeof t.eventObservations>): StoredEvent => ({
-  core: {
-    id: fact.id,
-    creator: fact.creator,
-    name: now.name,
-    underlying: fact.underlying,
-    strike: fact.strike,
-    premiumRate: fact.premiumRate,
-    expiryDate: fact.expiryDate,
-    status: now.status,
-    poolOpen: now.poolOpen,
-    allowExternalLp: now.allowExternalLp,
-    initialRate: now.initialRate,
-    strikeAbove: now.strikeAbove,
-  },
-  stats: {
-    settlementPrice: now.settlementPrice,
-    triggered: now.triggered,
-    settledAt: now.settledAt,
-    creatorEarnings: now.creatorEarnings,
-    totalLiquidity: now.totalLiquidity,
-    totalExposure: now.totalExposure,
-    totalPremiums: now.totalPremiums,
-    lpCount: now.lpCount,
-    hedgerCount: now.hedgerCount,
-    totalMaxPayout: now.totalMaxPayout,
-  },
-  range: {
-    strike: fact.strike,
-    payoutCap: now.payoutCap,
-    initialRate: now.initialRate,
-    strikeAbove: now.strikeAbove,
-  },
-  utilization: {
-    totalLiquidity: now.totalLiquidity,
-    totalExposure: now.totalExposure,
-    availableCapacity: now.availableCapacity,
-    utilizationPercent: now.utilizationPercent,
-  },
-  paymentToken: now.paymentToken,
-  observedAt: block(now),
-})
-
-const storedDeposit = (fact: Row<typeof t.deposits>, now: Row<typeof t.depositObservations>): StoredDeposit => ({
-  deposit: {
-    id: fact.id,
-    eventId: fact.eventId,
-    lp: fact.lp,
-    amount: fact.amount,
-    shares: fact.shares,
-    premiumsEarned: now.premiumsEarned,
-    premiumsClaimed: now.premiumsClaimed,
-    withdrawn: now.withdrawn,
-  },
-  pending: now.pending,
-  observedAt: block(now),
-})
-
-const storedPosition = (fact: Row<typeof t.positions>, now: Row<typeof t.positionObservations>): StoredPosition => ({
-  position: {
-    id: fact.id,
-    eventId: fact.eventId,
-    hedger: fact.hedger,
-    notional: fact.notional,
-    premiumPaid: fact.premiumPaid,
-    platformFeePaid: fact.platformFee,
-    payoutAmount: now.payoutAmount,
-    status: now.status,
-    claimed: now.claimed,
-  },
-  observedAt: block(now),
-})
-
-const storedProtocol = (row: Row<typeof t.chainObservations>): StoredProtocol => ({
-  fees: {
-    eventCreationFee: row.creationFee,
-    hedgerFeeRate: row.hedgerFeeRate,
-    hedgerPayoutFeeRate: row.payoutFeeRate,
-    lpProfitFeeRate: row.lpProfitFeeRate,
-    creatorLoyaltyRate: row.creatorLoyaltyRate,
-  },
-  paused: row.paused,
-  total: row.totalEvents,
-  loupeHash: row.loupeHash,
-  observedAt: block(row),
-})

@@ -1,5 +1,16 @@
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, pgTable, primaryKey, smallint, text, timestamp } from 'drizzle-orm/pg-core'
+import {
+  bigint,
+  boolean,
+  type IndexColumn,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+} from 'drizzle-orm/pg-core'
 import { address, hash, uint256, utf8 } from './columns.ts'
 
 /*
@@ -27,6 +38,18 @@ const observedAt = {
   blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
 }
 
+/**
+ * The row of a list that was rendered from an observation (`protocol/rows.ts`): null until it is rendered, and again when what it was rendered
+ * from changes. Triggers of migration 0010 see to that: see decision 22.
+ */
+const rendered = {
+  rowText: text('row_text'),
+  /** What the text depends on besides columns (`renderKeyOf`): a reader serves it only where the key is its own. */
+  renderKey: bigint('render_key', { mode: 'bigint' }),
+  /** Flipped by each statement that sets the text. A statement that changes other columns without flipping it loses the text. */
+  renderFlip: boolean('render_flip').notNull().default(false),
+}
+
 export const events = pgTable(
   'events',
   {
@@ -39,6 +62,8 @@ export const events = pgTable(
     expiryDate: uint256('expiry_date').notNull(),
     /** Told by the log alone. */
     initialLiquidity: uint256('initial_liquidity'),
+    /** The token that it was last observed with, which its members' rows show; a trigger keeps it. Null before the first observation. */
+    paymentToken: address('payment_token'),
     ...origin,
   },
   (table) => [
@@ -89,6 +114,23 @@ export const positions = pgTable(
   ],
 )
 
+/** Finds what a rollback removes. Unlike a B-tree it lets an update stay on its page (HOT), although each one changes the block number. */
+const observedSince = (table: string, blockNumber: IndexColumn) =>
+  index(`${table}_since_block`).using('brin', blockNumber).with({ pages_per_range: 16, autosummarize: true })
+
+/** What payment tokens return of themselves; those that are configured are not here. */
+export const tokens = pgTable(
+  'tokens',
+  {
+    chainId,
+    address: address('address').notNull(),
+    /** Null where the token has none. */
+    symbol: utf8('symbol'),
+    decimals: smallint('decimals').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.chainId, table.address] })],
+)
+
 /** An event as the chain described it, with what its log leaves out. */
 export const eventObservations = pgTable(
   'event_observations',
@@ -116,10 +158,13 @@ export const eventObservations = pgTable(
     availableCapacity: uint256('available_capacity').notNull(),
     utilizationPercent: uint256('utilization_percent').notNull(),
     ...observedAt,
+    ...rendered,
+    /** What lists can add to rows of the event and of its members: the texts of `inclusions` in their order, U+001F between them. */
+    inclusions: text('inclusions'),
   },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
-    index('event_observations_by_block').on(table.chainId, table.blockNumber),
+    observedSince('event_observations', table.blockNumber),
     index('event_observations_by_token').on(table.chainId, table.paymentToken, table.id),
   ],
 )
@@ -134,10 +179,11 @@ export const depositObservations = pgTable(
     pending: uint256('pending').notNull(),
     withdrawn: boolean('withdrawn').notNull(),
     ...observedAt,
+    ...rendered,
   },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
-    index('deposit_observations_by_block').on(table.chainId, table.blockNumber),
+    observedSince('deposit_observations', table.blockNumber),
     index('deposit_observations_withdrawn').on(table.chainId, table.id).where(sql`${table.withdrawn}`),
   ],
 )
@@ -151,10 +197,11 @@ export const positionObservations = pgTable(
     status: smallint('status').notNull(),
     claimed: boolean('claimed').notNull(),
     ...observedAt,
+    ...rendered,
   },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
-    index('position_observations_by_block').on(table.chainId, table.blockNumber),
+    observedSince('position_observations', table.blockNumber),
     index('position_observations_claimed').on(table.chainId, table.id).where(sql`${table.claimed}`),
     index('position_observations_claimable')
       .on(table.chainId, table.id)

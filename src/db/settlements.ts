@@ -4,8 +4,8 @@ import type { ChainId } from '../protocol/chains.ts'
 import { insertMany } from './bulk.ts'
 import { newestChange } from './changes.ts'
 import type { Database, Handle } from './pool.ts'
-import type { StoredBlock, StoredEvent } from './query.ts'
 import * as t from './schema.ts'
+import type { StoredBlock, StoredEvent } from './stored.ts'
 
 /** A settlement that was seen, or one that was seen and left the chain. The block is where it was seen; `seq` grows. */
 export type Settlement = {

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { type ChainId, chainIds } from '../protocol/chains.ts'
-import type { StoredBlock } from './query.ts'
-import { RECORD } from './row-text.ts'
+import { RECORD } from './row-query.ts'
+import type { StoredBlock } from './stored.ts'
 
 /** What a list of a chain's rows is as of. */
 export type Tip = {

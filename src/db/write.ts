@@ -7,10 +7,10 @@ import { announce } from './changes.ts'
 import { forgetProof } from './looks.ts'
 import type { Copy, Handle } from './pool.ts'
 import { byKind, type Kind, kinds } from './progress.ts'
-import type { StoredBlock } from './query.ts'
 import * as t from './schema.ts'
 import { type Scopes, settlementsScope, union } from './scopes.ts'
 import { type Draft, insertSettlements, settlementsAbove } from './settlements.ts'
+import type { StoredBlock } from './stored.ts'
 import { again, holdNotes, markUnobserved } from './unobserved.ts'
 
 const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const

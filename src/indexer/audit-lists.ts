@@ -5,7 +5,7 @@ import { isRevert, toServiceError } from '../chain/errors.ts'
 import { memberIds, ownedIds } from '../db/facts.ts'
 import type { Database } from '../db/pool.ts'
 import { type Kind, kinds, readProgress } from '../db/progress.ts'
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { unavailable } from '../lib/errors.ts'
 import { call } from '../protocol/outputs.ts'
 

@@ -5,7 +5,7 @@ import { type Block, getBlock, getBlockByHash, getReceipt } from '../chain/reque
 import { type AuditedTable, columnsOf } from '../db/audit-columns.ts'
 import { type AuditedKind, type AuditedRow, type Held, tablesOf } from '../db/audit-rows.ts'
 import type { Kind } from '../db/progress.ts'
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { unavailable } from '../lib/errors.ts'
 import { decodeLog, type Fact } from '../protocol/logs.ts'
 import { differentValues, type Tally } from './compare.ts'

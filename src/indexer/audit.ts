@@ -3,7 +3,7 @@ import { type AuditedTable, auditedTables, columnsOf } from '../db/audit-columns
 import { type AuditedKind, tablesOf } from '../db/audit-rows.ts'
 import type { Database } from '../db/pool.ts'
 import { kinds, readProgress } from '../db/progress.ts'
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Meter } from '../lib/meter.ts'

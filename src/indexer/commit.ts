@@ -2,8 +2,8 @@ import { announce } from '../db/changes.ts'
 import { holdLease, type Lease } from '../db/lease.ts'
 import type { Copy, Database, Handle } from '../db/pool.ts'
 import { byKind, type Kind, kinds } from '../db/progress.ts'
-import type { StoredBlock } from '../db/query.ts'
 import { MOST_SCOPES, protocolScope, type Scopes, scopesOf, scopesOfFacts, union } from '../db/scopes.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import {
   holdNotes,
   markAwaitingSettlement,

@@ -1,7 +1,7 @@
 import type { Chain } from '../chain/chain.ts'
 import { getBlock } from '../chain/requests.ts'
 import { isMadeUp } from '../chain/standing.ts'
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import type { Logger } from '../lib/log.ts'
 
 /** Whether a block that some endpoint denies is off the chain. */

@@ -3,7 +3,7 @@ import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
 import { isRevert } from '../chain/errors.ts'
 import { type Kind, kinds, type LastIds } from '../db/progress.ts'
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { type Call, call, type Output } from '../protocol/outputs.ts'
 
 /** One entity. */

@@ -1,11 +1,14 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/requests.ts'
+import { createTokens } from '../chain/tokens.ts'
 import { type Observations, storeObservations } from '../db/observations.ts'
 import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor, newestAnchor } from '../db/progress.ts'
-import type { StoredBlock } from '../db/query.ts'
+import { createRenderer, storeTokens } from '../db/rendering.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { clearUnobserved, holdNotes, type Note, nextUnobserved, subjectsIn } from '../db/unobserved.ts'
 import type { Logger } from '../lib/log.ts'
+import type { Token } from '../protocol/tokens.ts'
 import { observe } from './observe.ts'
 
 export type ObserverDeps = { readonly chain: Chain; readonly database: Database; readonly log: Logger }
@@ -22,7 +25,13 @@ export type Observer = {
 export const UPGRADED = 'the functions of the diamond changed: every entity is read again'
 
 /** Subjects that were read at a block, by their notes. */
-type Batch = { readonly notes: readonly Note[]; readonly anchor: StoredBlock; readonly seen: Observations }
+type Batch = {
+  readonly notes: readonly Note[]
+  readonly anchor: StoredBlock
+  readonly seen: Observations
+  /** The tokens of the events among them. */
+  readonly tokens: readonly Token[]
+}
 
 /** Subjects observed at once, so that transactions stay short whatever piled up. */
 const AT_ONCE = 500
@@ -49,6 +58,8 @@ const HEAD_KEPT_MS = 10_000
  */
 export const createObserver = ({ chain, database, log }: ObserverDeps): Observer => {
   const { chainId } = chain
+  const renderer = createRenderer(chain.deployment)
+  const tokens = createTokens(new Map([[chainId, chain]]))
   let head: { readonly block: Block; readonly at: number } | null = null
 
   const isNear = async (anchor: StoredBlock): Promise<boolean> => {
@@ -59,6 +70,13 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     return near(head.block)
   }
 
+  /** What the tokens of events return of themselves; those that no node answers for are left out, and so are the rows that show them. */
+  const tokensOf = async ({ events }: Observations): Promise<Token[]> => {
+    const addresses = [...new Set(events.map(({ paymentToken }) => paymentToken))]
+    const asked = await Promise.allSettled(addresses.map((address) => tokens.ask(chainId, address)))
+    return asked.flatMap((it) => (it.status === 'fulfilled' ? it.value : []))
+  }
+
   /** Reads what has waited longest, except what is being stored just now; null when there is nothing to do. */
   const readNext = async (except: readonly Note[]): Promise<Batch | null> => {
     const notes = await nextUnobserved(database, chainId, AT_ONCE, except)
@@ -66,15 +84,17 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     // Looked up after the notes, so that it is not older than what they tell of.
     const anchor = await database.run((handle) => newestAnchor(handle, chainId))
     if (anchor === null || !(await isNear(anchor))) return null
-    return { notes, anchor, seen: await observe({ chain, log }, anchor, subjectsIn(notes)) }
+    const seen = await observe({ chain, log }, anchor, subjectsIn(notes))
+    return { notes, anchor, seen, tokens: await tokensOf(seen) }
   }
 
-  const store = async ({ notes, anchor, seen }: Batch): Promise<void> => {
+  const store = async ({ notes, anchor, seen, tokens: found }: Batch): Promise<void> => {
     const isUpgraded = await database.transaction(async (handle) => {
       await holdNotes(handle, chainId)
       await holdAnchor(handle, chainId, anchor)
       await clearUnobserved(handle, chainId, notes)
-      return storeObservations(handle, chainId, anchor, seen)
+      await storeTokens(handle, chainId, found)
+      return storeObservations(handle, chainId, anchor, seen, renderer)
     })
     if (isUpgraded) log.warn({ chainId, block: anchor.number.toString() }, UPGRADED)
   }

@@ -3,7 +3,7 @@ import type { Outcome } from '../chain/endpoint.ts'
 import { type Block, getBlock } from '../chain/requests.ts'
 import type { Database } from '../db/pool.ts'
 import { anchorsBelow } from '../db/progress.ts'
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 
 /** Anchors asked for in one batch. */

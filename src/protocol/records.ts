@@ -3,7 +3,20 @@ import { z } from 'zod'
 import { type ChainId, chainFacts, type Deployment } from './chains.ts'
 import type { Output } from './outputs.ts'
 import type { Profile } from './profiles.ts'
-import { Account, Amount, Count, Decimal, decimal, Id, Integer, integer, OfChain, Rate, UnixSeconds } from './values.ts'
+import {
+  Account,
+  Amount,
+  Count,
+  clamped,
+  Decimal,
+  decimal,
+  Id,
+  Integer,
+  integer,
+  OfChain,
+  Rate,
+  UnixSeconds,
+} from './values.ts'
 
 /*
  * The payloads of the reads: for each its wire schema and the pure function that makes it of what the protocol's views return,
@@ -101,7 +114,7 @@ export const eventCore = (views: {
   payoutCap: decimal(views.range.payoutCap),
   premiumRate: decimal(views.core.premiumRate),
   initialRate: decimal(views.core.initialRate),
-  expiryDate: integer(views.core.expiryDate),
+  expiryDate: clamped(views.core.expiryDate),
   strikeAbove: views.core.strikeAbove,
   poolOpen: views.core.poolOpen,
   allowExternalLp: views.core.allowExternalLp,
@@ -126,7 +139,7 @@ export const EventStats = z
 
 /** An event's settlement and totals. */
 export const eventStats = (stats: Output<'getHedgeEventStats'>): z.output<typeof EventStats> => ({
-  settledAt: integer(stats.settledAt),
+  settledAt: clamped(stats.settledAt),
   triggered: stats.triggered,
   settlementPrice: decimal(stats.settlementPrice),
   totalLiquidity: decimal(stats.totalLiquidity),
@@ -134,8 +147,8 @@ export const eventStats = (stats: Output<'getHedgeEventStats'>): z.output<typeof
   totalMaxPayout: decimal(stats.totalMaxPayout),
   totalPremiums: decimal(stats.totalPremiums),
   creatorEarnings: decimal(stats.creatorEarnings),
-  lpCount: integer(stats.lpCount),
-  hedgerCount: integer(stats.hedgerCount),
+  lpCount: clamped(stats.lpCount),
+  hedgerCount: clamped(stats.hedgerCount),
 })
 
 export const EventRange = z

@@ -10,11 +10,16 @@ export const Integer = z.int().nonnegative()
 export const Decimal = z.string().regex(/^\d+$/)
 const AddressText = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
+
 /** A count, id or time as a JSON integer. A chain that gives more than 2^53 - 1 for one gives nonsense: `upstream_error`. */
 export const integer = (value: bigint): number => {
-  if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw upstream('the chain gave an id, count or time above 2^53 - 1')
+  if (value > MAX_SAFE) throw upstream('the chain gave an id, count or time above 2^53 - 1')
   return Number(value)
 }
+
+/** A time or count that a caller may choose, as a JSON integer: one above 2^53 - 1 is shown as that. */
+export const clamped = (value: bigint): number => Number(value < MAX_SAFE ? value : MAX_SAFE)
 
 /** An amount, price or rate as a decimal string. */
 export const decimal = (value: bigint): string => value.toString()

@@ -1,4 +1,4 @@
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { chainOf, type Sources } from './read.ts'

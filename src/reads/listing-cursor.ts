@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { type ChainId, chainIds } from '../protocol/chains.ts'
 import { foreignCursor, openCursor, sealCursor } from './cursor.ts'
 

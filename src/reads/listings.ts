@@ -7,12 +7,12 @@ import type { ChainId } from '../protocol/chains.ts'
 import { behind, consistency } from './consistency.ts'
 import type { Freshness } from './freshness.ts'
 import { isStale, lagSecondsOf, refreshingOf } from './index-lag.ts'
+import { rowsOf } from './list-rows.ts'
 import { decodeStages, encodeStages, type Stage } from './listing-cursor.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './listing-query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow } from './listing-records.ts'
 import { chainsOf } from './listing-resource.ts'
 import type { Sources } from './read.ts'
-import { rowsOf } from './rows.ts'
 
 /** A list of whole records, in pages. */
 export type Listing = {
@@ -87,8 +87,8 @@ const nameOf = (path: string, chains: readonly ChainId[], query: Parsed, filters
 
 const refuse = (path: string, message: string): Error => invalid(`${path}: ${message}`, [{ path, message }])
 
-const walkOf = ({ chainId, after, bound, rollback }: Stage): Walk => ({
-  ...{ chainId, after, rollback, upTo: bound.number, now: bound.timestamp },
+const walkOf = ({ lists }: Sources, { chainId, after, bound, rollback }: Stage): Walk => ({
+  ...{ chainId, after, rollback, upTo: bound.number, now: bound.timestamp, renderKey: lists.renderer(chainId).key },
 })
 
 const firstWalk = async (sources: Sources, chainId: ChainId, finality: Parsed['finality']) => {
@@ -99,6 +99,7 @@ const firstWalk = async (sources: Sources, chainId: ChainId, finality: Parsed['f
     upTo: final?.number ?? null,
     now: final?.timestamp ?? null,
     rollback: null,
+    renderKey: sources.lists.renderer(chainId).key,
   }
   return { walk, final }
 }
@@ -151,7 +152,7 @@ const pageOf = async (
     rows: rows.filter((row) => row !== null),
     asOf,
     isIndexed,
-    refreshing: needsObservations(listing.kind, filtersOf(query)) ? refreshingOf(found.tips) : [],
+    refreshing: needsObservations(filtersOf(query)) ? refreshingOf(found.tips) : [],
     freshness: {
       source: 'database',
       stale: lags.some((lag) => isStale(lag, sources.maxLagSeconds)),
@@ -197,7 +198,7 @@ const anyPage = async (sources: Sources, listing: Listing, query: Parsed): Promi
   const begun: Begun[] =
     cursor === undefined
       ? await Promise.all(chains.map((id) => firstWalk(sources, id, query.finality)))
-      : known.map((stage) => ({ walk: walkOf(stage), final: null }))
+      : known.map((stage) => ({ walk: walkOf(sources, stage), final: null }))
   const found = await sources.lists.listings.page({
     ...{ kind: listing.kind, walks: begun.map(({ walk }) => walk), filters, sort, order, include, count },
     // One row more than a page tells whether another page follows.

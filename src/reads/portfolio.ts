@@ -1,18 +1,18 @@
-import { type Address, getAddress } from 'viem'
+import type { Address } from 'viem'
 import type { z } from 'zod'
 import { figureNames, type Holding, type PortfolioRows } from '../db/portfolios.ts'
 import type { Kind } from '../db/progress.ts'
 import { kinds } from '../db/progress.ts'
 import { unavailable } from '../lib/errors.ts'
-import { type ChainId, chainIds } from '../protocol/chains.ts'
+import type { ChainId } from '../protocol/chains.ts'
+import type { Token } from '../protocol/tokens.ts'
 import { behind } from './consistency.ts'
 import type { Freshness } from './freshness.ts'
 import { isStale, lagSecondsOf, refreshingOf } from './index-lag.ts'
+import { rowsOf } from './list-rows.ts'
 import { chainsOf } from './listing-resource.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
 import type { Sources } from './read.ts'
-import { rowsOf } from './rows.ts'
-import type { Token } from './tokens.ts'
 
 type PortfolioRecord = z.output<typeof Portfolio>
 type ChainPart = PortfolioRecord['chains'][number]
@@ -61,32 +61,25 @@ type Total = {
 
 const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) => figureNames[kind])
 
-/** Of a holding, or of its row while it is not observed yet. */
-const tokenOf = ({ holding: { token }, row }: Held): Address => (token === '' ? JSON.parse(row).token : `0x${token}`)
-
-const emptyTotal = (sources: Sources, chain: string, address: Address): Total => {
-  const chainId = chainIds.find((known) => String(known) === chain) ?? 8453
-  const token = sources.lists.tokens.known(chainId, address)
-  return {
-    chainId,
-    token: token ?? { token: getAddress(address), symbol: null, decimals: null },
-    sums: new Map(allFigures.map((name) => [name, 0n])),
-  }
+/** The total of a token that no holding was added to, by a row that shows it. */
+const emptyTotal = (row: string): Total => {
+  const { chainId, token, symbol, decimals } = JSON.parse(row)
+  return { chainId, token: { token, symbol, decimals }, sums: new Map(allFigures.map((name) => [name, 0n])) }
 }
 
 const isClaim = (figure: string): figure is keyof typeof claims => figure in claims
 
 /** The totals a token, and what can be claimed, of what a wallet has. */
-const summed = (sources: Sources, own: Own): { totals: object[]; claimables: Claimable[] } => {
+const summed = (own: Own): { totals: object[]; claimables: Claimable[] } => {
   const totals = new Map<string, Total>()
   const claimables: Claimable[] = []
   for (const kind of kinds) {
     const names = figureNames[kind]
     for (const held of own[kind]) {
-      const { chainId: chain, id, figures } = held.holding
-      const address = tokenOf(held)
-      const key = `${chain} ${address.toLowerCase()}`
-      const total = totals.get(key) ?? emptyTotal(sources, chain, address)
+      const { chainId: chain, id, token: hex, figures } = held.holding
+      // The row alone knows its token while its event is not observed yet.
+      const key = `${chain} ${hex === '' ? JSON.parse(held.row).token.slice(2).toLowerCase() : hex}`
+      const total = totals.get(key) ?? emptyTotal(held.row)
       totals.set(key, total)
       for (let at = 0; at < names.length; at += 1) {
         const [figure, amount = 0n] = [names[at], figures[at]]
@@ -110,9 +103,9 @@ const summed = (sources: Sources, own: Own): { totals: object[]; claimables: Cla
 }
 
 /** One wallet's record as JSON. */
-const recordOf = (sources: Sources, wallet: Address, chains: readonly ChainPart[], own: Own): string => {
+const recordOf = (wallet: Address, chains: readonly ChainPart[], own: Own): string => {
   const rows = (kind: Kind): string => `[${own[kind].map(({ row }) => row).join()}]`
-  const { totals, claimables } = summed(sources, own)
+  const { totals, claimables } = summed(own)
   const isCut = kinds.some((kind) =>
     chains.some(
       ({ chainId }) => own[kind].filter(({ holding }) => holding.chainId === String(chainId)).length >= MAX_HELD,
@@ -154,7 +147,8 @@ export const portfoliosOf = async (
   const { atLeast = null } = asked
   const wallets = [...new Set(asked.wallets)]
   const activeOnly = asked.state !== 'all'
-  const found = await sources.lists.portfolios.of({ wallets, chainIds: chains, activeOnly, limit: MAX_HELD })
+  const walked = chains.map((chainId) => ({ chainId, renderKey: sources.lists.renderer(chainId).key }))
+  const found = await sources.lists.portfolios.of({ wallets, chains: walked, activeOnly, limit: MAX_HELD })
   if (found.tips.length === 0) throw unavailable(`chain ${chains.join(' and ')} is not indexed yet`)
   const [only, other] = found.tips
   if (atLeast !== null && only !== undefined && only.block.number < atLeast)
@@ -178,7 +172,7 @@ export const portfoliosOf = async (
     }
   }
   const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
-  const records = new Map(owners.map(({ wallet, own }) => [wallet, recordOf(sources, wallet, parts, own)]))
+  const records = new Map(owners.map(({ wallet, own }) => [wallet, recordOf(wallet, parts, own)]))
   const lags = parts.map(({ lagSeconds }) => lagSeconds)
   return {
     isIndexed,

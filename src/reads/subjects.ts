@@ -1,5 +1,6 @@
 import { type Address, type Hex, zeroAddress } from 'viem'
-import type { Page, Queries, StoredBlock } from '../db/query.ts'
+import type { Page, Queries } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { type Call, call, type Output } from '../protocol/outputs.ts'
 import { payoff } from '../protocol/payoff.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Hex } from 'viem'
 import { z } from 'zod'
-import type { StoredBlock } from '../db/query.ts'
+import type { StoredBlock } from '../db/stored.ts'
 import { packaged } from '../lib/root.ts'
 
 /**

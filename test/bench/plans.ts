@@ -133,7 +133,7 @@ try {
             return []
           },
         })
-        const walk = { chainId, after: null, upTo: null, now: null, rollback: null }
+        const walk = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
         await listings.page({
           ...{ kind, walks: [walk], filters: given, sort, order: 'desc', include: [], limit: LIMIT, count: false },
         })

@@ -1,7 +1,6 @@
 import { zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
 import type { ListingMeta } from '../../src/reads/listing-records.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -9,18 +8,14 @@ import {
   blockOf,
   type Plan,
   pairs,
+  seedDeployment,
   seedDeposit,
   seedEvent,
   seedPosition,
+  seedToken,
   walletOf,
   writeSeeded,
 } from '../support/seed-index.ts'
-
-const token = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
-const deploymentOf = (chainId: ChainId): Deployment => ({
-  ...{ chainId, diamond: zeroAddress, usdc: token, usdt: null, publicRpcUrl: 'http://node.example', startBlock: 0n },
-  profile: 'reference',
-})
 
 /** Rows of each kind on each chain. */
 const ROWS = {
@@ -28,7 +23,7 @@ const ROWS = {
   56: { events: 30, deposits: 120, positions: 260 },
 } as const
 
-const plan: Plan = { token, rowsABlock: 6, wallets: 17, events: 30 }
+const plan: Plan = { token: seedToken, rowsABlock: 6, wallets: 17, events: 30 }
 const upTo = (number: number): number[] => Array.from({ length: number }, (_, at) => at + 1)
 const TIP = 200n
 
@@ -46,7 +41,7 @@ beforeAll(async () => {
   store = await createTestDatabase()
   api = await openApp({
     databaseUrl: store.url,
-    nodes: [{ deployment: deploymentOf(8453) }, { deployment: deploymentOf(56) }],
+    nodes: [{ deployment: seedDeployment(8453) }, { deployment: seedDeployment(56) }],
   })
   for (const { chainId, ...rows } of made) await writeSeeded(api.database, chainId, blockOf(TIP), rows)
 })
@@ -167,7 +162,7 @@ describe('each filter lets through what it says', () => {
     ['nothing', {}, () => true],
     ['a creator', { creator: walletOf(7) }, ({ fact }) => fact.creator === walletOf(7)],
     ['a pair', { underlying: pairs[1] }, ({ fact }) => fact.underlying === pairs[1]],
-    ['a token', { paymentToken: token }, () => true],
+    ['a token', { paymentToken: seedToken }, () => true],
     ['another token', { paymentToken: zeroAddress }, () => false],
     ['upward', { strikeAbove: true }, ({ seen }) => seen.core.strikeAbove],
     ['a closed pool', { poolOpen: false }, ({ seen }) => !seen.core.poolOpen],

@@ -1,22 +1,25 @@
-import { zeroAddress } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Database } from '../../src/db/pool.ts'
 import { rollBack } from '../../src/db/write.ts'
-import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { blockOf, type Plan, putSeeded, seedEvent, seedPosition, walletOf, writeSeeded } from '../support/seed-index.ts'
-
-const token = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
-const deploymentOf = (chainId: ChainId): Deployment => ({
-  ...{ chainId, diamond: zeroAddress, usdc: token, usdt: null, publicRpcUrl: 'http://node.example', startBlock: 0n },
-  profile: 'reference',
-})
+import {
+  blockOf,
+  type Plan,
+  putSeeded,
+  seedDeployment,
+  seedEvent,
+  seedPosition,
+  seedToken,
+  walletOf,
+  writeSeeded,
+} from '../support/seed-index.ts'
 
 const ROWS_A_BLOCK = 10
-const plan: Plan = { token, rowsABlock: ROWS_A_BLOCK, wallets: 20, events: 12 }
+const plan: Plan = { token: seedToken, rowsABlock: ROWS_A_BLOCK, wallets: 20, events: 12 }
 const ids = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at)
 
 let store: TestDatabase
@@ -28,7 +31,7 @@ beforeEach(async () => {
   store = await createTestDatabase()
   api = await openApp({
     databaseUrl: store.url,
-    nodes: [{ deployment: deploymentOf(8453) }, { deployment: deploymentOf(56) }],
+    nodes: [{ deployment: seedDeployment(8453) }, { deployment: seedDeployment(56) }],
   })
   database = openDatabase(store.url, { maxConnections: 2 })
 })

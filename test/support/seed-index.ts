@@ -1,10 +1,11 @@
-import { getAddress, type Hex, numberToHex } from 'viem'
+import { getAddress, type Hex, numberToHex, zeroAddress } from 'viem'
 import { saveLook } from '../../src/db/looks.ts'
 import { type Observations, storeObservations } from '../../src/db/observations.ts'
 import type { Copy, Database, Handle } from '../../src/db/pool.ts'
-import type { StoredBlock } from '../../src/db/query.ts'
+import { createRenderer } from '../../src/db/rendering.ts'
+import type { StoredBlock } from '../../src/db/stored.ts'
 import { addAnchor, type DatedFact, insertFacts, moveCursor } from '../../src/db/write.ts'
-import type { ChainId } from '../../src/protocol/chains.ts'
+import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
 
 /*
  * An index's rows without a chain: made up by their ids alone, so that whoever compares knows what they have to be, and written through
@@ -137,6 +138,13 @@ export const seedPosition = (id: number, { wallets, rowsABlock, events, fork = 0
   }
 }
 
+/** The token that rows are seeded with, and a deployment that is configured with it. */
+export const seedToken = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
+export const seedDeployment = (chainId: ChainId): Deployment => ({
+  ...{ chainId, diamond: zeroAddress, usdc: seedToken, usdt: null, publicRpcUrl: 'http://node.example' },
+  ...{ startBlock: 0n, profile: 'reference' },
+})
+
 type Rows = {
   readonly events?: readonly SeededEvent[]
   readonly deposits?: readonly SeededDeposit[]
@@ -157,12 +165,18 @@ export const putSeeded = async (
     chainId,
     [...events, ...deposits, ...positions].map(({ fact }) => fact),
   )
-  await storeObservations(handle, chainId, upTo, {
-    events: events.map(({ seen }) => seen),
-    deposits: deposits.map(({ seen }) => seen),
-    positions: positions.map(({ seen }) => seen),
-    protocol: null,
-  })
+  await storeObservations(
+    handle,
+    chainId,
+    upTo,
+    {
+      events: events.map(({ seen }) => seen),
+      deposits: deposits.map(({ seen }) => seen),
+      positions: positions.map(({ seen }) => seen),
+      protocol: null,
+    },
+    createRenderer(seedDeployment(chainId)),
+  )
   await addAnchor(handle, chainId, upTo, true)
   await moveCursor(handle, chainId, upTo)
   await saveLook(handle, chainId, {

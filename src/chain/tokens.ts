@@ -1,26 +1,20 @@
 import { LRUCache } from 'lru-cache'
 import { type Address, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, isHex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
-import type { Chain } from '../chain/chain.ts'
-import { isRevert, NodeError } from '../chain/errors.ts'
-import type { Request } from '../chain/requests.ts'
 import { unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import { type ChainId, chainFacts, type Deployment } from '../protocol/chains.ts'
-
-/** What amounts in a token mean; the last two are null for a contract that does not say. */
-export type Token = { readonly token: Address; readonly symbol: string | null; readonly decimals: number | null }
+import type { ChainId } from '../protocol/chains.ts'
+import { configuredTokens, type Token } from '../protocol/tokens.ts'
+import type { Chain } from './chain.ts'
+import { isRevert, NodeError } from './errors.ts'
+import type { Request } from './requests.ts'
 
 export type Tokens = {
   /** What is known of a token; undefined before it was asked for. */
   known(chainId: ChainId, address: Address): Token | undefined
-  /** The same as members of a JSON object, by a chain and an address in hex, a comma between them. */
-  members(key: string): string | undefined
   /** Asks the chain, at most once an hour a token. Throws `service_unavailable` when no node is in reach. */
   ask(chainId: ChainId, address: Address): Promise<Token>
 }
-
-type Kept = { readonly token: Token; readonly members: string }
 
 /** An owner of the protocol allows tokens one by one; nobody else can make them more. */
 const KEPT = 1_000
@@ -30,15 +24,6 @@ const KEPT_MS = 3_600_000
 
 /** A longer symbol is no symbol. */
 const MAX_SYMBOL = 32
-
-/** The tokens that are configured with a deployment; the chain need not be asked for those. */
-export const configuredTokens = ({ chainId, usdc, usdt }: Deployment): Token[] => {
-  const decimals: { readonly USDC: number; readonly USDT?: number } = chainFacts[chainId].paymentDecimals
-  return [
-    { token: usdc, symbol: 'USDC', decimals: decimals.USDC },
-    ...(usdt === null ? [] : [{ token: usdt, symbol: 'USDT', decimals: decimals.USDT ?? null }]),
-  ]
-}
 
 const answerOf = (raw: unknown): Hex => {
   if (typeof raw !== 'string' || !isHex(raw)) throw new TypeError('expected 0x hex')
@@ -62,20 +47,20 @@ export const decimalsOf = (token: Address): Request<number> => ({
 /** Opens the tokens of some chains; nothing is asked yet. Each is asked once an hour at most. */
 export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
   const keyOf = (chainId: ChainId, address: Address): string => `${chainId},${address.slice(2).toLowerCase()}`
-  const kept = (token: Token): Kept => ({ token, members: JSON.stringify(token).slice(1, -1) })
   const fixed = new Map(
     [...chains.values()].flatMap(({ chainId, deployment }) =>
-      configuredTokens(deployment).map((token) => [keyOf(chainId, token.token), kept(token)] as const),
+      configuredTokens(deployment).map((token) => [keyOf(chainId, token.token), token] as const),
     ),
   )
-  const asked = new LRUCache<string, Kept>({ max: KEPT, ttl: KEPT_MS })
+  const asked = new LRUCache<string, Token>({ max: KEPT, ttl: KEPT_MS })
   // The rows of a page are mostly of one token.
   const once = createSingleFlight<Token>()
-  const find = (key: string): Kept | undefined => fixed.get(key) ?? asked.get(key)
-  const known: Tokens['known'] = (chainId, address) => find(keyOf(chainId, address))?.token
+  const known: Tokens['known'] = (chainId, address) => {
+    const key = keyOf(chainId, address)
+    return fixed.get(key) ?? asked.get(key)
+  }
   return {
     known,
-    members: (key) => find(key)?.members,
     async ask(chainId, address) {
       const found = known(chainId, address)
       if (found !== undefined) return found
@@ -90,7 +75,7 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
         }
         // What a node could not tell now it may tell another time.
         if ([symbol, decimals].every((said) => said.ok || isRevert(said.error)))
-          asked.set(keyOf(chainId, address), kept(token))
+          asked.set(keyOf(chainId, address), token)
         return token
       })
     },

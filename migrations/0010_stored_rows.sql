@@ -1,0 +1,129 @@
+-- The indexes first: reads go on while they are built, and the tables are locked only after that.
+CREATE INDEX "deposit_observations_since_block" ON "deposit_observations" USING brin ("block_number") WITH (pages_per_range=16,autosummarize=true);
+--> statement-breakpoint
+CREATE INDEX "event_observations_since_block" ON "event_observations" USING brin ("block_number") WITH (pages_per_range=16,autosummarize=true);
+--> statement-breakpoint
+CREATE INDEX "position_observations_since_block" ON "position_observations" USING brin ("block_number") WITH (pages_per_range=16,autosummarize=true);
+--> statement-breakpoint
+CREATE TABLE "tokens" (
+	"chain_id" integer NOT NULL,
+	"address" "bytea" NOT NULL,
+	"symbol" "bytea",
+	"decimals" smallint NOT NULL,
+	CONSTRAINT "tokens_chain_id_address_pk" PRIMARY KEY("chain_id","address")
+);
+--> statement-breakpoint
+DROP INDEX "deposit_observations_by_block";
+--> statement-breakpoint
+DROP INDEX "event_observations_by_block";
+--> statement-breakpoint
+DROP INDEX "position_observations_by_block";
+--> statement-breakpoint
+ALTER TABLE "deposit_observations" ADD COLUMN "row_text" text;
+--> statement-breakpoint
+ALTER TABLE "deposit_observations" ADD COLUMN "render_key" bigint;
+--> statement-breakpoint
+ALTER TABLE "deposit_observations" ADD COLUMN "render_flip" boolean DEFAULT false NOT NULL;
+--> statement-breakpoint
+ALTER TABLE "event_observations" ADD COLUMN "row_text" text;
+--> statement-breakpoint
+ALTER TABLE "event_observations" ADD COLUMN "render_key" bigint;
+--> statement-breakpoint
+ALTER TABLE "event_observations" ADD COLUMN "render_flip" boolean DEFAULT false NOT NULL;
+--> statement-breakpoint
+ALTER TABLE "event_observations" ADD COLUMN "inclusions" text;
+--> statement-breakpoint
+ALTER TABLE "events" ADD COLUMN "payment_token" "bytea";
+--> statement-breakpoint
+ALTER TABLE "position_observations" ADD COLUMN "row_text" text;
+--> statement-breakpoint
+ALTER TABLE "position_observations" ADD COLUMN "render_key" bigint;
+--> statement-breakpoint
+ALTER TABLE "position_observations" ADD COLUMN "render_flip" boolean DEFAULT false NOT NULL;
+--> statement-breakpoint
+ALTER TABLE "event_observations" SET (fillfactor = 80);
+ALTER TABLE "deposit_observations" SET (fillfactor = 80);
+ALTER TABLE "position_observations" SET (fillfactor = 80);
+--> statement-breakpoint
+-- A statement that changes an observation without setting its text loses the text: an older release, a repair, a person.
+CREATE FUNCTION clear_row_text() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.row_text := NULL;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER clear_row_text BEFORE UPDATE ON event_observations FOR EACH ROW
+  WHEN (NEW.row_text IS NOT NULL AND NEW.render_flip = OLD.render_flip AND NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text();
+CREATE TRIGGER clear_row_text BEFORE UPDATE ON deposit_observations FOR EACH ROW
+  WHEN (NEW.row_text IS NOT NULL AND NEW.render_flip = OLD.render_flip AND NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text();
+CREATE TRIGGER clear_row_text BEFORE UPDATE ON position_observations FOR EACH ROW
+  WHEN (NEW.row_text IS NOT NULL AND NEW.render_flip = OLD.render_flip AND NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text();
+--> statement-breakpoint
+-- Texts also depend on rows of other tables. Whoever renders holds the chain's lock from before it reads those (7201, see db/unobserved.ts);
+-- the functions take it too, so no text is rendered from a row that is just being changed.
+CREATE FUNCTION clear_row_text_of_fact() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(7201, OLD.chain_id);
+  EXECUTE format('UPDATE %I SET row_text = NULL WHERE chain_id = $1 AND id = $2', TG_ARGV[0]) USING OLD.chain_id, OLD.id;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER clear_row_text AFTER UPDATE OF creator, underlying, strike, premium_rate, expiry_date, block_number, tx_hash ON events
+  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('event_observations');
+CREATE TRIGGER clear_row_text AFTER UPDATE ON deposits
+  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('deposit_observations');
+CREATE TRIGGER clear_row_text AFTER UPDATE ON positions
+  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('position_observations');
+--> statement-breakpoint
+-- One statement for all rows: a rollback deletes many, and their observations before them.
+CREATE FUNCTION clear_row_text_of_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE format('UPDATE %I AS seen SET row_text = NULL FROM gone WHERE seen.chain_id = gone.chain_id AND seen.id = gone.id', TG_ARGV[0]);
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON events REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('event_observations');
+CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON deposits REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('deposit_observations');
+CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON positions REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('position_observations');
+--> statement-breakpoint
+CREATE FUNCTION clear_row_texts_of_members(chain integer, event bigint) RETURNS void LANGUAGE sql AS $$
+  UPDATE deposit_observations AS seen SET row_text = NULL FROM deposits AS fact
+    WHERE fact.chain_id = chain AND fact.event_id = event AND seen.chain_id = fact.chain_id AND seen.id = fact.id
+      AND seen.row_text IS NOT NULL;
+  UPDATE position_observations AS seen SET row_text = NULL FROM positions AS fact
+    WHERE fact.chain_id = chain AND fact.event_id = event AND seen.chain_id = fact.chain_id AND seen.id = fact.id
+      AND seen.row_text IS NOT NULL;
+$$;
+--> statement-breakpoint
+-- Rows of deposits and positions show their event's token.
+CREATE FUNCTION keep_payment_token() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(7201, NEW.chain_id);
+  UPDATE events SET payment_token = NEW.payment_token
+    WHERE chain_id = NEW.chain_id AND id = NEW.id AND payment_token IS DISTINCT FROM NEW.payment_token;
+  IF FOUND THEN
+    PERFORM clear_row_texts_of_members(NEW.chain_id, NEW.id);
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER keep_payment_token AFTER INSERT ON event_observations FOR EACH ROW EXECUTE FUNCTION keep_payment_token();
+CREATE TRIGGER keep_changed_payment_token AFTER UPDATE ON event_observations FOR EACH ROW
+  WHEN (NEW.payment_token IS DISTINCT FROM OLD.payment_token) EXECUTE FUNCTION keep_payment_token();
+--> statement-breakpoint
+CREATE FUNCTION clear_row_texts_of_token() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(7201, OLD.chain_id);
+  UPDATE event_observations SET row_text = NULL WHERE chain_id = OLD.chain_id AND payment_token = OLD.address;
+  PERFORM clear_row_texts_of_members(chain_id, id) FROM events WHERE chain_id = OLD.chain_id AND payment_token = OLD.address;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER clear_row_texts AFTER UPDATE ON tokens FOR EACH ROW
+  WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_texts_of_token();
+--> statement-breakpoint
+UPDATE events SET payment_token = seen.payment_token FROM event_observations AS seen
+  WHERE seen.chain_id = events.chain_id AND seen.id = events.id;

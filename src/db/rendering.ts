@@ -1,0 +1,128 @@
+import { and, eq, inArray, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Address } from 'viem'
+import type { ChainId, Deployment } from '../protocol/chains.ts'
+import * as record from '../protocol/records.ts'
+import { inclusionTexts, ROW_FORMAT, renderKeyOf, rowText } from '../protocol/rows.ts'
+import { configuredTokens, type Token } from '../protocol/tokens.ts'
+import { insertMany } from './bulk.ts'
+import { announce } from './changes.ts'
+import type { Handle } from './pool.ts'
+import type { Kind } from './progress.ts'
+import * as t from './schema.ts'
+import { entityTables, type FactRow, type SeenRow, storedDeposit, storedEvent, storedPosition } from './stored.ts'
+
+/* Rows of lists as texts: rendered from an entity's columns, and stored next to its observation. See decision 22. */
+
+/** Renders the rows of one deployment. */
+export type Renderer = {
+  readonly key: bigint
+  /** A token as rows show it: as it is configured, else as it is stored. Null for one that is not known. */
+  token(address: Address, stored: ReadonlyMap<Address, Token>): Token | null
+  readonly row: { readonly [K in Kind]: (fact: FactRow<K>, seen: SeenRow<K>, token: Token) => string }
+  /** The texts of `inclusions`. */
+  inclusions(fact: FactRow<'event'>, seen: SeenRow<'event'>): string[]
+}
+
+/** The renderer of a deployment; `format` is this release's unless given. */
+export const createRenderer = (deployment: Deployment, format = ROW_FORMAT): Renderer => {
+  const configured = new Map(configuredTokens(deployment).map((it) => [it.token.toLowerCase(), it]))
+  return {
+    key: renderKeyOf(deployment, format),
+    token: (address, stored) => configured.get(address.toLowerCase()) ?? stored.get(address) ?? null,
+    row: {
+      event: (fact, seen, token) => rowText(record.eventCore(storedEvent(fact, seen)), fact, token),
+      deposit: (fact, seen, token) => {
+        const { deposit, pending } = storedDeposit(fact, seen)
+        return rowText(record.deposit(deposit, pending), fact, token)
+      },
+      position: (fact, seen, token) => rowText(record.position(storedPosition(fact, seen).position), fact, token),
+    },
+    inclusions: (fact, seen) =>
+      inclusionTexts({ ...storedEvent(fact, seen), time: seen.blockTimestamp }, deployment.profile),
+  }
+}
+
+/** Separates the texts of `inclusions` in their column, and the parts of a row in the answer of a list: JSON has it escaped. */
+export const UNIT = '\u001f'
+
+/** The tokens of a chain that are stored. An owner of the protocol allows them one by one, so they are few. */
+export const storedTokens = async (handle: Handle, chainId: ChainId): Promise<Map<Address, Token>> => {
+  const rows = await handle.select().from(t.tokens).where(eq(t.tokens.chainId, chainId))
+  return new Map(rows.map(({ address, symbol, decimals }) => [address, { token: address, symbol, decimals }]))
+}
+
+/** Stores what tokens return of themselves. Rows that show one that changed are rendered again. One without decimals is left out. */
+export const storeTokens = async (handle: Handle, chainId: ChainId, tokens: readonly Token[]): Promise<void> => {
+  const known = await storedTokens(handle, chainId)
+  const changed = tokens.flatMap(({ token: address, symbol, decimals }) => {
+    const before = known.get(address)
+    const isKnown = before?.symbol === symbol && before.decimals === decimals
+    return decimals === null || isKnown ? [] : [{ chainId, address, symbol, decimals }]
+  })
+  if (changed.length === 0) return
+  const put = sql`ON CONFLICT (chain_id, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals`
+  await insertMany(handle, t.tokens, changed, put)
+  if (changed.some(({ address }) => known.has(address))) await announce(handle, chainId, null)
+}
+
+type Keyed = PgTable & { readonly chainId: PgColumn; readonly id: PgColumn }
+
+const rowsById = async <R>(handle: Handle, table: Keyed, chainId: ChainId, ids: readonly bigint[]) => {
+  const rows: Readonly<Record<string, unknown>>[] = await handle
+    .select()
+    .from(table as PgTable)
+    .where(and(eq(table.chainId, chainId), inArray(table.id, [...ids])))
+  return new Map(rows.map((row) => [BigInt(String(row.id)), row as R]))
+}
+
+/** The tokens of the entities' amounts. Members show the token that their event was last observed with. */
+const tokensOf = async <K extends Kind>(
+  handle: Handle,
+  chainId: ChainId,
+  renderer: Renderer,
+  facts: ReadonlyMap<bigint, FactRow<K>>,
+): Promise<(seen: SeenRow<K>) => Token | null> => {
+  const stored = await storedTokens(handle, chainId)
+  const eventOf = (id: bigint): bigint | null => {
+    const fact = facts.get(id)
+    return fact !== undefined && 'eventId' in fact ? fact.eventId : null
+  }
+  const eventIds = [...new Set([...facts.keys()].flatMap((id) => eventOf(id) ?? []))]
+  const events = eventIds.length === 0 ? null : await rowsById<FactRow<'event'>>(handle, t.events, chainId, eventIds)
+  return (seen) => {
+    const { paymentToken } = 'paymentToken' in seen ? seen : (events?.get(eventOf(seen.id) ?? -1n) ?? {})
+    return paymentToken == null ? null : renderer.token(paymentToken as Address, stored)
+  }
+}
+
+/** An observation with its texts; they are null where the entity's fact or its token is not known. */
+export type RenderedRow<K extends Kind> = SeenRow<K> & {
+  readonly rowText: string | null
+  readonly renderKey: bigint
+  readonly inclusions?: string | null
+}
+
+/** Adds their texts to observations. The transaction must hold the chain's notes: what the texts depend on then stays as it is. */
+export const withTexts = async <K extends Kind>(
+  handle: Handle,
+  chainId: ChainId,
+  kind: K,
+  renderer: Renderer,
+  observations: readonly SeenRow<K>[],
+): Promise<RenderedRow<K>[]> => {
+  if (observations.length === 0) return []
+  const ids = observations.map(({ id }) => id)
+  const facts = await rowsById<FactRow<K>>(handle, entityTables[kind].facts, chainId, ids)
+  const tokenOf = await tokensOf(handle, chainId, renderer, facts)
+  return observations.map((seen) => {
+    const [fact, token] = [facts.get(seen.id), tokenOf(seen)]
+    const isEvent = kind === 'event'
+    if (fact === undefined || token === null)
+      return { ...seen, rowText: null, renderKey: renderer.key, ...(isEvent && { inclusions: null }) }
+    const inclusions = isEvent && {
+      inclusions: renderer.inclusions(fact as FactRow<'event'>, seen as unknown as SeenRow<'event'>).join(UNIT),
+    }
+    return { ...seen, rowText: renderer.row[kind](fact, seen, token), renderKey: renderer.key, ...inclusions }
+  })
+}
