@@ -4,6 +4,8 @@ import { load } from '../config/load.ts'
 import { metricsOf, ratesOf, secretsOf } from '../config/parts.ts'
 import { appendSet, newestSet } from '../db/calibrations.ts'
 import { measureDatabases } from '../db/metrics.ts'
+import { createRenderer } from '../db/rendering.ts'
+import { rerender } from '../db/rerender.ts'
 import { markChangeable } from '../db/unobserved.ts'
 import { isAuditDue } from '../db/upgrades.ts'
 import { createConfirm } from '../indexer/audit-repair.ts'
@@ -35,6 +37,9 @@ const OBSERVE_AT_MOST_EVERY_MS = 1_000
 
 /** How often the next slice of an index is compared with its chain, in milliseconds. */
 const AUDIT_EVERY_MS = 30_000
+
+/** How often rows without a text, or with one of an earlier format, are searched for, in milliseconds. */
+const RENDER_EVERY_MS = 60_000
 
 /**
  * How long a worker waits for a connection, in milliseconds: no client waits for it, and on a machine that is busy starting everything a
@@ -102,6 +107,11 @@ export const runWorker = async (): Promise<void> => {
         for (let slices = 0; slices < MOST_SLICES && (await auditSlice(slice)); slices += 1)
           if (signal.aborted || !(await isAuditDue(database, chainId))) return
       },
+      async render({ chainId }, signal) {
+        const renderer = createRenderer(chainOf({ chains }, chainId).deployment)
+        const rows = await rerender(database, chainId, renderer, signal)
+        if (rows > 0) log.info({ chainId, rows }, 'rows of lists were rendered again')
+      },
       calibrate: (_, signal) => calibrate(signal),
     })
 
@@ -122,6 +132,7 @@ export const runWorker = async (): Promise<void> => {
         await jobs.repeat('observe', { chainId }, OBSERVE_EVERY_MS)
         await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
         await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
+        await jobs.repeat('render', { chainId }, RENDER_EVERY_MS)
       }
       await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
     })

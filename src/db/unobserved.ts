@@ -166,20 +166,22 @@ const SWEPT = 2_000
 /** The same of those that were never seen. */
 const SWEPT_UNSEEN = 500
 
-/** The same of those that were seen longest ago, whether or not they can still change. */
-const SWEPT_OLDEST = 500
+/** Ids of which a sweep notes all, whether or not they can still change. */
+const SWEPT_IN_TURN = 500
 
-/** The entities of a kind that were seen longest ago; there is an index for that order. */
-const oldestOf = (subject: Subject['subject'], chainId: ChainId): SQL => {
+/** The entities of a kind that it is the turn of: the ids go round, and each sweep of a minute goes on where the one before ended. */
+const inTurn = (subject: Subject['subject'], chainId: ChainId): SQL => {
   if (subject === 'chain') return sql`SELECT 0, 3`
   const seen = observations[subject]
-  return sql`SELECT id, 3 FROM ${seen} WHERE chain_id = ${chainId} ORDER BY block_number LIMIT ${SWEPT_OLDEST}`
+  const last = sql`(SELECT max(id) FROM ${seen} WHERE chain_id = ${chainId})`
+  const first = sql`(SELECT (extract(epoch FROM now())::bigint / 60 * ${SWEPT_IN_TURN}) % (${last} + 1))`
+  return sql`(SELECT id, 3 FROM ${seen} WHERE chain_id = ${chainId} AND id >= ${first} ORDER BY id LIMIT ${SWEPT_IN_TURN})`
 }
 
 /**
  * Notes what can still change and was not seen for longest: the protocol's state, events, deposits not withdrawn or with premiums to claim,
  * and positions that are active or claimable. A deployment that emits the three creation logs alone is right by this. Nothing is final
- * while an owner can replace the protocol's code, so some of the others are noted too, the oldest first. Of those that were never seen some
+ * while an owner can replace the protocol's code, so some of the others are noted too, in turn. Of those that were never seen some
  * are noted besides, whichever they are: there may be more that cannot be observed than one sweep notes, and they must keep neither the
  * rest nor one another waiting.
  */
@@ -190,7 +192,7 @@ export const markChangeable = async (database: Database, chainId: ChainId, signa
     const found = sql`SELECT id FROM (
         (SELECT id, 1 AS rank FROM (${every}) AS unseen WHERE at IS NULL ORDER BY random() LIMIT ${SWEPT_UNSEEN})
         UNION ALL (SELECT id, 2 FROM (${every}) AS seen WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEPT})
-        UNION ALL (${oldestOf(subject, chainId)})
+        UNION ALL (${inTurn(subject, chainId)})
       ) AS found GROUP BY id ORDER BY min(rank)`
     // Looking takes its time on a long list; whoever writes waits for the noting alone.
     const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))

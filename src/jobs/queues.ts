@@ -28,6 +28,8 @@ export const queues = {
   observe: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: chainIds.length, lockMs: 4_000 },
   /** Compares the next slice of a chain's index with the chain. What fails is done by the next run. */
   audit: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: chainIds.length, lockMs: 30_000 },
+  /** Renders the rows of a chain that have no text, or one of an earlier format. What fails is done by the next run. */
+  render: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: chainIds.length, lockMs: 30_000 },
   /** Calibrates the market and stores what it comes to. */
   calibrate: { payload: z.strictObject({}), attempts: 4, backoffMs: 1_000, concurrency: 1, lockMs: 30_000 },
 } as const satisfies Record<string, Queue>

@@ -36,6 +36,7 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
   sweep: (payload) => queues.sweep.payload.parse(payload),
   observe: (payload) => queues.observe.payload.parse(payload),
   audit: (payload) => queues.audit.payload.parse(payload),
+  render: (payload) => queues.render.payload.parse(payload),
   calibrate: (payload) => queues.calibrate.payload.parse(payload),
 }
 

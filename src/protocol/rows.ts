@@ -45,11 +45,18 @@ export const withInclusions = (row: string, texts: readonly string[], include: r
     ? row
     : `${row.slice(0, -1)}${include.map((name) => `,"${name}":${texts[inclusions.indexOf(name)]}`).join('')}}`
 
+/** Bits of a render key below its format. */
+const HASH_BITS = 47n
+
 /**
  * Identifies everything besides an entity's own columns that its text depends on: the format, the profile and the configured tokens. A
- * stored text is served only where its key is the reader's own. Fits PostgreSQL's bigint.
+ * stored text is served only where its key is the reader's own. Fits PostgreSQL's bigint; keys of a later format are greater.
  */
 export const renderKeyOf = (deployment: Deployment, format = ROW_FORMAT): bigint => {
-  const inputs = JSON.stringify([format, deployment.profile, configuredTokens(deployment)])
-  return createHash('sha256').update(inputs).digest().readBigInt64BE()
+  const inputs = JSON.stringify([deployment.profile, configuredTokens(deployment)])
+  const hash = createHash('sha256').update(inputs).digest().readBigUInt64BE()
+  return (BigInt(format) << HASH_BITS) | BigInt.asUintN(Number(HASH_BITS), hash)
 }
+
+/** The first key of the next format: another release rendered what has a key from there on. */
+export const nextFormat = (key: bigint): bigint => ((key >> HASH_BITS) + 1n) << HASH_BITS

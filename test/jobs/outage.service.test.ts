@@ -16,7 +16,13 @@ const RESUMES_WITHIN_MS = 10_000
 const OBSERVING_MS = 400
 
 const chain = { chainId: 8453 } as const
-const idle = { sweep: async () => {}, observe: async () => {}, audit: async () => {}, calibrate: async () => {} }
+const idle = {
+  sweep: async () => {},
+  observe: async () => {},
+  audit: async () => {},
+  render: async () => {},
+  calibrate: async () => {},
+}
 
 let redis: RefusingRedis
 let systems = 0

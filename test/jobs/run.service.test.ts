@@ -11,7 +11,13 @@ import { startTestRedis, type TestService } from '../support/services.ts'
 const log = createLogger({ level: 'silent', process: 'test' })
 const base = { chainId: 8453 } as const
 const bnb = { chainId: 56 } as const
-const idle = { sweep: async () => {}, observe: async () => {}, audit: async () => {}, calibrate: async () => {} }
+const idle = {
+  sweep: async () => {},
+  observe: async () => {},
+  audit: async () => {},
+  render: async () => {},
+  calibrate: async () => {},
+}
 
 let redis: TestService
 let systems = 0
