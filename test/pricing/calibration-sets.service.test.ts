@@ -97,6 +97,7 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
         sweep: async () => {},
         observe: async () => {},
         audit: async () => {},
+        render: async () => {},
         calibrate: () => calibrate(),
       })
       await jobs.repeat('calibrate', {}, 300)
