@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/requests.ts'
 import { createTokens } from '../chain/tokens.ts'
@@ -70,9 +71,11 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     return near(head.block)
   }
 
-  /** What the tokens of events return of themselves; those that no node answers for are left out, and so are the rows that show them. */
+  const isUnknown = (address: Address): boolean => renderer.token(address, new Map()) === null
+
+  /** What the tokens of events return of themselves, but for those that are configured. One that no node answers for is left out: its rows have no text. */
   const tokensOf = async ({ events }: Observations): Promise<Token[]> => {
-    const addresses = [...new Set(events.map(({ paymentToken }) => paymentToken))]
+    const addresses = [...new Set(events.map(({ paymentToken }) => paymentToken))].filter(isUnknown)
     const asked = await Promise.allSettled(addresses.map((address) => tokens.ask(chainId, address)))
     return asked.flatMap((it) => (it.status === 'fulfilled' ? it.value : []))
   }
