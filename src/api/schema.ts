@@ -3,12 +3,16 @@ import type { FastifySchemaCompiler } from 'fastify'
 import type { FastifySerializerCompiler } from 'fastify/types/schema.js'
 import { z } from 'zod'
 import { refusal } from '../lib/parse.ts'
+import { compileDecoder } from '../protocol/decode.ts'
 import { parseQuery } from './query.ts'
 
 /** Parses path, query and body by their zod schemas; the handler gets what they decode to. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = 'request' }) => {
   const part = httpPart === 'querystring' ? 'query' : httpPart
+  const decode = httpPart === 'body' ? compileDecoder(schema) : undefined
   return (value: unknown) => {
+    const decoded = decode?.(value)
+    if (decoded !== undefined) return { value: decoded }
     const isQuery = httpPart === 'querystring' && schema instanceof z.ZodObject
     const parsed = isQuery ? parseQuery(schema, Object(value)) : schema.safeParse(value)
     if (parsed.success) return { value: parsed.data }

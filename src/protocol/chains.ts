@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { z } from 'zod'
+import { shortcuts } from './decode.ts'
 import type { ProfileName } from './profiles.ts'
 
 /** The chains of the specification, in the order `/chains` lists them. */
@@ -71,4 +72,5 @@ export const BodyChainId = z
     },
   )
   .transform(supported)
+  .register(shortcuts, { decode: (value) => (typeof value === 'number' && isChainId(value) ? value : undefined) })
   .meta({ id: 'BodyChainId', ...meta })

@@ -2,6 +2,7 @@ import { type Address, getAddress, type Hex } from 'viem'
 import { z } from 'zod'
 import { MAX_DETAILS } from '../lib/errors.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
+import { shortcuts } from './decode.ts'
 import { MAX_TEXT } from './text.ts'
 
 /*
@@ -14,8 +15,6 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const BYTES32 = /^0x[0-9a-fA-F]{64}$/
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/
 const SELECTOR = /^0x[0-9a-fA-F]{8}$/
-
-const isHex = (text: string): text is Hex => text.startsWith('0x')
 
 /** Text of digits, small enough to be compared without building a huge bigint first. */
 const digits = (max: bigint, what: string) =>
@@ -39,9 +38,14 @@ export const PageLimit = (max: number) => {
     .meta({ type: 'integer', minimum: 1, maximum: max, example: 50 })
 }
 
+/** Without those of the most digits, which may be too large. */
+const uint = (value: unknown): bigint | undefined =>
+  typeof value === 'string' && value.length < 78 && DIGITS.test(value) ? BigInt(value) : undefined
+
 /** A uint256 of a body or query as a decimal string, decoded to bigint. */
 export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
   .transform(BigInt)
+  .register(shortcuts, { decode: uint })
   .meta({ id: 'Uint256', type: 'string', pattern: '^\\d+$', maxLength: 78, example: '1000000' })
 
 /** An amount or rate of a calculation as a decimal string up to 2^128 - 1, so that a product of two cannot overflow on the chain. */
@@ -54,6 +58,9 @@ export const BodyInteger = z
   .union([z.int().nonnegative().transform(BigInt), Uint], {
     error: 'expected a non-negative integer or a decimal string',
   })
+  .register(shortcuts, {
+    decode: (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? BigInt(Number(value)) : uint(value)),
+  })
   .meta({
     id: 'BodyInteger',
     type: ['integer', 'string'],
@@ -65,26 +72,35 @@ const addressMeta = {
   pattern: ADDRESS.source,
   example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
 } as const
-const addressText = z
-  .string()
-  .refine((text) => ADDRESS.test(text), { error: 'expected a 20-byte 0x address', abort: true })
+const isAddress = (value: unknown): value is string => typeof value === 'string' && ADDRESS.test(value)
+const addressText = z.string().refine(isAddress, { error: 'expected a 20-byte 0x address', abort: true })
 const checksummed = (text: string): Address => getAddress(text.toLowerCase())
 
 /** An address in any letter case, decoded to its EIP-55 form. The case is not taken for a checksum. */
-export const Address20 = addressText.transform(checksummed).meta({ id: 'Address', ...addressMeta })
+export const Address20 = addressText
+  .transform(checksummed)
+  .register(shortcuts, { decode: (value) => (isAddress(value) ? checksummed(value) : undefined) })
+  .meta({ id: 'Address', ...addressMeta })
 
 const hasChecksum = (text: string): boolean => /[a-f]/.test(text) && /[A-F]/.test(text)
+
+const destination = (value: unknown): Address | undefined => {
+  if (!isAddress(value)) return undefined
+  const address = checksummed(value)
+  return value === address || !hasChecksum(value) ? address : undefined
+}
 
 /**
  * An address that a transaction gives tokens or rights to, decoded to its EIP-55 form. Letters of both cases are a checksum, which must be
  * right; letters of one case carry none.
  */
 export const Destination = addressText
-  .refine((text) => !hasChecksum(text) || text === checksummed(text), {
+  .refine((text) => destination(text) !== undefined, {
     error: 'wrong EIP-55 checksum: check the address for mistyped digits, or send it in lower case to skip this check',
     abort: true,
   })
   .transform(checksummed)
+  .register(shortcuts, { decode: destination })
   .meta({
     id: 'Destination',
     ...addressMeta,
@@ -97,15 +113,16 @@ export const MAX_TX_HEX = 2 + 2 * MAX_TX_BYTES
 /** In calldata every item of a list takes a word of 32 bytes. */
 const MAX_TX_WORDS = MAX_TX_BYTES / 32
 
-const hex = (pattern: RegExp, what: string, example: Hex, maxLength?: number) =>
-  z
+const hex = (pattern: RegExp, what: string, example: Hex, maxLength = Number.POSITIVE_INFINITY) => {
+  const fits = (text: string): boolean => text.length <= maxLength && pattern.test(text)
+  const lower = (text: string): Hex => `0x${text.slice(2).toLowerCase()}`
+  return z
     .string()
-    .refine((text) => text.length <= (maxLength ?? text.length) && pattern.test(text) && isHex(text), {
-      error: `expected ${what}`,
-      abort: true,
-    })
-    .transform((text): Hex => `0x${text.slice(2).toLowerCase()}`)
-    .meta({ type: 'string', pattern: pattern.source, ...(maxLength !== undefined && { maxLength }), example })
+    .refine(fits, { error: `expected ${what}`, abort: true })
+    .transform(lower)
+    .register(shortcuts, { decode: (value) => (typeof value === 'string' && fits(value) ? lower(value) : undefined) })
+    .meta({ type: 'string', pattern: pattern.source, ...(Number.isFinite(maxLength) && { maxLength }), example })
+}
 
 /** Exactly 32 bytes of hex. */
 export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex', `0x${'5f'.repeat(32)}`)
@@ -117,16 +134,23 @@ export const Bytes = hex(BYTES, `0x hex of at most ${MAX_TX_BYTES} whole bytes`,
 export const Selector = hex(SELECTOR, 'a 4-byte 0x selector', '0xe2bbb158')
 
 /** A JSON boolean; the strings "true" and "false" are not. */
-export const Bool = z.boolean({ error: 'expected a boolean' })
+export const Bool = z
+  .boolean({ error: 'expected a boolean' })
+  .register(shortcuts, { decode: (value) => (typeof value === 'boolean' ? value : undefined) })
 
 /** Half of a surrogate pair: not a character, so it would not come back from the chain as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u
+
+const isText = (text: string): boolean => text.trim() !== '' && !LONE_SURROGATE.test(text)
 
 /** Text with something in it, kept as it is. */
 export const Text = z
   .string({ error: 'expected text' })
   .max(MAX_TEXT, { error: `expected text of at most ${MAX_TEXT} characters`, abort: true })
-  .refine((text) => text.trim() !== '' && !LONE_SURROGATE.test(text), { error: 'expected text that is not blank' })
+  .refine(isText, { error: 'expected text that is not blank' })
+  .register(shortcuts, {
+    decode: (value) => (typeof value === 'string' && value.length <= MAX_TEXT && isText(value) ? value : undefined),
+  })
   .meta({ type: 'string', minLength: 1, example: 'text' })
 
 /** Chooses the items of a list that are read; adds an issue for a list that is refused unread. */

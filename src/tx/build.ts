@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
 import type { Body, CompiledBuilder } from './compile.ts'
+import type { Member } from './encode.ts'
 
 /** A call ready to be signed. */
 export const BuiltTx = z
@@ -35,11 +36,41 @@ export const encode = (
 
 /**
  * Encodes a call and, when the body says from whom, estimates its gas; an estimate that fails is null and never an error. Nothing
- * but the estimate needs a node.
+ * but the estimate needs a node, and nothing else is waited for.
  */
-export const build = async (builder: CompiledBuilder, chain: Chain, body: Body): Promise<BuiltTx> => {
+export const build = (builder: CompiledBuilder, chain: Chain, body: Body): BuiltTx | Promise<BuiltTx> => {
   const call = encode(builder, chain.deployment.diamond, body)
   if (body.from === undefined) return call
-  const gas = await chain.estimateGas({ from: body.from, to: call.to, data: call.data })
-  return { ...call, estimatedGas: gas === null ? null : gas.toString() }
+  const estimate = chain.estimateGas({ from: body.from, to: call.to, data: call.data })
+  return estimate.then((gas) => ({ ...call, estimatedGas: gas === null ? null : gas.toString() }))
 }
+
+/** Hex and decimal digits, of which no character has to be escaped. */
+const PLAIN = { type: 'string', format: 'unsafe' } as const
+
+/** By ABI type, the arguments that are echoed as anything else; what has parts is echoed as JSON in a string. */
+const echoes: Readonly<Record<string, object>> = {
+  bool: { type: 'boolean' },
+  uint8: { type: 'integer' },
+  string: { type: 'string' },
+}
+
+const echoOf = ({ parameter: { type } }: Member): object =>
+  echoes[type] ?? (type.endsWith(']') ? { type: 'string' } : PLAIN)
+
+/** `BuiltTx` as one builder answers it, for its serializer: which arguments there are is known. */
+export const answerSchema = (builder: CompiledBuilder): object => ({
+  type: 'object',
+  properties: {
+    chainId: { type: 'integer' },
+    to: PLAIN,
+    data: PLAIN,
+    value: PLAIN,
+    function: PLAIN,
+    args: {
+      type: 'object',
+      properties: Object.fromEntries(builder.arguments.map((member) => [member.name, echoOf(member)])),
+    },
+    estimatedGas: { ...PLAIN, nullable: true },
+  },
+})

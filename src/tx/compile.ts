@@ -1,12 +1,4 @@
-import {
-  type AbiFunction,
-  type AbiParameter,
-  type Address,
-  concatHex,
-  encodeAbiParameters,
-  type Hex,
-  toFunctionSelector,
-} from 'viem'
+import { type AbiFunction, type AbiParameter, type Address, type Hex, toFunctionSelector } from 'viem'
 import { z } from 'zod'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
@@ -27,6 +19,7 @@ import {
 } from '../protocol/wire.ts'
 import { argumentNotes } from './arguments.ts'
 import type { Builder } from './builders.ts'
+import { compileEncoder, type Member } from './encode.ts'
 
 /** A value of a BuiltTx's `args`. */
 type Scalar = string | number | boolean | null
@@ -44,6 +37,7 @@ export type CompiledBuilder = Builder & {
   readonly body: z.ZodType<Body>
   /** The function and its arguments by the body's names: `deposit(eventId, amount)`. */
   readonly signature: string
+  readonly arguments: readonly Member[]
   /** The contract to call: the body's token or the protocol. */
   to(body: Body, diamond: Address): Address
   /** The calldata of a parsed body. */
@@ -68,13 +62,11 @@ const codecs: Readonly<Record<string, z.ZodType>> = {
 const MAX_STRUCTS = 100
 const MAX_SCALARS = 500
 
-type Field = { readonly name: string; readonly parameter: AbiParameter }
-
 const hasComponents = (
   parameter: AbiParameter,
 ): parameter is AbiParameter & { readonly components: readonly AbiParameter[] } => 'components' in parameter
 
-const codecOf = ({ name, parameter }: Field): z.ZodType => {
+const codecOf = ({ name, parameter }: Member): z.ZodType => {
   const { type } = parameter
   if (type.endsWith('[]')) {
     const items = z.array(codecOf({ name, parameter: { ...parameter, type: type.slice(0, -2) } }))
@@ -88,13 +80,13 @@ const codecOf = ({ name, parameter }: Field): z.ZodType => {
   return note === undefined ? codec : codec.meta(note)
 }
 
-const fieldsOf = (parameters: readonly AbiParameter[], names: Readonly<Record<string, string>>): readonly Field[] =>
+const fieldsOf = (parameters: readonly AbiParameter[], names: Readonly<Record<string, string>>): readonly Member[] =>
   parameters.map((parameter) => {
     const name = (parameter.name ?? '').replace(/^_/, '')
     return { name: names[name] ?? name, parameter }
   })
 
-const shapeOf = (fields: readonly Field[]): Record<string, z.ZodType> =>
+const shapeOf = (fields: readonly Member[]): Record<string, z.ZodType> =>
   Object.fromEntries(fields.map((field) => [field.name, codecOf(field)]))
 
 /** Scalars as they are, uints as decimal strings, what has parts as one compact JSON string. */
@@ -123,16 +115,13 @@ export const compile = (builder: Builder): CompiledBuilder => {
   const struct = item.inputs.length === 1 && first?.type === 'tuple' && hasComponents(first) ? first : undefined
   const fields = fieldsOf(struct?.components ?? item.inputs, builder.names ?? {})
 
-  const argumentsOf = (body: Body): readonly unknown[] =>
-    struct === undefined
-      ? fields.map(({ name }) => body[name])
-      : [Object.fromEntries(fields.map(({ name, parameter }) => [parameter.name ?? '', body[name]]))]
-
   const selector = toFunctionSelector(item)
+  const encodeArguments = compileEncoder(fields, struct !== undefined)
   const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Destination } : {}
 
   return {
     ...builder,
+    arguments: fields,
     signature: `${builder.function}(${fields.map(({ name }) => name).join(', ')})`,
     body: z.strictObject({
       chainId: BodyChainId,
@@ -145,7 +134,11 @@ export const compile = (builder: Builder): CompiledBuilder => {
       if (body.token === undefined) throw new TypeError(`${builder.path} has a body without its token`)
       return body.token
     },
-    encode: (body) => concatHex([selector, encodeAbiParameters(item.inputs, argumentsOf(body))]),
-    echo: (body) => Object.fromEntries(fields.map(({ name }) => [name, scalar(body[name])])),
+    encode: (body) => `${selector}${encodeArguments(body)}`,
+    echo(body) {
+      const echoed: Record<string, Scalar> = {}
+      for (const { name } of fields) echoed[name] = scalar(body[name])
+      return echoed
+    },
   }
 }

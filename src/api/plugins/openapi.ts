@@ -1,6 +1,7 @@
 import type { RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { z } from 'zod'
+import { createAsset, sendAsset } from '../asset.ts'
 import { BODY_LIMIT } from '../limits.ts'
 import { createDocument, type Route } from '../openapi/document.ts'
 
@@ -34,9 +35,8 @@ export const openapi = fp(async (app) => {
     if (route !== undefined) routes.push(route)
   })
 
-  let text: string | undefined
-  app.get('/v1/openapi.json', async (_, reply) => {
-    text ??= JSON.stringify(createDocument(routes))
-    return reply.type('application/json; charset=utf-8').send(text)
-  })
+  const asset = createAsset('application/json; charset=utf-8', () =>
+    Buffer.from(JSON.stringify(createDocument(routes))),
+  )
+  app.get('/v1/openapi.json', async (request, reply) => sendAsset(request, reply, await asset()))
 })

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
+import { z } from 'zod'
+import { createAsset, sendAsset } from '../asset.ts'
 
 /** Everything the page needs comes from here, and nothing it does goes anywhere else. Its styles are set by script, so inline. */
 const POLICY = [
@@ -15,7 +17,7 @@ const POLICY = [
 ].join('; ')
 
 /** The addresses are relative: behind a proxy the API may be below a path. */
-const PAGE = `<!doctype html>
+const pageOf = (referenceHash: string, startHash: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -25,8 +27,8 @@ const PAGE = `<!doctype html>
   </head>
   <body>
     <div id="docs"></div>
-    <script src="docs/reference.js"></script>
-    <script src="docs/start.js"></script>
+    <script src="docs/reference.js?v=${referenceHash}"></script>
+    <script src="docs/start.js?v=${startHash}"></script>
   </body>
 </html>
 `
@@ -48,22 +50,32 @@ const START = `Scalar.createApiReference('#docs', ${JSON.stringify(CONFIGURATION
 
 const bundle = new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference'))
 
+const SCRIPT = 'text/javascript; charset=utf-8'
+
+const reference = createAsset(SCRIPT, () => readFile(bundle))
+const start = createAsset(SCRIPT, () => Buffer.from(START))
+const page = createAsset('text/html; charset=utf-8', async () =>
+  Buffer.from(pageOf((await reference()).hash, (await start()).hash)),
+)
+
+/** Scripts are requested by the hash of their content, and are served under any: other releases have other hashes. */
+const Script = z.object({ v: z.string().optional() })
+
 /** `/docs`: the interactive documentation of `/openapi.json`, whole without a network. */
 export const docsRoutes: FastifyPluginAsync = async (app) => {
   app.addHook('onSend', async (_, reply) => {
     reply.header('content-security-policy', POLICY)
   })
 
-  app.get('/docs', (_, reply) => reply.type('text/html; charset=utf-8').send(PAGE))
-  app.get('/docs/start.js', (_, reply) => reply.type('text/javascript; charset=utf-8').send(START))
-
-  let reference: Promise<Buffer> | undefined
-  app.get('/docs/reference.js', async (_, reply) => {
-    // Read when somebody looks, and once: most processes never show it.
-    reference ??= readFile(bundle)
-    return reply
-      .type('text/javascript; charset=utf-8')
-      .header('cache-control', 'public, max-age=3600')
-      .send(await reference)
-  })
+  app.get('/docs', async (request, reply) => sendAsset(request, reply, await page()))
+  for (const [url, asset] of [
+    ['/docs/reference.js', reference],
+    ['/docs/start.js', start],
+  ] as const) {
+    app.get<{ Querystring: z.output<typeof Script> }>(
+      url,
+      { schema: { querystring: Script } },
+      async (request, reply) => sendAsset(request, reply, await asset(), request.query.v),
+    )
+  }
 }

@@ -1,13 +1,15 @@
-import type { FastifyPluginAsync } from 'fastify'
+import fastJsonStringify from 'fast-json-stringify'
+import type { FastifyPluginAsync, RouteShorthandOptions } from 'fastify'
 import { keccak256 } from 'viem'
 import { chainOf, type Sources } from '../../reads/read.ts'
-import { BuiltTx, build, encode } from '../../tx/build.ts'
+import { answerSchema, BuiltTx, build, encode } from '../../tx/build.ts'
 import { builders } from '../../tx/builders.ts'
 import { type Body, compile } from '../../tx/compile.ts'
 import { Broadcast, BroadcastBody, relay } from '../../tx/relay.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import { BODY_LIMIT } from '../limits.ts'
 import type { Operation } from '../operation.ts'
+import { serializerCompiler } from '../schema.ts'
 
 const built = envelope(BuiltTx)
 
@@ -29,9 +31,17 @@ export const txRoutes: FastifyPluginAsync<{ readonly sources: Pick<Sources, 'cha
       example: (body) => encode(builder, DIAMOND, builder.body.parse(body)),
     }
     const { bodyLimit = BODY_LIMIT } = builder
-    app.post<{ Body: Body }>(builder.path, { schema, bodyLimit, config: { operation } }, async ({ body }) => ({
-      data: await build(builder, chainOf(sources, body.chainId), body),
-    }))
+    const serialize = fastJsonStringify({ type: 'object', properties: { data: answerSchema(builder) } })
+    const options: RouteShorthandOptions = {
+      schema,
+      bodyLimit,
+      config: { operation },
+      serializerCompiler: (route) => (route.httpStatus === '200' ? serialize : serializerCompiler(route as never)),
+    }
+    app.post<{ Body: Body }>(builder.path, options, ({ body }) => {
+      const data = build(builder, chainOf(sources, body.chainId), body)
+      return data instanceof Promise ? data.then((it) => ({ data: it })) : { data }
+    })
   }
 
   const schema = { body: BroadcastBody, response: { 200: envelope(Broadcast), ...errorResponses } }
