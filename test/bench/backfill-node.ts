@@ -9,6 +9,9 @@ import { artifact } from '../../src/sandbox/deploy.ts'
 /** A history of positions: `logsABlock` in a block, then `gap` empty blocks. */
 type History = { readonly logs: number; readonly logsABlock: number; readonly gap: number }
 
+/** Seconds between the history and the chain's head: what is filled in is seldom of the last minutes, where each block's header is read. */
+const LATER = 3_600
+
 /** Mines a history; gives where its contract is, and its first and last block. */
 export const mineHistory = async (url: string, { logs, logsABlock, gap }: History) => {
   const node = createTestClient({ mode: 'anvil', transport: http(url, { timeout: 60_000 }) })
@@ -28,6 +31,8 @@ export const mineHistory = async (url: string, { logs, logsABlock, gap }: Histor
     if (made % 10_000 === 0) process.stderr.write(`\rbuilding a chain of ${logs} logs: ${made}`)
   }
   process.stderr.write('\n')
+  await node.increaseTime({ seconds: LATER })
+  await node.mine({ blocks: 1 })
   const count = await node.readContract({ address: contractAddress, abi, functionName: 'count' })
   if (count !== BigInt(logs)) throw new Error(`${count} logs were emitted and not ${logs}`)
   return {
