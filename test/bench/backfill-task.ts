@@ -15,7 +15,7 @@ const ToBackfill = z.object({
   head: z.number(),
 })
 export type ToBackfill = z.input<typeof ToBackfill>
-export type Task = z.output<typeof ToBackfill>
+type Task = z.output<typeof ToBackfill>
 
 export const Backfilled = z.object({
   seconds: z.number(),
@@ -24,7 +24,7 @@ export const Backfilled = z.object({
   restMB: z.number(),
   requests: z.number(),
 })
-export type Backfilled = z.infer<typeof Backfilled>
+type Backfilled = z.infer<typeof Backfilled>
 
 const megabytes = (bytes: number): number => Math.round(bytes / 2 ** 20)
 
