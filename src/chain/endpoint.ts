@@ -6,6 +6,7 @@ import { truncate } from '../lib/truncate.ts'
 import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
 import { classify, type Fault } from './faults.ts'
 import type { Request } from './requests.ts'
+import { liftLogs } from './scan-logs.ts'
 
 /** The answer to one request: its value, or the error the node gave for it. */
 export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: NodeError }
@@ -78,7 +79,7 @@ export const createEndpoint = (options: { readonly url: string; readonly timeout
       return {
         status: statusCode,
         retryAfter: typeof after === 'string' ? after : undefined,
-        raw: await readJson(answer, maxBytesOf(requests)),
+        raw: await readJson(answer, maxBytesOf(requests), hasLogs(requests) ? liftLogs : undefined),
       }
     } catch (cause) {
       if (cause instanceof OversizedJson) {
@@ -124,11 +125,13 @@ const MIB = 2 ** 20
 /** Longest answer that is read, in bytes: a node without limits of its own would fill our memory. */
 const MAX_BYTES = 16 * MIB
 
+const hasLogs = (requests: readonly Request<unknown>[]): boolean =>
+  requests.some(({ method }) => method === 'eth_getLogs')
+
 /** Bytes that an answer may have: logs come by the ten thousand, and nothing else is longer than 1 MiB. */
 const maxBytesOf = (requests: readonly Request<unknown>[]): number => {
-  const hasLogs = requests.some(({ method }) => method === 'eth_getLogs')
   const calls = requests.reduce((sum, { views = 1 }) => sum + views, 0)
-  return hasLogs ? MAX_BYTES : Math.min(calls * MIB, MAX_BYTES)
+  return hasLogs(requests) ? MAX_BYTES : Math.min(calls * MIB, MAX_BYTES)
 }
 
 /** What an answer that is too long means: the chain's contents make logs and views long, and the node itself all else. */

@@ -1,8 +1,10 @@
 import type { Hex } from 'viem'
-import type { RawLog } from '../protocol/logs.ts'
+import type { RawLog } from '../protocol/packed-log.ts'
+import { ScannedLogs } from './scan-logs.ts'
 
 /*
- * The one answer that comes by the ten thousand, so its shape is checked by hand: a schema costs more than fetching the log did.
+ * The one answer that comes by the ten thousand, so its shape is checked by hand: a schema costs more than fetching the log did. Most are read
+ * by `scan-logs.ts` already.
  */
 
 const HEX = /^0x[\da-f]*$/i
@@ -47,7 +49,8 @@ const toInteger = () => {
 }
 
 /** The result of `eth_getLogs`; throws a TypeError for anything else. The block's time, which not every node adds, is null without it. */
-export const parseLogs = (raw: unknown): RawLog[] => {
+export const parseLogs = (raw: unknown): readonly RawLog[] => {
+  if (raw instanceof ScannedLogs) return raw.logs
   if (!Array.isArray(raw)) throw new TypeError('logs are not a list')
   const [toNumber, toTimestamp] = [toInteger(), toInteger()]
   return raw.map((log: unknown) => {

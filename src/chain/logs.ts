@@ -1,6 +1,7 @@
 import { type ServiceError, unavailable } from '../lib/errors.ts'
 import type { Deployment } from '../protocol/chains.ts'
-import { logTopics, type RawLog } from '../protocol/logs.ts'
+import { logTopics } from '../protocol/logs.ts'
+import type { RawLog } from '../protocol/packed-log.ts'
 import { NodeError, NodeUnreachable, toServiceError } from './errors.ts'
 import type { Fault } from './faults.ts'
 import type { Keeper } from './keeper.ts'

@@ -1,7 +1,7 @@
 import { type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
 import { z } from 'zod'
-import type { RawLog } from '../protocol/logs.ts'
 import type { Call } from '../protocol/outputs.ts'
+import type { RawLog } from '../protocol/packed-log.ts'
 import type { Slot } from '../protocol/slots.ts'
 import { NodeError } from './errors.ts'
 import { parseLogs } from './log-shape.ts'
@@ -64,7 +64,7 @@ export const getLogs = (filter: {
   readonly topics: readonly Hex[]
   readonly fromBlock: bigint
   readonly toBlock: bigint | 'latest'
-}): Request<RawLog[]> => ({
+}): Request<readonly RawLog[]> => ({
   method: 'eth_getLogs',
   params: [
     {

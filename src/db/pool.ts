@@ -28,8 +28,8 @@ export type DatabaseOptions = {
 /** What queries run on: the pool, or one transaction. */
 export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
 
-/** Runs a `COPY … FROM STDIN` on a transaction's connection with the text given. */
-export type Copy = (statement: string, text: string) => Promise<void>
+/** Runs a `COPY … FROM STDIN` on a transaction's connection with the bytes given. */
+export type Copy = (statement: string, bytes: Uint8Array) => Promise<void>
 
 /** A statement with its values. One with a name is prepared once a connection, so names must be few and each stand for one text. */
 export type Statement = { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }
@@ -164,5 +164,5 @@ const asText = { getTypeParser: () => (value: string | Buffer) => value.toString
 
 const copyOn =
   (client: PoolClient): Copy =>
-  (statement, text) =>
-    pipeline([text], client.query(copyFrom(statement)))
+  (statement, bytes) =>
+    pipeline([bytes], client.query(copyFrom(statement)))

@@ -5,7 +5,8 @@ import { type Block, getBlock, getLogs, viewCall } from '../chain/requests.ts'
 import type { LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { unavailable } from '../lib/errors.ts'
-import { logTopics, type RawLog } from '../protocol/logs.ts'
+import { logTopics } from '../protocol/logs.ts'
+import type { RawLog } from '../protocol/packed-log.ts'
 import { absentAfter, noneExists, recordCall } from './existence.ts'
 
 /** What one request shows of a chain. */

@@ -32,10 +32,13 @@ const endOfString = (text: Buffer, start: number): number => {
   return text.length
 }
 
-/** Throws OversizedJson for a text that would be slow to parse. One pass over the bytes: none of UTF-8's longer characters holds any of these. */
-const checkShape = (text: Buffer, maxValues: number): void => {
+/**
+ * Throws OversizedJson for a text that would be slow to parse, of whose values `counted` were counted before. One pass over the bytes: none of UTF-8's longer
+ * characters holds any of these.
+ */
+const checkShape = (text: Buffer, maxValues: number, counted: number): void => {
   let depth = 0
-  let values = 0
+  let values = counted
   for (let at = 0; at < text.length; at += 1) {
     const byte = text[at]
     if (byte === QUOTE) at = endOfString(text, at)
@@ -61,18 +64,50 @@ const readBytes = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
   return Buffer.concat(chunks, length)
 }
 
-/**
- * The JSON value of a body that another service sends; undefined for a text that is not JSON. Throws OversizedJson for more than `maxBytes`
- * bytes, more than a value per 64 of those, or more than 32 levels, and what the body throws when its connection breaks.
- *
- * @example const user = await readJson(response.body, 2 ** 20)
- */
-export const readJson = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<unknown> => {
-  const text = await readBytes(body, maxBytes)
-  checkShape(text, maxBytes / BYTES_PER_VALUE)
+/** A text of which a part was read ahead of `JSON.parse`. */
+type Lifted = {
+  /** The text with a placeholder for that part. */
+  readonly rest: Buffer
+  /** Lists, objects and their elements in the part. */
+  readonly values: number
+  /** Puts the part into the parsed rest; undefined when it does not belong there. */
+  restore(parsed: unknown): unknown
+}
+
+/** Reads a part of a text; null where there is none that it knows. */
+export type Lift = (text: Buffer) => Lifted | null
+
+const parse = (text: Buffer, maxValues: number, counted = 0): unknown => {
+  checkShape(text, maxValues, counted)
   try {
     return JSON.parse(text.toString())
   } catch {
     return undefined
   }
+}
+
+/** As `parse`, with a part of the text lifted out; undefined for a text that has to be parsed as a whole, if only to tell what is wrong with it. */
+const parseLifted = (text: Buffer, maxValues: number, lift: Lift): unknown => {
+  const lifted = lift(text)
+  if (lifted === null) return undefined
+  try {
+    return lifted.restore(parse(lifted.rest, maxValues, lifted.values))
+  } catch (fault) {
+    if (fault instanceof OversizedJson) return undefined
+    throw fault
+  }
+}
+
+/**
+ * The JSON value of a body that another service sends; undefined for a text that is not JSON. Throws OversizedJson for more than `maxBytes`
+ * bytes, more than a value per 64 of those, or more than 32 levels, and what the body throws when its connection breaks. A part that `lift` reads
+ * comes out as it makes it.
+ *
+ * @example const user = await readJson(response.body, 2 ** 20)
+ */
+export const readJson = async (body: AsyncIterable<Uint8Array>, maxBytes: number, lift?: Lift): Promise<unknown> => {
+  const text = await readBytes(body, maxBytes)
+  const maxValues = maxBytes / BYTES_PER_VALUE
+  const lifted = lift === undefined ? undefined : parseLifted(text, maxValues, lift)
+  return lifted === undefined ? parse(text, maxValues) : lifted
 }

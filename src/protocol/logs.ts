@@ -1,19 +1,7 @@
 import { type AbiEvent, type Address, type Hex, hexToString, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
+import { PackedLog, type RawLog } from './packed-log.ts'
 import { cutText } from './text.ts'
-
-/** A log as a node gives it, after its shape was checked. */
-export type RawLog = {
-  readonly address: Hex
-  readonly topics: readonly Hex[]
-  readonly data: Hex
-  readonly blockNumber: bigint
-  readonly blockHash: Hex
-  /** Unix seconds; null where the node does not add it. */
-  readonly blockTimestamp: bigint | null
-  readonly transactionHash: Hex
-  readonly logIndex: number
-}
 
 type Origin = {
   readonly blockNumber: bigint
@@ -89,6 +77,12 @@ const readStatic = (type: string): ((hex: string) => Value) => {
   return (hex) => BigInt(`0x${hex}`)
 }
 
+const readPacked = (type: string, indexed: boolean, at: number): ((log: PackedLog) => Value) => {
+  if (type === 'address') return (log) => log.addressIn(indexed, at)
+  if (type === 'bool') return (log) => log.uint(indexed, at) !== 0n
+  return (log) => log.uint(indexed, at)
+}
+
 const readString = (data: Hex, at: number): string => {
   const start = 2 + Number(BigInt(`0x${word(data, at)}`)) * 2
   const length = Number(BigInt(`0x${data.slice(start, start + 64)}`)) * 2
@@ -103,7 +97,13 @@ const compile = (event: AbiEvent): readonly Field[] => {
     const at = indexed ? topic++ : slot++
     if (type === 'string') return { name, read: ({ data }) => readString(data, at) }
     const read = readStatic(type)
-    return { name, read: (log) => read(indexed ? (log.topics[at]?.slice(2) ?? '') : word(log.data, at)) }
+    const readHex = (log: Log) => read(indexed ? (log.topics[at]?.slice(2) ?? '') : word(log.data, at))
+    const unpack = readPacked(type, indexed === true, at)
+    // A packed log that ends before the field is read as any other is, and mostly refused.
+    return {
+      name,
+      read: (log) => (log instanceof PackedLog && log.has(indexed === true, at) ? unpack(log) : readHex(log)),
+    }
   })
 }
 
@@ -200,4 +200,7 @@ const decoders = new Map<Hex, (log: Log) => Fact | Hint>(
 export const logTopics: readonly Hex[] = [...decoders.keys()]
 
 /** What a log says, or null when it is none of those the index follows. */
-export const decodeLog = (log: Log): Fact | Hint | null => decoders.get(log.topics[0] ?? '0x')?.(log) ?? null
+export const decodeLog = (log: Log): Fact | Hint | null => {
+  const topic = log instanceof PackedLog ? log.firstTopic : log.topics[0]
+  return decoders.get(topic ?? '0x')?.(log) ?? null
+}

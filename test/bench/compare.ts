@@ -43,7 +43,8 @@ const measure = async ({ url, body, tag }: Contestant, seconds: number): Promise
   return { perSecond: answers / result.duration, perCpuSecond: (answers * 1e6) / (user + system) }
 }
 
-const median = (values: readonly number[]): number =>
+/** The upper median; NaN of none. */
+export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 
 /**

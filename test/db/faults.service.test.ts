@@ -98,7 +98,7 @@ test('connections that end as a transaction begins, or in a copy, are not lost t
       await Promise.all([end(pid), begun.catch(() => {})])
       const copied = one.transaction(async (handle, copy) => {
         await end(await pidOf(handle))
-        await copy('COPY positions FROM STDIN', 'never\n')
+        await copy('COPY positions FROM STDIN', Buffer.from('never\n'))
       })
       await expect(copied).rejects.toMatchObject({ code: 'service_unavailable' })
     }

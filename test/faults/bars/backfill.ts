@@ -8,33 +8,34 @@ import { isExact, say } from '../oracle.ts'
 import { openIndex } from '../rig.ts'
 import { variants } from '../variant.ts'
 
-/** What the bench prints under a name; NaN when it does not. */
-const figureOf = (name: string, output: string): number =>
-  Number(new RegExp(`${name} +(?:[\\d.]+ s, ratio )?([\\d.]+)`).exec(output)?.[1] ?? Number.NaN)
+/** The number that stands at the pattern's group; NaN where the bench does not print it. */
+const numberAt = (output: string, pattern: RegExp): number => Number(pattern.exec(output)?.[1] ?? Number.NaN)
 
-const bench = async (env: Readonly<Record<string, string>>): Promise<(name: string) => number> => {
+const bench = async (env: Readonly<Record<string, string>>): Promise<string> => {
   const run = promisify(execFile)
-  const { stdout } = await run('npx', ['tsx', 'test/bench/backfill.ts'], { env: { ...process.env, ...env } })
-  return (name) => figureOf(name, stdout)
+  return (await run('npx', ['tsx', 'test/bench/backfill.ts'], { env: { ...process.env, ...env } })).stdout
 }
 
-const LOGS_A_SECOND = 50_000
+const OF_RAW = 0.65
+const MOST_US = 15
 const MOST_MB = 300
 const FLOORS = 1.25
 
 /** Bar 5, by the bench that the index is tuned on. */
 export const backfill: Bar = {
   claim: 'backfill of a million logs from a local node, and of a long chain with few behind 20 ms of latency',
-  figure: '50,000 logs a second, 300 MB, at most 1.25 times requests x latency',
+  figure: `${OF_RAW} of a raw loop, ${MOST_US} us of processor time a log, ${MOST_MB} MB, at most ${FLOORS} times requests x latency`,
   async run() {
+    // What is printed of the index comes first.
     const many = await bench({})
     const far = await bench({ LOGS: '500', LOGS_A_BLOCK: '2', GAP: '9', LATENCY_MS: '20', WIDTH: '25' })
-    const rate = many('logs a second')
-    const memory = many('peak memory')
-    const ratio = far('requests x latency')
+    const ratio = numberAt(many, /ratio to the raw loop +([\d.]+)/)
+    const spent = numberAt(many, /processor time a log +([\d.]+)/)
+    const memory = numberAt(many, /peak memory +([\d.]+)/)
+    const floors = numberAt(far, /requests x latency +[\d.]+ s, ratio ([\d.]+)/)
     return {
-      measured: `${rate} logs a second, ${memory} MB, ${ratio} times requests x latency`,
-      met: rate >= LOGS_A_SECOND && memory <= MOST_MB && ratio <= FLOORS,
+      measured: `${ratio} of the raw loop, ${spent} us, ${memory} MB, ${floors} times requests x latency`,
+      met: ratio >= OF_RAW && spent <= MOST_US && memory <= MOST_MB && floors <= FLOORS,
       failures: [],
     }
   },

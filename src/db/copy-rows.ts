@@ -1,0 +1,121 @@
+import type { PgColumn } from 'drizzle-orm/pg-core'
+
+/*
+ * Rows as `COPY … (FORMAT binary)` takes them: the layout is in PostgreSQL's documentation of COPY, that of numeric in `numeric_send`. The server
+ * reads them in less time than text, and they take half the bytes.
+ */
+
+const SIGNATURE = Buffer.from('5047434f50590aff0d0a000000000000000000', 'hex')
+const END = -1
+const NULL = -1
+
+/** Room for a row: 30 columns of the widest type, but for bytes, which are measured. */
+const ROW = 30 * 60
+
+/** A digit of numeric is four decimal ones. What is below 2^53 is written as a number; a bigint above it is taken apart by three such digits. */
+const [DIGIT, THREE_DIGITS, EXACT] = [10_000, 10n ** 12n, 2n ** 53n]
+
+/** Writes values one after the other into a buffer that grows. */
+const createWriter = () => {
+  let bytes = Buffer.allocUnsafe(2 ** 16)
+  let at = SIGNATURE.copy(bytes)
+
+  const reserve = (room: number): void => {
+    if (at + room <= bytes.length) return
+    const grown = Buffer.allocUnsafe(Math.max(bytes.length * 2, at + room))
+    bytes.copy(grown, 0, 0, at)
+    bytes = grown
+  }
+
+  const int4 = (value: number): void => {
+    at = bytes.writeInt32BE(4, at)
+    at = bytes.writeInt32BE(value, at)
+  }
+  const int8 = (value: bigint): void => {
+    at = bytes.writeInt32BE(8, at)
+    if (value < 0n || value >= EXACT) at = bytes.writeBigInt64BE(value, at)
+    else {
+      const number = Number(value)
+      at = bytes.writeUInt32BE(Math.floor(number / 2 ** 32), at)
+      at = bytes.writeUInt32BE(number % 2 ** 32, at)
+    }
+  }
+  /** Digits of four decimal places, the lowest first. */
+  const digits = new Int16Array(24)
+  const numeric = (value: bigint): void => {
+    if (value < 0n) throw new RangeError('a uint256 is not negative')
+    let count = 0
+    for (let rest = value; rest > 0n; ) {
+      const isSmall = rest < EXACT
+      let part = Number(isSmall ? rest : rest % THREE_DIGITS)
+      rest = isSmall ? 0n : rest / THREE_DIGITS
+      for (let nth = 0; isSmall ? part > 0 : nth < 3; nth += 1) {
+        const more = Math.floor(part / DIGIT)
+        digits[count] = part - more * DIGIT
+        count += 1
+        part = more
+      }
+    }
+    at = bytes.writeInt32BE(8 + count * 2, at)
+    at = bytes.writeInt16BE(count, at)
+    // The weight of the first digit; then no sign and no places after the point.
+    at = bytes.writeInt16BE(Math.max(count - 1, 0), at)
+    at = bytes.writeInt32BE(0, at)
+    while (count > 0) {
+      count -= 1
+      at = bytes.writeInt16BE(digits[count] ?? 0, at)
+    }
+  }
+  /** Bytes, or hex with its prefix. */
+  const bytea = (value: Buffer | string): void => {
+    const length = typeof value === 'string' ? (value.length - 2) / 2 : value.length
+    reserve(length + ROW)
+    at = bytes.writeInt32BE(length, at)
+    at += typeof value === 'string' ? bytes.write(value.slice(2), at, 'hex') : value.copy(bytes, at)
+  }
+
+  return {
+    begin: (columns: number): void => {
+      reserve(ROW)
+      at = bytes.writeInt16BE(columns, at)
+    },
+    nothing: (): void => {
+      at = bytes.writeInt32BE(NULL, at)
+    },
+    end: (): Buffer => {
+      at = bytes.writeInt16BE(END, at)
+      return bytes.subarray(0, at)
+    },
+    types: { integer: int4, bigint: int8, 'numeric(78,0)': numeric, bytea },
+  }
+}
+
+type Row = Readonly<Record<string, unknown>>
+type Write = (value: never) => void
+
+/** Rows of these columns. The value of each comes, under the name given with it, from `same` or else from the row. */
+export const copyRows = (
+  columns: readonly (readonly [string, PgColumn])[],
+  same: Row,
+  rows: readonly Row[],
+): Buffer => {
+  const writer = createWriter()
+  const types: Readonly<Record<string, Write>> = writer.types
+  const cells = columns.map(([name, column]) => {
+    const type = column.getSQLType()
+    const write = types[type]
+    if (write === undefined) throw new TypeError(`no column of type ${type} is copied`)
+    // Bytes are hex in rows, but for texts, of which the column makes a buffer.
+    const isText = type === 'bytea' && Buffer.isBuffer(column.mapToDriverValue(''))
+    return { name, write, same: same[name], map: isText ? (value: unknown) => column.mapToDriverValue(value) : null }
+  })
+  for (const row of rows) {
+    writer.begin(cells.length)
+    for (const { name, write, map, same: shared } of cells) {
+      const value = shared ?? row[name]
+      if (value === null) writer.nothing()
+      else write((map === null ? value : map(value)) as never)
+    }
+  }
+  return writer.end()
+}
