@@ -16,6 +16,9 @@ export type LineBuffer = { answered(it: Answered): void; flush(): void }
 const FLUSH_AFTER_MS = 100
 const FLUSH_AT = 65_536
 
+/** Beginnings of lines that are remembered: one for each route, method and status. */
+const MOST_KINDS = 1_000
+
 const INFO = pino.levels.values.info ?? 30
 
 /** The parts that pino puts a line together from, under the symbols that it exports. */
@@ -39,6 +42,22 @@ export const createLineBuffer = (log: PinoLogger): LineBuffer => {
   /** The beginning of every line of this millisecond. */
   let head = ''
   let headAt = 0
+  /** What follows the id in a line of the same kind, without a trace and below half a millisecond. */
+  const tails = new Map<string, string>()
+
+  const tailOf = ({ method, route, status, ms, traceId }: Answered): string => {
+    const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`
+    return `","method":"${method}","route":"${route}","status":${status},"ms":${Math.round(ms)}${trace},"msg":"answered"}\n`
+  }
+
+  const commonTailOf = (it: Answered): string => {
+    const kind = `${it.method}${it.status}${it.route}`
+    const known = tails.get(kind)
+    if (known !== undefined) return known
+    const tail = tailOf(it)
+    if (tails.size < MOST_KINDS) tails.set(kind, tail)
+    return tail
+  }
 
   const flush = (): void => {
     if (timer !== null) clearTimeout(timer)
@@ -51,15 +70,14 @@ export const createLineBuffer = (log: PinoLogger): LineBuffer => {
 
   return {
     flush,
-    answered({ id, method, route, status, ms, traceId }) {
+    answered(it) {
       if (!log.isLevelEnabled('info')) return
       const now = Date.now()
       if (now !== headAt) {
         headAt = now
         head = `${begin}${parts[pino.symbols.timeSym]()}${parts[pino.symbols.chindingsSym]},"requestId":"`
       }
-      const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`
-      lines += `${head}${id}","method":"${method}","route":"${route}","status":${status},"ms":${Math.round(ms)}${trace},"msg":"answered"}\n`
+      lines += head + it.id + (it.ms < 0.5 && it.traceId === undefined ? commonTailOf(it) : tailOf(it))
       if (lines.length >= FLUSH_AT) flush()
       else timer ??= setTimeout(flush, FLUSH_AFTER_MS)
     },

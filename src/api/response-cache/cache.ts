@@ -67,7 +67,8 @@ export const createResponseCache = (deps: Deps) => {
   }
 
   return {
-    decide: (request: FastifyRequest['raw']) => decision.decide(request, clientOf),
+    /** At a time as `performance.now`. */
+    decide: (request: FastifyRequest['raw'], now: number) => decision.decide(request, clientOf, now),
     send: decision.send,
     reached: changes.reached,
 
@@ -134,7 +135,7 @@ export const responseCache = fp<{ readonly cache: ResponseCache }>(async (app, {
     done(null, payload)
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const hit = lookedUp.has(request.raw) ? null : cache.decide(request.raw)
+    const hit = lookedUp.has(request.raw) ? null : cache.decide(request.raw, performance.now())
     if (hit === null) return done()
     reply.hijack()
     cache.send(reply.raw, hit, request.id, reply.elapsedTime)

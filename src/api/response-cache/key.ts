@@ -1,5 +1,6 @@
-/** An address as a part of a path: its digits have no case. Everything else in a path has. */
-const ADDRESS_SEGMENT = /(?<=\/0x)[0-9a-fA-F]{40}(?=\/|$)/g
+/** What an address in a path begins with, and how long the two are together. */
+const ADDRESS = '/0x'
+const ADDRESS_LENGTH = ADDRESS.length + 40
 
 /** The name of a parameter that is ignored, as it may be spelt in a URL. */
 const IGNORED = /^(?:_|%5f)/i
@@ -13,6 +14,15 @@ const queryKey = (query: string): string =>
     .filter((part) => part !== '' && !IGNORED.test(part))
     .sort()
     .join('&')
+
+/** The digits of an address have no case; everything else in a path has. No route has two addresses. */
+const withoutAddressCase = (path: string): string => {
+  const at = path.indexOf(ADDRESS)
+  const end = at + ADDRESS_LENGTH
+  if (at === -1 || (path.length !== end && path[end] !== '/')) return path
+  const digits = path.slice(at + ADDRESS.length, end)
+  return digits.includes('/') ? path : path.slice(0, at + ADDRESS.length) + digits.toLowerCase() + path.slice(end)
+}
 
 /** The router accepts one slash at the end of a path, except of `/` alone. */
 const withoutTrailingSlash = (path: string): string =>
@@ -28,7 +38,7 @@ export const cacheKey = (url: string): string | null => {
   const at = url.indexOf('?')
   const path = at === -1 ? url : url.slice(0, at)
   if (path.includes('%')) return null
-  const key = withoutTrailingSlash(path).replace(ADDRESS_SEGMENT, (digits) => digits.toLowerCase())
+  const key = withoutAddressCase(withoutTrailingSlash(path))
   const query = at === -1 ? '' : queryKey(url.slice(at + 1))
   return query === '' ? key : `${key}?${query}`
 }

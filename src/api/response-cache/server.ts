@@ -30,15 +30,15 @@ export const cachingServer =
   (handler: RequestListener): Server => {
     const respond = (request: IncomingMessage, response: ServerResponse): boolean => {
       const began = performance.now()
-      const hit = cache.decide(request)
+      const hit = cache.decide(request, began)
       if (hit === null) return false
       const { method = 'GET', headers } = request
       const { route } = hit.entry
       const id = requestId(request)
       const span = tracing?.begin(method, headers)
-      cache.send(response, hit, id, performance.now() - began)
-      const status = response.statusCode
       const ms = performance.now() - began
+      cache.send(response, hit, id, ms)
+      const status = response.statusCode
       metrics.observe(method, route, status, ms)
       lines.answered({ id, method, route, status, ms, traceId: traceOf(request) })
       span?.end({ route, status })
