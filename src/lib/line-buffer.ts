@@ -1,23 +1,18 @@
 import { type Logger as PinoLogger, pino } from 'pino'
 
-/** One answered request, as the access log shows it. Only texts that need no escaping in JSON. */
-type Answered = {
-  readonly id: string
-  readonly method: string
-  readonly route: string
-  readonly status: number
-  readonly ms: number
-  readonly traceId: string | undefined
-}
+/** Requests of one route, method and status: the part of their lines that is the same. */
+type Kind = { readonly tail: string; readonly end: string }
 
-export type LineBuffer = { answered(it: Answered): void; flush(): void }
+export type LineBuffer = {
+  kind(method: string, route: string, status: number): Kind
+  /** Adds the line of a request. The id and the trace's are texts that need no escaping in JSON. */
+  answered(kind: Kind, id: string, ms: number, traceId: string | undefined): void
+  flush(): void
+}
 
 /** How long lines are gathered, in milliseconds, and how many characters at most. */
 const FLUSH_AFTER_MS = 100
 const FLUSH_AT = 65_536
-
-/** Beginnings of lines that are remembered: one for each route, method and status. */
-const MOST_KINDS = 1_000
 
 const INFO = pino.levels.values.info ?? 30
 
@@ -29,6 +24,9 @@ type Parts = {
   readonly [pino.symbols.streamSym]: { write(text: string): void }
   readonly [pino.symbols.hooksSym]: { readonly streamWrite?: (text: string) => string }
 }
+
+/** A text in one piece: what is put together is not, until it is read, and would be put together again in every line. */
+const flat = (text: string): string => Buffer.from(text).toString()
 
 /**
  * The access log of requests that are answered too fast to log one by one: lines as pino writes them, gathered and written together. To serialise
@@ -42,23 +40,6 @@ export const createLineBuffer = (log: PinoLogger): LineBuffer => {
   /** The beginning of every line of this millisecond. */
   let head = ''
   let headAt = 0
-  /** What follows the id in a line of the same kind, without a trace and below half a millisecond. */
-  const tails = new Map<string, string>()
-
-  const tailOf = ({ method, route, status, ms, traceId }: Answered): string => {
-    const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`
-    return `","method":"${method}","route":"${route}","status":${status},"ms":${Math.round(ms)}${trace},"msg":"answered"}\n`
-  }
-
-  const commonTailOf = (it: Answered): string => {
-    const kind = `${it.method}${it.status}${it.route}`
-    const known = tails.get(kind)
-    if (known !== undefined) return known
-    const tail = tailOf(it)
-    if (tails.size < MOST_KINDS) tails.set(kind, tail)
-    return tail
-  }
-
   const flush = (): void => {
     if (timer !== null) clearTimeout(timer)
     timer = null
@@ -70,14 +51,22 @@ export const createLineBuffer = (log: PinoLogger): LineBuffer => {
 
   return {
     flush,
-    answered(it) {
+    kind(method, route, status) {
+      const tail = `","method":"${method}","route":${JSON.stringify(route)},"status":${status},"ms":`
+      return { tail, end: flat(`${tail}0,"msg":"answered"}\n`) }
+    },
+    answered({ tail, end }, id, ms, traceId) {
       if (!log.isLevelEnabled('info')) return
       const now = Date.now()
       if (now !== headAt) {
         headAt = now
-        head = `${begin}${parts[pino.symbols.timeSym]()}${parts[pino.symbols.chindingsSym]},"requestId":"`
+        head = flat(`${begin}${parts[pino.symbols.timeSym]()}${parts[pino.symbols.chindingsSym]},"requestId":"`)
       }
-      lines += head + it.id + (it.ms < 0.5 && it.traceId === undefined ? commonTailOf(it) : tailOf(it))
+      if (ms < 0.5 && traceId === undefined) lines += head + id + end
+      else {
+        const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`
+        lines += `${head}${id}${tail}${Math.round(ms)}${trace},"msg":"answered"}\n`
+      }
       if (lines.length >= FLUSH_AT) flush()
       else timer ??= setTimeout(flush, FLUSH_AFTER_MS)
     },

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { RequestMetrics } from '../../lib/http-metrics.ts'
+import type { RequestMetrics, Series } from '../../lib/http-metrics.ts'
 import type { LineBuffer } from '../../lib/line-buffer.ts'
 import type { Tracing } from '../../lib/tracing.ts'
 import { requestId, traceOf } from '../plugins/request-id.ts'
@@ -20,6 +20,8 @@ type Deps = {
   readonly tracing: Tracing | undefined
 }
 
+type Kind = { readonly series: Series; readonly line: ReturnType<LineBuffer['kind']> }
+
 /**
  * For Fastify's `serverFactory`: answers what the cache can answer before the framework sees the request, and passes everything else on. A hit
  * gets what the framework does for others: a line in the log, its metrics, its span. Fastify sets no timeout on a server it did not make, and its
@@ -28,6 +30,19 @@ type Deps = {
 export const cachingServer =
   ({ cache, metrics, lines, tracing }: Deps) =>
   (handler: RequestListener): Server => {
+    /** Of each route what is counted and logged: of GET and HEAD, 200 and 304. */
+    const kinds = new Map<string, Kind[]>()
+    const kindOf = (method: string, route: string, status: number): Kind => {
+      const known = kinds.get(route) ?? []
+      const at = (method === 'GET' ? 0 : 2) + (status === 304 ? 1 : 0)
+      const kind = known[at] ?? { series: metrics.series(method, route, status), line: lines.kind(method, route, status) }
+      if (known[at] === undefined) {
+        known[at] = kind
+        kinds.set(route, known)
+      }
+      return kind
+    }
+
     const respond = (request: IncomingMessage, response: ServerResponse): boolean => {
       const began = performance.now()
       const hit = cache.decide(request, began)
@@ -39,8 +54,9 @@ export const cachingServer =
       const ms = performance.now() - began
       cache.send(response, hit, id, ms)
       const status = response.statusCode
-      metrics.observe(method, route, status, ms)
-      lines.answered({ id, method, route, status, ms, traceId: traceOf(request) })
+      const { series, line } = kindOf(method, route, status)
+      series.observe(ms)
+      lines.answered(line, id, ms, traceOf(request))
       span?.end({ route, status })
       return true
     }
