@@ -38,9 +38,7 @@ export const clientOf = ({ ip }: { readonly ip: string | undefined }): string =>
 export const rawClientOf = (trustedProxies: number) => {
   const trust = trusts(trustedProxies)
   return (request: Pick<IncomingMessage, 'headers' | 'socket'>): string =>
-    countedAddress(
-      trustedProxies === 0 ? request.socket.remoteAddress : proxyAddr(request as IncomingMessage, trust),
-    )
+    countedAddress(trustedProxies === 0 ? request.socket.remoteAddress : proxyAddr(request as IncomingMessage, trust))
 }
 
 /** Whose request it is, for as long as its client is there. */

@@ -73,7 +73,7 @@ export const measureRequests = (app: FastifyInstance, { series }: RequestMetrics
     const route = routeOptions.url ?? 'unknown'
     const { raw } = reply
     // A client that leaves is no response, and the slowest answers are those that clients leave.
-    raw.once('close', () => 
+    raw.once('close', () =>
       series(method, route, raw.writableFinished ? raw.statusCode : 'left').observe(reply.elapsedTime),
     )
     done()

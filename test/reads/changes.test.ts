@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createLedger, resourceOf } from '../../src/reads/changes.ts'
 import { decodeTags, encodeTag, isPinOf, pinOf } from '../../src/api/response-cache/tags.ts'
+import { createLedger, resourceOf } from '../../src/reads/changes.ts'
 
 const chainId = 8453
 const hash = `0x${'ab'.repeat(32)}` as const

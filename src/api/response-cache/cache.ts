@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Changes, Resource } from '../../reads/changes.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
-import { rawClientOf } from '../waiter.ts'
 import type { RateLimit } from '../rate-limit.ts'
+import { rawClientOf } from '../waiter.ts'
 import { createDecision } from './decide.ts'
 import { lastingHeaders, notModifiedHeaders } from './entry.ts'
 import type { Pins } from './pins.ts'
@@ -84,7 +84,12 @@ export const createResponseCache = (deps: Deps) => {
         reply.headers({ etag, 'cache-control': REVALIDATE })
         const lasting = notModifiedHeaders(lastingHeaders(reply.getHeaders()))
         reply.hijack()
-        decision.sendNotModified(reply.raw, [...lasting, ...decision.freshnessOf(resource)], request.id, reply.elapsedTime)
+        decision.sendNotModified(
+          reply.raw,
+          [...lasting, ...decision.freshnessOf(resource)],
+          request.id,
+          reply.elapsedTime,
+        )
         return true
       }
       const [chainId, ...others] = resource.chainIds
@@ -113,7 +118,7 @@ export const createResponseCache = (deps: Deps) => {
       const { resource } = reading
       const etag = encodeTag(tag)
       const headers = lastingHeaders(reply.getHeaders())
-      const bodies = tag.pin === null ? { identity: Buffer.from(payload) } : null
+      const bodies = tag.pin === null ? { identity: payload, bytes: Buffer.byteLength(payload) } : null
       store.set(url, { resource, tag, etag, route, headers, bodies, until, hits: 0, lists: null })
     },
   }

@@ -4,12 +4,12 @@ import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
 import type { Bodies } from './entry.ts'
 
-export type Encoding = keyof Bodies
+export type Encoding = Exclude<keyof Bodies, 'bytes'>
 
 /** Bodies below this are sent as they are: compressing them saves no packet. */
 export const THRESHOLD = 1_024
 
-export const BROTLI_QUALITY = 4
+const BROTLI_QUALITY = 4
 
 /** Bodies that are compressed at once. Others are sent as they are and compressed at a later hit. */
 const AT_ONCE = 2
@@ -38,12 +38,12 @@ const toBrotli = promisify(brotliCompress)
 let running = 0
 
 /** The body in every encoding, made by the thread pool; null for a small body, and while too many are made already. */
-export const compress = async ({ identity }: Bodies): Promise<Bodies | null> => {
-  if (identity.length < THRESHOLD || running >= AT_ONCE) return null
+export const compress = async ({ identity, bytes }: Bodies): Promise<Bodies | null> => {
+  if (bytes < THRESHOLD || running >= AT_ONCE) return null
   running += 1
   try {
-    const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: identity.length }
-    return { identity, gzip: await toGzip(identity), br: await toBrotli(identity, { params }) }
+    const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY, [constants.BROTLI_PARAM_SIZE_HINT]: bytes }
+    return { identity, bytes, gzip: await toGzip(identity), br: await toBrotli(identity, { params }) }
   } finally {
     running -= 1
   }

@@ -13,7 +13,7 @@ import { decodeTags, encodeTag, type Tag } from './tags.ts'
 export type Hit = {
   readonly entry: Entry
   readonly etag: string
-  readonly body: Buffer | null
+  readonly body: string | Buffer | null
   readonly encoding: Encoding
   readonly allowance: Allowance | null
 }
@@ -78,7 +78,11 @@ export const createDecision = ({ changes, pins, store, limit }: Deps) => {
       return lists
     const freshness = freshnessOf(resource)
     const states = resource.chainIds.map((chainId) => changes.reached(chainId))
-    entry.lists = { states, whole: [...headers, ...freshness], notModified: [...notModifiedHeaders(headers), ...freshness] }
+    entry.lists = {
+      states,
+      whole: [...headers, ...freshness],
+      notModified: [...notModifiedHeaders(headers), ...freshness],
+    }
     return entry.lists
   }
 
@@ -127,7 +131,7 @@ export const createDecision = ({ changes, pins, store, limit }: Deps) => {
         return sendNotModified(response, list, id, ms)
       }
       const own = ownHeaders(id, ms)
-      own.push('content-length', String(body.length))
+      own.push('content-length', String(typeof body === 'string' ? entry.bodies?.bytes : body.length))
       if (encoding !== 'identity') own.push('content-encoding', encoding)
       if (allowance !== null) own.push(...allowanceHeaders(allowance))
       response.writeHead(200, whole.concat(own)).end(body)

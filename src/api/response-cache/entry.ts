@@ -6,7 +6,13 @@ import type { Tag } from './tags.ts'
 export type HeaderList = readonly string[]
 
 /** A body in the encodings it is kept in; the compressed ones are made when it is asked for again. */
-export type Bodies = { readonly identity: Buffer; readonly gzip?: Buffer; readonly br?: Buffer }
+export type Bodies = {
+  /** A text, because Node writes head and body together then. */
+  readonly identity: string
+  readonly bytes: number
+  readonly gzip?: Buffer
+  readonly br?: Buffer
+}
 
 /** What was answered at a URL, and the tag under which it holds. */
 export type Entry = {

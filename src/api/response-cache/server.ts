@@ -35,7 +35,10 @@ export const cachingServer =
     const kindOf = (method: string, route: string, status: number): Kind => {
       const known = kinds.get(route) ?? []
       const at = (method === 'GET' ? 0 : 2) + (status === 304 ? 1 : 0)
-      const kind = known[at] ?? { series: metrics.series(method, route, status), line: lines.kind(method, route, status) }
+      const kind = known[at] ?? {
+        series: metrics.series(method, route, status),
+        line: lines.kind(method, route, status),
+      }
       if (known[at] === undefined) {
         known[at] = kind
         kinds.set(route, known)

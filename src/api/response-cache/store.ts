@@ -10,7 +10,7 @@ const OVERHEAD = 2_048
 const COMPRESSED_AT = 2
 
 const bytesOf = (bodies: Bodies | null): number =>
-  bodies === null ? 0 : bodies.identity.length + (bodies.gzip?.length ?? 0) + (bodies.br?.length ?? 0)
+  bodies === null ? 0 : bodies.bytes + (bodies.gzip?.length ?? 0) + (bodies.br?.length ?? 0)
 
 /** The entries by URL: bounded in bytes, compressed bodies included; the least used leave. */
 export const createStore = (maxBytes: number) => {

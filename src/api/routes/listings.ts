@@ -5,10 +5,10 @@ import { chainsOf, pageResource } from '../../reads/listing-resource.ts'
 import { listings, pageFor } from '../../reads/listings.ts'
 import type { Sources } from '../../reads/read.ts'
 import type { Waits } from '../../reads/waits.ts'
-import { type ResponseCache, DATED_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { errorResponses, listingEnvelope } from '../envelope.ts'
 import { linkHeader } from '../link.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
+import { DATED_MS, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
 import { waiterOf } from '../waiter.ts'
 
 /** Mounts every list of whole records. Their rows come as text, so the body is put together and not serialised. */

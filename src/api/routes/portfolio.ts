@@ -15,9 +15,9 @@ import {
 } from '../../reads/portfolio-records.ts'
 import type { Sources } from '../../reads/read.ts'
 import type { Waits } from '../../reads/waits.ts'
-import { type ResponseCache, DATED_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
+import { DATED_MS, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
 import { waiterOf } from '../waiter.ts'
 
 /** Bytes of a list of 100 wallets, with room for white space. */

@@ -8,11 +8,11 @@ import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
 import type { Answer, Read, Sources } from '../../reads/read.ts'
 import { reads } from '../../reads/table.ts'
 import type { Waits } from '../../reads/waits.ts'
-import { cacheKey } from '../response-cache/key.ts'
-import { type ResponseCache, LASTING, REVALIDATE } from '../response-cache/cache.ts'
 import { envelope, errorResponses, pagedEnvelope } from '../envelope.ts'
 import { linkHeader } from '../link.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
+import { LASTING, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
+import { cacheKey } from '../response-cache/key.ts'
 import { waiterOf } from '../waiter.ts'
 
 type Route = { Params: Record<string, unknown>; Querystring: Record<string, unknown> }

@@ -14,9 +14,9 @@ import {
   startOf,
 } from '../../reads/settlements.ts'
 import type { Waits } from '../../reads/waits.ts'
-import { type ResponseCache, DATED_MS, NEVER, REVALIDATE } from '../response-cache/cache.ts'
 import { errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
+import { DATED_MS, NEVER, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
 import { isStream, type Streams } from '../streams.ts'
 import { clientOf, waiterOf } from '../waiter.ts'
 
