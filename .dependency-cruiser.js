@@ -53,7 +53,12 @@ export default {
       from: { path: '^src/', pathNot: '^src/(sandbox/|compose/sandbox\\.ts)' },
       to: { path: '^src/sandbox/' },
     },
-    { name: 'no-orphans', severity: 'error', from: { orphan: true, path: '^src/', pathNot: '^src/cli\\.ts$' }, to: {} },
+    {
+      name: 'no-orphans',
+      severity: 'error',
+      from: { orphan: true, path: '^src/', pathNot: '^src/cli\\.ts$|\\.d\\.ts$' },
+      to: {},
+    },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
     {
       name: 'no-development-packages-in-the-service',

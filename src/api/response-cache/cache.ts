@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Changes, Resource } from '../../reads/changes.ts'
-import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
+import type { Freshness } from '../../reads/freshness.ts'
 import type { RateLimit } from '../rate-limit.ts'
 import { rawClientOf } from '../waiter.ts'
 import { createDecision } from './decide.ts'

@@ -31,7 +31,7 @@ const isSpecial = (headers: IncomingHttpHeaders): boolean =>
   headers.upgrade !== undefined ||
   headers['content-length'] !== undefined ||
   headers['transfer-encoding'] !== undefined ||
-  (headers.accept !== undefined && headers.accept.includes('event-stream') && isStream(headers.accept))
+  (headers.accept?.includes('event-stream') === true && isStream(headers.accept))
 
 /** The timings of nearly all hits, which take less than a millisecond: to format one costs more than to find what was changed. */
 const timings = Array.from({ length: 100 }, (_, hundredths) => `app;dur=${(hundredths / 100).toFixed(2)}`)
@@ -128,7 +128,8 @@ export const createDecision = ({ changes, pins, store, limit }: Deps) => {
         // A tag of the client's may be older than the entry's and hold all the same.
         const isOther = etag !== entry.etag
         const list = isOther ? notModified.map((value) => (value === entry.etag ? etag : value)) : notModified
-        return sendNotModified(response, list, id, ms)
+        sendNotModified(response, list, id, ms)
+        return
       }
       const own = ownHeaders(id, ms)
       own.push('content-length', String(typeof body === 'string' ? entry.bodies?.bytes : body.length))
@@ -138,5 +139,3 @@ export const createDecision = ({ changes, pins, store, limit }: Deps) => {
     },
   }
 }
-
-export type Decision = ReturnType<typeof createDecision>
