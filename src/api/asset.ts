@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import Negotiator from 'negotiator'
-
-/** In order of preference: the smallest first. */
-const encodings = ['br', 'gzip', 'identity'] as const
+import { acceptedEncodings, THRESHOLD } from './response-cache/compress.ts'
 
 /** A document that is the same for every request, in each encoding that it has. */
 type Asset = {
@@ -14,9 +11,6 @@ type Asset = {
   readonly etag: string
   readonly bodies: ReadonlyMap<string, Buffer>
 }
-
-/** Smaller bodies are sent as they are: compressing them saves no packet. */
-const THRESHOLD = 1_024
 
 /** The highest quality at which megabytes take tenths of a second; the best takes seconds for an eighth fewer bytes. */
 const BROTLI_QUALITY = 5
@@ -63,15 +57,6 @@ export const createAsset = (type: string, read: () => Promise<Buffer> | Buffer):
 const isHeld = (header: string | undefined, { hash }: Asset): boolean =>
   header?.split(',').some((tag) => [`"${hash}"`, '*'].includes(tag.trim().replace(/^W\//, ''))) === true
 
-/** The accepted encoding that the body has; the body as it is for a client that accepts none of them. */
-const encodingOf = (header: string | undefined, { bodies }: Asset): string => {
-  if (header === undefined) return 'identity'
-  const accepted = new Negotiator({ headers: { 'accept-encoding': header } }).encodings(encodings, {
-    preferred: encodings,
-  })
-  return accepted.find((encoding) => bodies.has(encoding)) ?? 'identity'
-}
-
 /**
  * Answers with a document in the best encoding that the client accepts, or 304 when the client has it. Where the URL holds the hash of the
  * content as `version`, the answer never has to be requested again.
@@ -85,7 +70,9 @@ export const sendAsset = (
   const { type, hash, etag, bodies } = asset
   reply.headers({ etag, vary: 'accept-encoding', 'cache-control': version === hash ? IMMUTABLE : REVALIDATE })
   if (isHeld(headers['if-none-match'], asset)) return reply.code(304).send()
-  const encoding = encodingOf(headers['accept-encoding'], asset)
+  const accepted = acceptedEncodings(headers['accept-encoding'])
+  // A client that accepts no encoding that there is gets the body as it is.
+  const encoding = accepted.find((it) => bodies.has(it)) ?? 'identity'
   if (encoding !== 'identity') reply.header('content-encoding', encoding)
   return reply.type(type).send(bodies.get(encoding))
 }

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import type { Logger } from '../lib/log.ts'
 import { createOutageLog } from '../lib/outage-log.ts'
 import { createReconnectOnError } from '../lib/redis.ts'
-import type { LimitStore } from './plugins/rate-limit.ts'
+import type { LimitStore } from './rate-limit.ts'
 
 /** Longest a request waits to be counted with other processes, in milliseconds: this process then counts it on its own. */
 const COUNTED_WITHIN_MS = 200

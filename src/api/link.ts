@@ -1,4 +1,4 @@
-import { isIgnored } from './cache-key.ts'
+import { isIgnored } from './response-cache/key.ts'
 
 /** Characters of a `Link` at most: clients take headers of 16 KB in all, and the longest request that is not padded has 5,000. */
 const MAX_LINK = 8_192

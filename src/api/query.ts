@@ -1,6 +1,6 @@
 import { closestMatch } from 'leven'
 import { z } from 'zod'
-import { isIgnored } from './cache-key.ts'
+import { isIgnored } from './response-cache/key.ts'
 
 /** Faults that one answer names. */
 const MAX_FAULTS = 20

@@ -1,5 +1,23 @@
 /** Parts of packages that come without types. */
 
+declare module '@fastify/rate-limit/store/LocalStore.js' {
+  type Told = (fault: Error | null, count: { readonly current: number; readonly ttl: number } | null) => void
+  export default class LocalStore {
+    constructor(continueExceeding: boolean, exponentialBackoff: boolean, cache: number)
+    incr(client: string, told: Told, timeWindow: number, max: number): void
+    read(client: string, told: Told, timeWindow: number, max: number): void
+  }
+}
+
+declare module '@fastify/rate-limit/store/RedisStore.js' {
+  type Told = (fault: Error | null, count: { readonly current: number; readonly ttl: number } | null) => void
+  export default class RedisStore {
+    constructor(continueExceeding: boolean, exponentialBackoff: boolean, redis: object, key: string)
+    incr(client: string, told: Told, timeWindow: number, max: number): void
+    read(client: string, told: Told, timeWindow: number, max: number): void
+  }
+}
+
 declare module 'negotiator' {
   export default class Negotiator {
     constructor(request: { readonly headers: Readonly<Record<string, string>> })

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import proxyAddr from '@fastify/proxy-addr'
 import { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
 import type { Waiter } from '../reads/waits.ts'
@@ -22,9 +23,22 @@ const goneOf = (socket: Socket): AbortSignal => {
 }
 
 /** The address that limits count. A request whose connection broke off before it was looked at has none; they share one. */
-export const clientOf = (request: FastifyRequest): string => {
-  const { ip }: { readonly ip: string | undefined } = request
-  return ip === undefined ? 'gone' : normalizeIP(ip)
+const countedAddress = (ip: string | undefined): string => (ip === undefined ? 'gone' : normalizeIP(ip))
+
+/** Whether an address is that of a proxy: those that are fewer hops away than there are proxies in front. */
+export const trusts =
+  (trustedProxies: number) =>
+  (_: string, hop: number): boolean =>
+    hop < trustedProxies
+
+/** The address that limits count, as the framework sees it. */
+export const clientOf = ({ ip }: { readonly ip: string | undefined }): string => countedAddress(ip)
+
+/** The same of a request that the framework does not see. */
+export const rawClientOf = (trustedProxies: number) => {
+  const trust = trusts(trustedProxies)
+  return (request: Pick<IncomingMessage, 'headers' | 'socket'>): string =>
+    countedAddress(trustedProxies === 0 ? request.socket.remoteAddress : proxyAddr(request as IncomingMessage, trust))
 }
 
 /** Whose request it is, for as long as its client is there. */

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { z } from 'zod'
 import { buildApp } from '../api/app.ts'
-import type { LimitStore } from '../api/plugins/rate-limit.ts'
+import type { LimitStore } from '../api/rate-limit.ts'
 import { measureChains } from '../chain/metrics.ts'
 import { environments } from '../config/environments.ts'
 import { load } from '../config/load.ts'

@@ -25,9 +25,13 @@ export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Pr
     connections.set(socket, new Set())
     socket.once('close', () => connections.delete(socket))
   })
-  // Before the framework, which may have answered when its listener returns.
-  server.prependListener('request', ({ socket }, response) => {
+  // Before the server's own listener, which may have answered when it returns.
+  server.prependListener('request', (_, response) => {
     if (draining.aborted || closing) response.shouldKeepAlive = false
+  })
+  server.on('request', ({ socket }, response) => {
+    // What was answered at once, and handed over whole, keeps nobody waiting.
+    if (response.writableEnded && socket.writableLength === 0) return
     connections.get(socket)?.add(response)
     response.once('close', () => {
       connections.get(socket)?.delete(response)

@@ -7,7 +7,7 @@ import Fastify, {
 } from 'fastify'
 import { errorText, notFound, unavailable } from '../lib/errors.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
-import { measureRequests } from '../lib/http-metrics.ts'
+import { createRequestMetrics, measureRequests } from '../lib/http-metrics.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { parseInput } from '../lib/parse.ts'
 import { problem } from '../lib/problem.ts'
@@ -53,7 +53,7 @@ export const buildEngineApp = ({
     frameworkErrors: answer,
   })
   app.addHook('preClose', closesHalfOpen(app.server, draining))
-  measureRequests(app, metrics)
+  measureRequests(app, createRequestMetrics(metrics))
   measureRates(metrics, engine)
   app.removeContentTypeParser('text/plain')
   app.setErrorHandler(answer)

@@ -77,6 +77,12 @@ const NEAR_SECONDS = 5
 export const lagOfReached = ({ block, look }: Reached): number | null =>
   look && Math.max(0, Number(look.headTimestamp - block.timestamp))
 
+/** Whether the worker was heard of lately, and a chain's index is near its head. */
+const isNear = (it: Reached): boolean => {
+  const lag = lagOfReached(it)
+  return lag !== null && lag <= NEAR_SECONDS && (it.look?.ageSeconds ?? Infinity) <= SILENT_SECONDS
+}
+
 /** What `Changes` knows, without its connection. Exported for tests. */
 export const createLedger = (most = MOST_KEYS) => {
   /** In the order of the changes, oldest first. */
@@ -133,6 +139,8 @@ export const createChanges = (deps: {
   const ledger = createLedger()
   const listeners = new Set<() => void>()
   let chains = new Map<number, Reached>()
+  /** The chains whose index the worker saw near the head. */
+  let near: ReadonlySet<number> = new Set()
   let known = Number.NEGATIVE_INFINITY
   let reading: Promise<void> | null = null
   let again = false
@@ -150,6 +158,7 @@ export const createChanges = (deps: {
     // After the changes: the index has come at least as far as they say.
     const all = await database.run(reached)
     chains = new Map(all.map((it) => [it.chainId, it]))
+    near = new Set(all.filter(isNear).map(({ chainId }) => chainId))
     known = at
     for (const listener of listeners) listener()
   }
@@ -179,11 +188,8 @@ export const createChanges = (deps: {
     isCurrent(chainIds) {
       const since = bell.since()
       if (since === null || known < since || performance.now() - known > FRESH_MS) return false
-      return chainIds.every((chainId) => {
-        const it = chains.get(chainId)
-        const lag = it && lagOfReached(it)
-        return lag != null && lag <= NEAR_SECONDS && (it?.look?.ageSeconds ?? Infinity) <= SILENT_SECONDS
-      })
+      for (const chainId of chainIds) if (!near.has(chainId)) return false
+      return true
     },
     position: ledger.last,
     version: ledger.version,

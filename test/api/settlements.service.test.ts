@@ -222,7 +222,7 @@ test('the stream tells the same, goes on after the last id, and takes leave at t
   expect(all.response.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
-    vary: 'accept',
+    vary: 'accept, accept-encoding',
     'access-control-allow-origin': '*',
   })
   const live = await listen('chainId=8453&since=now')

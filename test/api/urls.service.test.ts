@@ -52,8 +52,8 @@ const ask = async (path: string, headers: Record<string, string> = {}, method = 
   return { status: response.statusCode ?? 0, body: await text(response), etag: response.headers.etag }
 }
 
-/** What a request gets that nothing kept may answer: its tag is nobody's. */
-const cold = (path: string) => ask(path, { 'if-none-match': '"none"' })
+/** What a request gets that the cache may not answer: it expects something. */
+const cold = (path: string) => ask(path, { expect: '100-continue' })
 
 const spellings: Readonly<Record<string, (url: string) => string>> = {
   'as it is': (url) => url,

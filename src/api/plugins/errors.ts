@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { errorText, notFound } from '../../lib/errors.ts'
 import { problem } from '../../lib/problem.ts'
 import { MAX_PARAM_LENGTH } from '../limits.ts'
-import { corsHeaders } from './cors.ts'
+import { standardHeaders } from './headers.ts'
 import { requestId } from './request-id.ts'
 
 /** What the framework refuses in words that do not name the limit, or repeat a URL whose query may hold a secret; by its code. */
@@ -44,9 +44,9 @@ export const errors = fp(async (app) => {
   })
 })
 
-/** For errors of the router, which are raised before any hook: the headers that hooks set come by hand. */
+/** For errors of the router, which are raised before any hook. */
 export const routerError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
-  reply.headers({ ...corsHeaders, 'x-request-id': request.id })
+  reply.headers(standardHeaders(request.id))
   answer(error, request, reply)
 }
 
@@ -61,8 +61,7 @@ export const socketError = (error: Error & { readonly code?: string }, socket: S
   const { status, message } = socketFaults[error.code ?? ''] ?? { status: 400, message: 'not an HTTP request' }
   const body = JSON.stringify({ error: { code: 'validation_error', message, details: [{ path: 'url', message }] } })
   const headers = {
-    ...corsHeaders,
-    'x-request-id': requestId({ headers: {} }),
+    ...standardHeaders(requestId({ headers: {} })),
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
     connection: 'close',

@@ -1,14 +1,15 @@
 import fp from 'fastify-plugin'
-import { measureRequests } from '../../lib/http-metrics.ts'
+import { measureRequests, type RequestMetrics } from '../../lib/http-metrics.ts'
 import { type Metrics, show } from '../../lib/metrics.ts'
 import type { Waits } from '../../reads/waits.ts'
 import type { Counted, Refused } from '../limits.ts'
-import type { Pages } from '../pages.ts'
+import type { Store } from '../response-cache/store.ts'
 import type { Streams } from '../streams.ts'
 
 type Options = {
   readonly metrics: Metrics
-  readonly pages: Pages
+  readonly requests: RequestMetrics
+  readonly store: Store
   readonly streams: Streams
   readonly waits: Waits
   readonly refused: Readonly<Refused>
@@ -17,8 +18,8 @@ type Options = {
 
 /** Measures the requests, and shows what the kept pages, the open streams and the waits take. */
 export const metrics = fp<Options>(async (app, options) => {
-  measureRequests(app, options.metrics)
-  show(options.metrics, options.pages.tally, [
+  measureRequests(app, options.requests)
+  show(options.metrics, options.store.tally, [
     { name: 'fx_pages_bytes', help: 'Memory of answers kept to be given again', of: (it) => [[{}, it.bytes]] },
     { name: 'fx_pages', help: 'Answers kept to be given again', of: (it) => [[{}, it.pages]] },
     { name: 'fx_pages_hits_total', help: 'Requests whose page was kept', of: (it) => [[{}, it.hits]] },

@@ -11,19 +11,15 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
 }
 
 /** The trace's id of a W3C `traceparent`; undefined for none and for one that is not sane. */
-const traceOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined => {
+export const traceOf = ({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined => {
   const given = headers.traceparent
   const [, id] =
     typeof given === 'string' ? (/^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}/.exec(given) ?? []) : []
   return id
 }
 
-/** Every response says its request's id, and each request ends in one log line, which also says whose trace it is of. */
+/** Each request that the framework answers ends in one log line, which also says whose trace it is of. */
 export const requestLog = fp(async (app) => {
-  app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
-    done()
-  })
   app.addHook('onResponse', (request, reply, done) => {
     // The route and not the URL: it groups, and no caller's value gets into the log.
     const { method, routeOptions } = request

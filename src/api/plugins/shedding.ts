@@ -3,9 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ErrorBody } from '../../lib/problem.ts'
 import type { Limits, Refused } from '../limits.ts'
-import { corsHeaders } from './cors.ts'
-import { flat } from './hot.ts'
-import { securityHeaders } from './security.ts'
+import { listOf } from '../response-cache/entry.ts'
+import { standardHeaders } from './headers.ts'
 
 /** How often the process looks at itself, in milliseconds: so long a burst may last before it is noticed, and its end too. */
 const LOOK_EVERY_MS = 500
@@ -19,9 +18,7 @@ const RETRY_AFTER = 2
 
 const refusal: ErrorBody = { error: { code: 'service_unavailable', message: 'more is asked than can be answered' } }
 const body = JSON.stringify(refusal)
-const headers = flat({
-  ...corsHeaders,
-  ...securityHeaders,
+const headers = listOf({
   'content-type': 'application/json; charset=utf-8',
   'content-length': Buffer.byteLength(body),
   'cache-control': 'no-store',
@@ -57,7 +54,7 @@ export const shedding = fp<Options>(async (app, { limits, refused }) => {
       if (type === TYPE_EVENT_LOOP_DELAY && !isLoad() && !isHeapFull()) return
       refused.load += 1
       reply.hijack()
-      reply.raw.writeHead(503, headers.concat('x-request-id', request.id)).end(body)
+      reply.raw.writeHead(503, headers.concat(listOf(standardHeaders(request.id)))).end(body)
     },
   })
 })

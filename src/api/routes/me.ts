@@ -25,7 +25,7 @@ export const meRoutes: FastifyPluginAsync<{ readonly identity: Identity }> = asy
     bearer: true,
     failures: ['upstream_error', 'service_unavailable'],
   }
-  app.get('/me', { schema, config: { operation } }, async ({ headers }, reply) => {
+  app.get('/me', { schema, config: { operation }, compress: false }, async ({ headers }, reply) => {
     // One user's answer is nobody else's, refusals included.
     reply.headers({ 'cache-control': 'no-store', vary: 'authorization' })
     return { data: await identity.verify(bearer(headers.authorization)) }

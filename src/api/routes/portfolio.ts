@@ -15,9 +15,9 @@ import {
 } from '../../reads/portfolio-records.ts'
 import type { Sources } from '../../reads/read.ts'
 import type { Waits } from '../../reads/waits.ts'
-import { type Conditional, DATED_MS, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses } from '../envelope.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
+import { DATED_MS, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
 import { waiterOf } from '../waiter.ts'
 
 /** Bytes of a list of 100 wallets, with room for white space. */
@@ -40,8 +40,8 @@ const answered = (reply: FastifyReply, { freshness }: Portfolios, data: string):
 export const portfolioRoutes: FastifyPluginAsync<{
   readonly sources: Sources
   readonly waits: Waits
-  readonly conditional: Conditional
-}> = async (app, { sources, waits, conditional }) => {
+  readonly cache: ResponseCache
+}> = async (app, { sources, waits, cache }) => {
   const one: Operation = {
     ...about,
     summary: "A wallet's positions, deposits and events, and what it can claim",
@@ -61,12 +61,11 @@ export const portfolioRoutes: FastifyPluginAsync<{
       const { params, query } = request
       const chainIds = chainsOf(query.chainId)
       const atLeast = await awaitIndex(waits, waiterOf(request), chainIds, PortfolioQuery, query, { observed: true })
-      reply.header('vary', 'accept')
-      if (conditional.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
+      if (cache.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
       const asked = { wallets: [params.addr], chainIds, state: query.state, atLeast }
       const found = await afterRefresh(waits, waiterOf(request), () => portfoliosOf(sources, asked))
       reply.header('cache-control', REVALIDATE)
-      if (found.isIndexed) conditional.tag(request, reply, found.freshness, DATED_MS)
+      if (found.isIndexed) cache.tag(request, reply, found.freshness, DATED_MS)
       return answered(reply, found, found.records.join())
     },
   )

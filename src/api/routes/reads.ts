@@ -8,11 +8,11 @@ import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
 import type { Answer, Read, Sources } from '../../reads/read.ts'
 import { reads } from '../../reads/table.ts'
 import type { Waits } from '../../reads/waits.ts'
-import { cacheKey } from '../cache-key.ts'
-import { type Conditional, LASTING, REVALIDATE } from '../conditional.ts'
 import { envelope, errorResponses, pagedEnvelope } from '../envelope.ts'
 import { linkHeader } from '../link.ts'
 import { freshnessHeaderNames, type Operation } from '../operation.ts'
+import { LASTING, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
+import { cacheKey } from '../response-cache/key.ts'
 import { waiterOf } from '../waiter.ts'
 
 type Route = { Params: Record<string, unknown>; Querystring: Record<string, unknown> }
@@ -38,9 +38,9 @@ const operationOf = (read: Read, chainId: ChainId): Operation => {
 export const readRoutes: FastifyPluginAsync<{
   readonly sources: Sources
   readonly waits: Waits
-  readonly conditional: Conditional
+  readonly cache: ResponseCache
   readonly defaultChainId: ChainId
-}> = async (app, { sources, waits, conditional, defaultChainId }) => {
+}> = async (app, { sources, waits, cache, defaultChainId }) => {
   const finality = createFinality(sources)
   const once = createSingleFlight<Answer<unknown>>()
 
@@ -64,21 +64,21 @@ export const readRoutes: FastifyPluginAsync<{
         ? awaitIndex(waits, waiter, [chainId], read.query, input)
         : awaitHead(waits, waiter, chainId, read.query, input))
       // Of a block that the index has not reached it cannot be known what changed.
-      const isKnown = atLeast === null || atLeast <= (conditional.reached(chainId)?.block.number ?? -1n)
-      if (resource !== undefined && isKnown && conditional.check(resource, request, reply)) return reply
-      const { known } = request
+      const isKnown = atLeast === null || atLeast <= (cache.reached(chainId)?.block.number ?? -1n)
+      if (resource !== undefined && isKnown && cache.check(resource, request, reply)) return reply
+      const { reading } = request
       const key = cacheKey(request.url)
       const run = (): Promise<Answer<unknown>> => read.answer(sources, input)
       // Requests for the same while nothing has changed share the answer.
-      const answer = await (known === null || key === null ? run() : once(`${known.version} ${key}`, run))
+      const answer = await (reading === null || key === null ? run() : once(`${reading.version} ${key}`, run))
       const { freshness } = answer
       if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast) throw tooOld(chainId, atLeast, freshness.block)
       reply.headers(freshnessHeaders(freshness))
       if ('missing' in answer) throw notFound(answer.missing)
       const { data, meta } = answer
       reply.headers(linkHeader(request.url, meta?.nextCursor))
-      reply.headers({ 'cache-control': await cacheControl(chainId, freshness, data), vary: 'accept' })
-      conditional.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
+      reply.headers({ 'cache-control': await cacheControl(chainId, freshness, data) })
+      cache.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
       return meta === undefined ? { data } : { data, meta }
     })
   }

@@ -14,9 +14,9 @@ import {
   startOf,
 } from '../../reads/settlements.ts'
 import type { Waits } from '../../reads/waits.ts'
-import { type Conditional, DATED_MS, NEVER, REVALIDATE } from '../conditional.ts'
 import { errorResponses } from '../envelope.ts'
 import type { Operation } from '../operation.ts'
+import { DATED_MS, NEVER, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
 import { isStream, type Streams } from '../streams.ts'
 import { clientOf, waiterOf } from '../waiter.ts'
 
@@ -36,9 +36,9 @@ const operation: Operation = {
 export const settlementRoutes: FastifyPluginAsync<{
   readonly sources: Sources
   readonly waits: Waits
-  readonly conditional: Conditional
+  readonly cache: ResponseCache
   readonly streams: Streams
-}> = async (app, { sources, waits, conditional, streams }) => {
+}> = async (app, { sources, waits, cache, streams }) => {
   const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
   const schema = { querystring: SettlementsQuery, response: { 200: success, ...errorResponses } }
   app.addHook('preClose', async () => streams.close())
@@ -49,7 +49,6 @@ export const settlementRoutes: FastifyPluginAsync<{
     async (request, reply) => {
       const { query, headers } = request
       const filter = filterOf(query)
-      reply.header('vary', 'accept')
       await awaitIndex(waits, waiterOf(request), filter.chainIds, SettlementsQuery, query, { observed: true })
 
       if (isStream(headers.accept)) {
@@ -71,12 +70,12 @@ export const settlementRoutes: FastifyPluginAsync<{
         return reply
       }
 
-      if (conditional.check(feedOf(filter.chainIds), request, reply)) return reply
+      if (cache.check(feedOf(filter.chainIds), request, reply)) return reply
       const page = await settlementsPage(sources, query)
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
-      conditional.tag(request, reply, freshness, DATED_MS)
+      cache.tag(request, reply, freshness, DATED_MS)
       return page
     },
   )

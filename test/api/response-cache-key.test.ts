@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cacheKey } from '../../src/api/cache-key.ts'
+import { cacheKey } from '../../src/api/response-cache/key.ts'
 
 const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const lower = wallet.toLowerCase()
@@ -19,7 +19,9 @@ test.each([
   ['empty parts of a query mean nothing', '/v1/a?&b=2&', '/v1/a?b=2'],
   ['a question mark alone means nothing', '/v1/a?', '/v1/a'],
   ['parameters that are ignored are left out, however they are spelt', '/v1/a?_=1&b=2&%5Ft=3&_', '/v1/a?b=2'],
-  ['a slash at the end makes another path', '/v1/a/', '/v1/a/'],
+  ['a slash at the end means nothing', '/v1/a/?b=2', '/v1/a?b=2'],
+  ['two slashes at the end make another path', '/v1/a//', '/v1/a/'],
+  ['a digest in the path has a case', `/v1/a/0x${'5F'.repeat(32)}`, `/v1/a/0x${'5F'.repeat(32)}`],
   ['a doubled slash makes another path', '/v1//a', '/v1//a'],
   ['a semicolon is part of the path', '/v1/a;b=1', '/v1/a;b=1'],
 ])('%s', (_, url, key) => {

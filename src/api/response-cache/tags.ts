@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 import type { Hex } from 'viem'
 import { z } from 'zod'
-import type { StoredBlock } from '../db/stored.ts'
-import { packaged } from '../lib/root.ts'
+import type { StoredBlock } from '../../db/stored.ts'
+import { packaged } from '../../lib/root.ts'
 
 /**
- * An entity tag: what is tagged was read when this version of it was known and holds as long as nothing touches it. Content that the chain
- * gave is from a block that the index may not have reached, or never will: that block is told too.
+ * An entity tag: what has it was read when this version of it was known, and holds as long as nothing touches it. Content that the chain gave is
+ * of a block that the index may not have reached, or never will: the tag names that block too.
  */
 export type Tag = { readonly version: number; readonly pin: Pin | null }
 
-/** A block by its number and as much of its hash as tells it from every other. */
+/** A block by its number and enough of its hash to tell it from every other. */
 export type Pin = { readonly number: number; readonly mark: string }
 
-/** Bytes of a hash in a tag, in hex digits. */
+/** Hex digits of a hash in a tag. */
 const MARK = 16
 
 /** The pin of a block. */
@@ -22,18 +22,21 @@ export const pinOf = ({ number, hash }: { readonly number: bigint; readonly hash
   mark: hash.slice(2, 2 + MARK),
 })
 
-/** Another release may say the same in other words. */
+/** Another release may word the same differently. */
 const { version: release } = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(packaged('package.json'), 'utf8')))
 
-/** A tag as `ETag` says it. */
+/** A tag as `ETag` shows it: weak, because one tag stands for a body in every encoding. */
 export const encodeTag = ({ version, pin }: Tag): string => {
   const parts = [release, version.toString(36), ...(pin === null ? [] : [pin.number.toString(36), pin.mark])]
-  return `"${parts.join('~')}"`
+  return `W/"${parts.join('~')}"`
 }
 
-/** The tags of an `If-None-Match` that are ours; others are left out, as is `*`. */
+/**
+ * The tags of an `If-None-Match` that are ours, weak or strong; others are left out. So is `*`: whether a resource exists at all is not known
+ * before it is read.
+ */
 export const decodeTags = (header: string): Tag[] =>
   header.split(',').flatMap((entry): Tag[] => {
     const [, text = ''] = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(entry) ?? []
@@ -43,10 +46,10 @@ export const decodeTags = (header: string): Tag[] =>
       pin: number === undefined || mark === undefined ? null : { number: Number.parseInt(number, 36), mark },
     }
     // Encoding again also refuses what the decoder lets pass.
-    return of === release && encodeTag(tag) === `"${text}"` ? [tag] : []
+    return of === release && encodeTag(tag) === `W/"${text}"` ? [tag] : []
   })
 
-/** Whether a stored block is the one that a pin tells. */
+/** Whether a pin is that of a stored block. */
 export const isPinOf = (pin: Pin, block: Pick<StoredBlock, 'number' | 'hash'>): boolean => {
   const { number, mark } = pinOf(block)
   return number === pin.number && mark === pin.mark

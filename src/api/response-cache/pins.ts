@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { Chain } from '../chain/chain.ts'
-import { type Block, getBlock } from '../chain/requests.ts'
-import type { Reached } from '../db/changes.ts'
-import { isUnavailable } from '../lib/errors.ts'
-import type { ChainId } from '../protocol/chains.ts'
-import { type Changes, resourceOf } from './changes.ts'
+import type { Chain } from '../../chain/chain.ts'
+import { type Block, getBlock } from '../../chain/requests.ts'
+import type { Reached } from '../../db/changes.ts'
+import { isUnavailable } from '../../lib/errors.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { type Changes, resourceOf } from '../../reads/changes.ts'
 import { isPinOf, type Pin } from './tags.ts'
 
 /**
