@@ -71,7 +71,9 @@ test('facts are read back as they were copied in, whatever their amounts, texts 
       })
       await database.run((handle) => handle.execute(sql`TRUNCATE events, deposits, positions`))
       const byId = [...read].sort((a, b) => Number(a.id - b.id))
-      expect(byId).toEqual(written.map((each) => ({ ...each, chainId })))
+      // The token is filled in by an observation.
+      const whole = written.map((each) => (each.kind === 'event' ? { ...each, paymentToken: null } : each))
+      expect(byId).toEqual(whole.map((each) => ({ ...each, chainId })))
     }),
     { numRuns: 30 },
   )
