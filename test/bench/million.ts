@@ -27,10 +27,14 @@ export const SAMPLE = 10_000
 const CHUNK = 2_500
 
 /** About 62 positions a wallet and 400 an event. Copies are of events that are settled alike: every eighth event is. */
-export const planOf = (rows: number): Plan => ({
-  ...{ token: seedDeployment(chainId).usdc, rowsABlock: 100, wallets: Math.ceil(rows / 62) },
-  events: 8 * Math.ceil(rows / 3_200),
-})
+export const planOf = (rows: number): Plan => {
+  const wallets = Math.ceil(rows / 62)
+  return {
+    ...{ token: seedDeployment(chainId).usdc, rowsABlock: 100, events: 8 * Math.ceil(rows / 3_200) },
+    // `seedPosition` takes every thirteenth wallet, and so all of them where there are not a multiple of that.
+    wallets: wallets % 13 === 0 ? wallets + 1 : wallets,
+  }
+}
 
 /** So many numbers from one on. */
 export const from = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at)
