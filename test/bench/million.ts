@@ -1,51 +1,114 @@
-import { Pool } from 'pg'
+import { Client } from 'pg'
 import { pino } from 'pino'
+import { createListings } from '../../src/db/listings.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { createRenderer, UNIT } from '../../src/db/rendering.ts'
+import { parseColumns } from '../../src/db/row-query.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
-import { blockOf, type Plan, seedDeposit, seedEvent, seedPosition, writeSeeded } from '../support/seed-index.ts'
+import {
+  blockOf,
+  type Plan,
+  seedDeployment,
+  seedDeposit,
+  seedEvent,
+  seedPosition,
+  writeSeeded,
+} from '../support/seed-index.ts'
+import { multiply } from './multiply.ts'
 
 /** Positions, of one chain. */
 export const ROWS = Number(process.env.ROWS ?? 1_000_000)
 export const chainId: ChainId = 8453
-export const token = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
 
-const CHUNK = 10_000
+/** Positions that are written through the functions of the index. The rest are copies of them with ids, wallets, events and blocks of their own. */
+export const SAMPLE = 10_000
+const CHUNK = 2_500
 
-// About 62 positions a wallet and 400 an event.
-const plan: Plan = { token, rowsABlock: 100, wallets: Math.ceil(ROWS / 62), events: Math.ceil(ROWS / 400) }
+/** About 62 positions a wallet and 400 an event. Copies are of events that are settled alike: every eighth event is. */
+export const planOf = (rows: number): Plan => {
+  const wallets = Math.ceil(rows / 62)
+  return {
+    ...{ token: seedDeployment(chainId).usdc, rowsABlock: 100, events: 8 * Math.ceil(rows / 3_200) },
+    // `seedPosition` takes every thirteenth wallet, and so all of them where there are not a multiple of that.
+    wallets: wallets % 13 === 0 ? wallets + 1 : wallets,
+  }
+}
 
 /** So many numbers from one on. */
 export const from = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at)
 
-/** The rows, through the writes of the index. */
-const load = async (database: Database): Promise<void> => {
-  const events = from(1, plan.events).map((id) => seedEvent(id, plan))
-  const deposits = from(1, plan.events * 2).map((id) => seedDeposit(id, plan))
-  const tip = blockOf(BigInt(Math.ceil(ROWS / plan.rowsABlock)))
-  await writeSeeded(database, chainId, tip, { events, deposits })
-  for (let first = 1; first <= ROWS; first += CHUNK) {
-    const ids = from(first, Math.min(CHUNK, ROWS - first + 1))
-    await writeSeeded(database, chainId, tip, { positions: ids.map((id) => seedPosition(id, plan)) })
-    process.stderr.write(`\rwriting ${ROWS} positions: ${first + ids.length - 1}`)
+/** Numbers from 1 to `last`, in parts. */
+const parts = (last: number): number[][] =>
+  from(0, Math.ceil(last / CHUNK)).map((nth) => from(nth * CHUNK + 1, Math.min(CHUNK, last - nth * CHUNK)))
+
+/** Throws unless copied texts are those that the service renders from the copied columns. */
+const checkTexts = async (database: Database, chain: ChainId, rows: number): Promise<void> => {
+  const renderer = createRenderer(seedDeployment(chain))
+  const ids = [1, SAMPLE, rows - 777, rows].map((id) => BigInt(Math.max(1, id)))
+  const textsBy = async (renderKey: bigint): Promise<string[]> => {
+    const walk = { chainId: chain, after: null, upTo: null, now: null, rollback: null, renderKey }
+    const { rows } = await createListings(database).byIds({ kind: 'position', include: [], walk, ids })
+    return rows.map((row) => row.slice(row.indexOf(UNIT) + 1))
   }
-  process.stderr.write('\n')
+  const stored = await textsBy(renderer.key)
+  const rendered = (await textsBy(0n)).map((text) => {
+    const { fact, seen, eventSeen } = parseColumns('position', text.slice(1))
+    const token = eventSeen && renderer.token(eventSeen.paymentToken, new Map())
+    return seen && token && renderer.row.position(fact, seen, token)
+  })
+  if (stored.length !== ids.length || stored.some((text, at) => text !== rendered[at]))
+    throw new Error('copied texts are not what their columns are rendered as')
 }
 
-/** A database of its own with so many positions, as autovacuum would have left it by the time there are so many. */
-export const startMillion = async () => {
+/** Fills a migrated database with so many positions of a chain, and leaves it as autovacuum would have by the time there are so many. */
+export const fill = async (url: string, chain: ChainId, rows: number): Promise<void> => {
   const log = pino({ level: 'silent' })
+  const plan = planOf(rows)
+  const tip = blockOf(BigInt(Math.ceil(rows / plan.rowsABlock)))
+  const database = createDatabase({ url, log, maxConnections: 2, statementTimeoutMs: 600_000 })
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    for (const ids of parts(plan.events))
+      await writeSeeded(database, chain, tip, { events: ids.map((id) => seedEvent(id, plan)) })
+    for (const ids of parts(2 * plan.events))
+      await writeSeeded(database, chain, tip, { deposits: ids.map((id) => seedDeposit(id, plan)) })
+    for (const ids of parts(Math.min(rows, SAMPLE)))
+      await writeSeeded(database, chain, tip, { positions: ids.map((id) => seedPosition(id, plan)) })
+    await multiply(client, { chainId: chain, plan, sample: SAMPLE, rows })
+    await client.query('VACUUM ANALYZE')
+    await checkTexts(database, chain, rows)
+  } finally {
+    await client.end()
+    await database.close()
+  }
+}
+
+/** A server, and databases on it that are migrated and filled with so many positions of Base each; their URLs are in that order. */
+export const startFilled = async (sizes: readonly number[]) => {
   const postgres = await startPostgres()
-  await migrate({ databaseUrl: postgres.url, log })
-  const start = performance.now()
-  const database = createDatabase({ url: postgres.url, log, maxConnections: 2, statementTimeoutMs: 60_000 })
-  await load(database)
-  await database.close()
-  const client = new Pool({ connectionString: postgres.url, max: 1 })
-  await client.query('VACUUM ANALYZE')
-  await client.end()
-  const took = ((performance.now() - start) / 1000).toFixed(0)
-  console.log(`${ROWS} positions of ${plan.wallets} wallets written in ${took} s`)
-  return { url: postgres.url, close: postgres.close }
+  const urls: string[] = []
+  for (const rows of sizes) {
+    const start = performance.now()
+    const client = new Client(postgres.url)
+    await client.connect()
+    await client.query(`CREATE DATABASE positions_${rows}`)
+    await client.end()
+    const url = new URL(postgres.url)
+    url.pathname = `positions_${rows}`
+    urls.push(url.href)
+    await migrate({ databaseUrl: url.href, log: pino({ level: 'silent' }) })
+    await fill(url.href, chainId, rows)
+    const took = ((performance.now() - start) / 1000).toFixed(0)
+    console.log(`${rows} positions of ${planOf(rows).wallets} wallets written in ${took} s`)
+  }
+  return { urls, close: postgres.close }
+}
+
+/** One database with `ROWS` positions. */
+export const startMillion = async () => {
+  const { urls, close } = await startFilled([ROWS])
+  return { url: urls[0] ?? '', close }
 }

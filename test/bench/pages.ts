@@ -1,139 +1,133 @@
+import { deepStrictEqual } from 'node:assert'
 import { cpus } from 'node:os'
-import Fastify from 'fastify'
-import { Pool } from 'pg'
+import { Client } from 'pg'
 import { pino } from 'pino'
-import { zeroAddress } from 'viem'
 import { z } from 'zod'
-import { listingEnvelope } from '../../src/api/envelope.ts'
-import type { Deployment } from '../../src/protocol/chains.ts'
-import { listings } from '../../src/reads/listings.ts'
+import { chainIds } from '../../src/protocol/chains.ts'
 import { openApp } from '../support/app.ts'
-import { walletOf } from '../support/seed-index.ts'
+import { seedDeployment, walletOf } from '../support/seed-index.ts'
+import { openBare } from './bare.ts'
 import { compare, type Figure } from './compare.ts'
-import { chainId, from, ROWS, startMillion, token } from './million.ts'
+import { chainId, fill, ROWS, startMillion } from './million.ts'
+import { clearTexts, pathsOf } from './paths.ts'
+import { timePortfolios } from './portfolios.ts'
 
 /*
- * Pages of lists and portfolios on a million positions, against a bare Fastify route over one named statement that gives the same body. One
- * process serves both in turn; the load comes from another.
+ * Pages of lists and portfolios on a million positions, against bare Fastify routes over one named statement, and against each other. One
+ * process serves all in turn; the load comes from another. The index stands still, so no answer comes from the response cache.
  *
  *   npm run bench:pages
- *   ROWS=100000 SECONDS=2 npm run bench:pages
+ *   ROWS=100000 SECONDS=2 ROUNDS=3 npm run bench:pages
  */
 
 const SECONDS = Number(process.env.SECONDS ?? 5)
-const ROUNDS = 3
-const LIMIT = 50
-const PAGE = Math.min(10_000, Math.floor(ROWS / LIMIT / 2))
+const ROUNDS = Number(process.env.ROUNDS ?? 5)
+const PAGE = Math.min(10_000, Math.floor(ROWS / 100))
+/** Positions of the other chain, which only merged pages show. */
+const OTHER = Math.min(ROWS, 100_000)
 
+const Page = z.object({ data: z.array(z.record(z.string(), z.unknown())), meta: z.object({ nextCursor: z.string() }) })
+const Data = z.object({ data: z.array(z.record(z.string(), z.unknown())) })
+
+const [other] = chainIds.filter((id) => id !== chainId)
+if (other === undefined) throw new RangeError('there is one chain')
+const wallet = walletOf(77)
 const postgres = await startMillion()
-const deployment: Deployment = {
-  ...{ chainId, diamond: zeroAddress, usdc: token, usdt: null, publicRpcUrl: 'http://node.example', startBlock: 0n },
-  profile: 'reference',
-}
-// Logging as in production, to where it costs nobody a terminal.
+await fill(postgres.url, other, OTHER)
+const client = new Client(postgres.url)
+await client.connect()
+await clearTexts(client)
+await client.end()
 const ours = await openApp({
-  ...{
-    databaseUrl: postgres.url,
-    nodes: [{ deployment }],
-    log: pino({ level: 'info' }, pino.destination('/dev/null')),
-  },
+  databaseUrl: postgres.url,
+  nodes: chainIds.map((id) => ({ deployment: seedDeployment(id) })),
+  // Logging as in production, to where it costs nobody a terminal.
+  log: pino({ level: 'info' }, pino.destination('/dev/null')),
 })
+const url = await ours.app.listen({ port: 0, host: '127.0.0.1' })
+const bare = await openBare(postgres.url, wallet)
+const list = `${url}/v1/hedge/positions?chainId=${chainId}`
+const page = `${list}&wallet=${wallet}`
 
-/** The limit: what a handler over one statement does that trusts its caller and knows no chain but this. */
-const bare = async () => {
-  const pool = new Pool({ connectionString: postgres.url, max: 4 })
-  const app = Fastify()
-  const data = listings.find(({ kind }) => kind === 'position')?.data ?? z.array(z.unknown())
-  const schema = {
-    response: { 200: z.toJSONSchema(listingEnvelope(data), { target: 'draft-7', metadata: z.registry() }) },
-  }
-  const text = `SELECT f.id, f.event_id AS "eventId", '0x' || encode(f.hedger, 'hex') AS hedger, f.notional, f.premium_paid AS "premiumPaid",
-      f.platform_fee AS "platformFeePaid", s.payout_amount AS "payoutAmount", s.status, s.claimed, f.chain_id AS "chainId",
-      f.block_number AS "createdBlock", '0x' || encode(f.tx_hash, 'hex') AS "createdTx", '0x' || encode(e.payment_token, 'hex') AS token,
-      'USDC' AS symbol, 6 AS decimals
-    FROM positions f JOIN position_observations s USING (chain_id, id)
-      JOIN event_observations e ON e.chain_id = f.chain_id AND e.id = f.event_id
-    WHERE f.chain_id = $1 AND f.hedger = $2 ORDER BY f.id DESC LIMIT $3`
-  app.get<{ Querystring: { wallet: string } }>('/positions', { schema }, async ({ query }) => {
-    const wallet = Buffer.from(query.wallet.slice(2), 'hex')
-    const { rows } = await pool.query({ name: 'page', text, values: [chainId, wallet, LIMIT] })
-    return { data: rows, meta: { limit: LIMIT, hasMore: true, nextCursor: null, asOf: [] } }
-  })
-  return { url: await app.listen({ port: 0, host: '127.0.0.1' }), close: () => Promise.all([app.close(), pool.end()]) }
+/** The bare routes, and what share of their requests ours must reach at least. */
+const limits = [
+  { what: 'the same text, tips and cursor', path: '/same', least: 0.75 },
+  { what: 'the stored text alone (information)', path: '/text', least: 0.6 },
+  { what: 'the joins, serialised by a schema', path: '/joins', least: 1.8 },
+].map((limit) => ({ ...limit, url: `${bare.url}${limit.path}?chainId=${chainId}&wallet=${wallet}` }))
+
+/** Throws unless all contestants give the same rows, and ours not from a cache. */
+const checkBodies = async (): Promise<void> => {
+  const answer = await fetch(page)
+  if (answer.headers.has('etag')) throw new Error('the page has a tag, so it may come from the cache')
+  const { data } = Page.parse(await answer.json())
+  if (data.length !== 50) throw new Error(`the page has ${data.length} rows`)
+  const lower = (rows: typeof data) => rows.map((row) => JSON.parse(JSON.stringify(row).toLowerCase()))
+  for (const limit of limits)
+    deepStrictEqual(lower(Data.parse(await (await fetch(limit.url)).json()).data), lower(data))
 }
 
-const limit = await bare()
+const ratio = (one: number, other: number): string => (one / other).toFixed(2)
 
-const show = (what: string, one: Figure, limit: Figure, bar: number, isMet: (ratio: number) => boolean): void => {
-  for (const [unit, key] of [
-    ['a second', 'perSecond'],
-    ['a CPU second', 'perCpuSecond'],
-  ] as const) {
-    const ratio = one[key] / limit[key]
-    const figures = `${one[key].toFixed(0)} against ${limit[key].toFixed(0)} requests ${unit}`
+const show = (what: string, one: Figure, other: Figure, [bound, target]: readonly ['least' | 'most', number]): void => {
+  for (const unit of ['perSecond', 'perCpuSecond'] as const) {
+    const share = one[unit] / other[unit]
+    const isMet = bound === 'least' ? share >= target : share <= target
+    const figures = `${one[unit].toFixed(0)} to ${other[unit].toFixed(0)} requests ${unit === 'perSecond' ? 'a second' : 'a CPU second'}`
     console.log(
-      `  ${what.padEnd(34)} ${figures}, ratio ${ratio.toFixed(2)} (bar ${bar} ${isMet(ratio) ? 'met' : 'missed'})`,
+      `  ${what.padEnd(40)} ${figures}, ratio ${share.toFixed(2)} (target: at ${bound} ${target}, ${isMet ? 'met' : 'MISSED'})`,
     )
   }
 }
 
-/** Milliseconds within which 95 of 100 answers came, one after the other. */
-const p95 = async (times: number, ask: (at: number) => Promise<Response>): Promise<number> => {
-  const taken: number[] = []
-  for (let at = 0; at < times + 20; at += 1) {
-    const start = performance.now()
-    const answer = await ask(at)
-    await answer.arrayBuffer()
-    if (answer.status !== 200) throw new Error(`status ${answer.status}`)
-    if (at >= 20) taken.push(performance.now() - start)
+/** The cursor after so many pages. */
+const cursorAfter = async (pages: number): Promise<string> => {
+  let cursor = ''
+  for (let passed = 0; passed < pages * 50; passed += 200) {
+    const answer: unknown = await (await fetch(`${list}&limit=200${cursor && `&cursor=${cursor}`}`)).json()
+    cursor = Page.parse(answer).meta.nextCursor
   }
-  return taken.sort((a, b) => a - b)[Math.floor(taken.length * 0.95)] ?? Number.NaN
+  return cursor
 }
-
-const Page = z.object({ data: z.array(z.unknown()), meta: z.object({ nextCursor: z.string() }) })
 
 try {
   console.log(
     `node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, medians of ${ROUNDS} rounds of ${SECONDS} s`,
   )
-  const url = await ours.app.listen({ port: 0, host: '127.0.0.1' })
-
-  const wallet = walletOf(77)
-  const positions = `${url}/v1/hedge/positions?chainId=${chainId}`
-  const [page, plain] = await compare(
-    [{ url: `${positions}&wallet=${wallet}` }, { url: `${limit.url}/positions?wallet=${wallet}` }],
-    {
-      ...{ rounds: ROUNDS, seconds: SECONDS },
-    },
-  )
-  if (page && plain) show('wallet page of 50 rows, bare', page, plain, 0.9, (ratio) => ratio >= 0.9)
-
-  let cursor = ''
-  for (let passed = 0; passed < (PAGE - 1) * LIMIT; passed += 200) {
-    const answer: unknown = await (await fetch(`${positions}&limit=200${cursor && `&cursor=${cursor}`}`)).json()
-    cursor = Page.parse(answer).meta.nextCursor
+  await checkBodies()
+  const [plain, ...others] = await compare([{ url: page }, ...limits], { rounds: ROUNDS, seconds: SECONDS })
+  console.log('wallet page of 50 positions, against a bare route over')
+  for (const [at, { what, least }] of limits.entries()) {
+    const figure = others[at]
+    if (plain && figure) show(what, plain, figure, ['least', least])
   }
-  const [first, late] = await compare([{ url: positions }, { url: `${positions}&cursor=${cursor}` }], {
-    rounds: ROUNDS,
-    seconds: SECONDS,
-  })
-  if (first && late) show(`page 1 against page ${PAGE}`, first, late, 1.3, (ratio) => ratio <= 1.3)
 
-  const one = await p95(500, (at) => fetch(`${url}/v1/wallets/${walletOf(at)}/portfolio?chainId=${chainId}&state=all`))
-  console.log(`  portfolio of a wallet              p95 ${one.toFixed(1)} ms (bar 15 ${one <= 15 ? 'met' : 'missed'})`)
-  const hundred = await p95(60, (at) =>
-    fetch(`${url}/v1/wallets/portfolio`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ wallets: from(at * 100, 100).map(walletOf), chainIds: [chainId], state: 'all' }),
-    }),
+  const cursor = await cursorAfter(PAGE - 1)
+  const paths = Object.entries({ 'wallet page': page.slice(url.length), ...pathsOf(cursor) })
+  const figures = await compare(
+    paths.map(([, path]) => ({ url: `${url}${path}` })),
+    { rounds: Math.min(3, ROUNDS), seconds: Math.min(2, SECONDS) },
   )
-  console.log(
-    `  portfolios of 100 wallets          p95 ${hundred.toFixed(1)} ms (bar 120 ${hundred <= 120 ? 'met' : 'missed'})`,
-  )
-  console.log(`  memory                             ${Math.round(process.memoryUsage().rss / 1_048_576)} MB`)
+  const [first] = figures
+  console.log(`other paths, against the wallet page (late: page ${PAGE})`)
+  for (const [at, [name]] of paths.entries()) {
+    const figure = figures[at]
+    if (!first || !figure) continue
+    const ratios = `ratio ${ratio(figure.perSecond, first.perSecond)}, per CPU second ${ratio(figure.perCpuSecond, first.perCpuSecond)}`
+    console.log(`  ${name.padEnd(40)} ${figure.perSecond.toFixed(0).padStart(5)} requests a second, ${ratios}`)
+  }
+
+  const timed = await timePortfolios(url, bare.pool, 40)
+  const p50 = (ms: readonly number[]): number => ms[ms.length >> 1] ?? Number.NaN
+  console.log('portfolios of 100 wallets, and what the database alone takes for (target: at most 2.0 times as long)')
+  for (const { name, ms } of timed) {
+    const times = ratio(p50(timed[0]?.ms ?? []), p50(ms))
+    console.log(
+      `  ${name.padEnd(40)} p50 ${p50(ms).toFixed(1)} ms, p95 ${ms[Math.floor(ms.length * 0.95)]?.toFixed(1)} ms, ratio ${times}`,
+    )
+  }
 } finally {
-  await limit.close()
+  await bare.close()
   await ours.close()
   await postgres.close()
 }

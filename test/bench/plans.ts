@@ -5,8 +5,8 @@ import type { Filters } from '../../src/db/listing-filters.ts'
 import { createListings } from '../../src/db/listings.ts'
 import type { Statement } from '../../src/db/pool.ts'
 import type { Kind } from '../../src/db/progress.ts'
-import { walletOf } from '../support/seed-index.ts'
-import { chainId, ROWS, startMillion, token } from './million.ts'
+import { seedToken, walletOf } from '../support/seed-index.ts'
+import { chainId, ROWS, startMillion } from './million.ts'
 
 /*
  * How many rows a page of fifty looks at for each filter of the lists, on a million positions: as the server counts them when it runs the
@@ -30,7 +30,7 @@ const filters: Readonly<Record<Kind, readonly Filters[]>> = {
     { owners: [nobody] },
     { underlying: 'USD/GHS' },
     { underlying: 'USD/XXX' },
-    { paymentToken: token },
+    { paymentToken: seedToken },
     { paymentToken: zeroAddress },
     { strikeAbove: true },
     { strikeAbove: false },

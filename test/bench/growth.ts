@@ -1,0 +1,101 @@
+import { Client } from 'pg'
+import { createListings } from '../../src/db/listings.ts'
+import { UNIT } from '../../src/db/rendering.ts'
+import { renderKeyOf } from '../../src/protocol/rows.ts'
+import { openApp } from '../support/app.ts'
+import { openDatabase } from '../support/open-database.ts'
+import { seedDeployment, walletOf } from '../support/seed-index.ts'
+import { chainId, planOf, startFilled } from './million.ts'
+
+/*
+ * How long a wallet's page of 50 positions takes as the index grows: databases of several sizes on one server, asked in turn, one request at
+ * a time, for wallets at random.
+ *
+ *   npm run bench:growth            10,000, 100,000 and 1,000,000 positions
+ *   LONG=1 npm run bench:growth     and 10,000,000: 12 GB of disk
+ */
+
+const sizes = [10_000, 100_000, 1_000_000, ...(process.env.LONG ? [10_000_000] : [])]
+const ROUNDS = Number(process.env.ROUNDS ?? 20)
+const REQUESTS = 100
+const WARM_UP = 10
+/** What the median may be times that of the smallest. */
+const MOST = 1.5
+
+const tables = ['positions', 'position_observations']
+
+/** Throws unless a page comes from stored texts alone. */
+const checkStored = async (url: string): Promise<void> => {
+  const database = openDatabase(url)
+  const walk = { chainId, after: null, upTo: null, now: null, rollback: null }
+  const { rows } = await createListings(database).page({
+    ...{ kind: 'position', sort: 'created', order: 'desc', include: [], limit: 50, count: false },
+    ...{ walks: [{ ...walk, renderKey: renderKeyOf(seedDeployment(chainId)) }], filters: { owners: [walletOf(77)] } },
+  })
+  await database.close()
+  const texts = rows.filter((row) => row[row.indexOf(UNIT) + 1] === '{')
+  if (texts.length !== 50) throw new Error(`${texts.length} of the 50 rows of a page are stored texts`)
+}
+
+const sizesOf = async (url: string, rows: number): Promise<string> => {
+  const client = new Client(url)
+  await client.connect()
+  const { rows: found } = await client.query<{ name: string; heap: string; indexes: string }>(
+    `SELECT name, pg_table_size(name::regclass) AS heap, pg_indexes_size(name::regclass) AS indexes FROM unnest($1::text[]) AS name`,
+    [tables],
+  )
+  await client.end()
+  const each = (bytes: string): string => `${Math.round(Number(bytes) / rows)}`
+  return found
+    .map(({ name, heap, indexes }) => `${name} ${each(heap)} + ${each(indexes)} bytes a row with indexes`)
+    .join(', ')
+}
+
+const filled = await startFilled(sizes)
+const contestants = await Promise.all(
+  filled.urls.map(async (databaseUrl, at) => {
+    await checkStored(databaseUrl)
+    const ours = await openApp({ databaseUrl, nodes: [{ deployment: seedDeployment(chainId) }] })
+    const url = await ours.app.listen({ port: 0, host: '127.0.0.1' })
+    return { rows: sizes[at] ?? 0, databaseUrl, ours, url, any: [] as number[], one: [] as number[] }
+  }),
+)
+
+const ask = async (url: string, wallet: string): Promise<number> => {
+  const start = performance.now()
+  const answer = await fetch(`${url}/v1/hedge/positions?chainId=${chainId}&wallet=${wallet}`)
+  await answer.arrayBuffer()
+  if (answer.status !== 200) throw new Error(`status ${answer.status}`)
+  return performance.now() - start
+}
+
+const quantile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN
+
+try {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const { rows, url, any, one } of contestants) {
+      for (let at = 0; at < REQUESTS + WARM_UP; at += 1) {
+        const took = await ask(url, walletOf(Math.floor(Math.random() * planOf(rows).wallets)))
+        if (at >= WARM_UP) any.push(took)
+      }
+      for (let at = 0; at < REQUESTS; at += 1) one.push(await ask(url, walletOf(77)))
+    }
+  }
+  const base = quantile(contestants[0]?.any ?? [], 0.5)
+  console.log(
+    `a wallet's page of 50 positions, ${ROUNDS} rounds of ${REQUESTS} requests; ratio of the medians of any wallet`,
+  )
+  for (const { rows, databaseUrl, any, one } of contestants) {
+    const times = [quantile(any, 0.5), quantile(any, 0.99), quantile(one, 0.5), quantile(one, 0.99)]
+    const [p50, p99, own50, own99] = times.map((value) => value.toFixed(2))
+    const share = (times[0] ?? Number.NaN) / base
+    console.log(
+      `  ${String(rows).padStart(8)} positions: any wallet p50 ${p50} ms, p99 ${p99} ms, ratio ${share.toFixed(2)} (target: at most ${MOST}, ${share <= MOST ? 'met' : 'MISSED'}); always the same p50 ${own50} ms, p99 ${own99} ms`,
+    )
+    console.log(`           ${await sizesOf(databaseUrl, rows)}`)
+  }
+} finally {
+  for (const { ours } of contestants) await ours.close()
+  await filled.close()
+}

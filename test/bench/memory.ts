@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { announce } from '../../src/db/changes.ts'
+import { saveLook } from '../../src/db/looks.ts'
+import { moveCursor } from '../../src/db/write.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { mebibytes, usageOf } from '../load/usage.ts'
+import { setup as build, builtCommand } from '../support/built.ts'
+import { openDatabase } from '../support/open-database.ts'
+import { eventually } from '../support/process.ts'
+import { blockOf, seedToken, walletOf } from '../support/seed-index.ts'
+import { chainId, from, planOf, ROWS, startMillion } from './million.ts'
+
+/*
+ * What a process of the API holds after a minute of wallet pages, portfolios of 100 wallets and requests that its response cache answers.
+ *
+ *   npm run bench:memory             SECONDS=60: how long the load lasts
+ */
+
+const SECONDS = Number(process.env.SECONDS ?? 60)
+const CALLERS = 32
+const MOST = 200 * 1_048_576
+
+const nobody = `0x${'1'.repeat(40)}`
+const NOWHERE = 'http://127.0.0.1:9'
+
+const postgres = await startMillion()
+await build()
+const port = await freePort()
+const chain = (id: number): Readonly<Record<string, string>> => ({
+  [`RPC_URLS_${id}`]: NOWHERE,
+  [`PUBLIC_RPC_URL_${id}`]: NOWHERE,
+  [`DIAMOND_ADDRESS_${id}`]: nobody,
+  [`USDC_ADDRESS_${id}`]: seedToken,
+  [`START_BLOCK_${id}`]: '0',
+})
+const { command, args } = builtCommand('api')
+const api = spawn(command, args, {
+  env: {
+    ...{ PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: postgres.url, METRICS_PORT: 'off' },
+    ...{ HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'info', ...chain(8453), ...chain(56) },
+  },
+  stdio: ['ignore', 'ignore', 'inherit'],
+})
+const url = `http://127.0.0.1:${port}`
+const database = openDatabase(postgres.url)
+
+/** What a worker writes every second while it has nothing to index: the response cache answers only beside that. */
+const beat = (): Promise<void> =>
+  database.transaction(async (handle) => {
+    const block = blockOf(BigInt(Math.ceil(ROWS / 100)))
+    await moveCursor(handle, chainId, block)
+    const nodes = { endpoints: [], halted: false, hasLogs: true }
+    await saveLook(handle, chainId, { head: block, proven: block, source: 'logs', trouble: null, nodes })
+    await announce(handle, chainId, new Set())
+  })
+const beating = setInterval(() => void beat().catch(() => {}), 1_000)
+
+const { wallets } = planOf(ROWS)
+const pageOf = (nth: number): string => `${url}/v1/hedge/positions?chainId=${chainId}&wallet=${walletOf(nth % wallets)}`
+const anyWallet = (): number => Math.floor(Math.random() * wallets)
+
+/** The requests, and how often each is made of a hundred. */
+const requests: readonly (readonly [number, () => Promise<Response>])[] = [
+  [60, () => fetch(pageOf(77))],
+  [38, () => fetch(pageOf(anyWallet()))],
+  [
+    2,
+    () => {
+      const asked = from(anyWallet(), 100).map((nth) => walletOf(nth % wallets))
+      const body = JSON.stringify({ wallets: asked, chainIds: [chainId], state: 'all' })
+      const headers = { 'content-type': 'application/json' }
+      return fetch(`${url}/v1/wallets/portfolio`, { method: 'POST', headers, body })
+    },
+  ],
+]
+const mix = requests.flatMap(([share, ask]) => Array.from({ length: share }, () => ask))
+
+try {
+  const pid = api.pid ?? 0
+  await eventually('the API answers pages from an index that is current', async () => {
+    const answer = await fetch(pageOf(77)).catch(() => null)
+    await answer?.arrayBuffer()
+    return answer?.headers.has('etag') === true
+  })
+  const rest = usageOf(pid)
+  const until = performance.now() + SECONDS * 1_000
+  const statuses = new Map<number, number>()
+  const call = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const answer = await mix[Math.floor(Math.random() * mix.length)]?.()
+      await answer?.arrayBuffer()
+      if (answer) statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+    }
+  }
+  await Promise.all(Array.from({ length: CALLERS }, call))
+  const loaded = usageOf(pid)
+  await sleep(10_000)
+  const after = usageOf(pid)
+  console.log(`answers: ${[...statuses].map(([status, times]) => `${times} of ${status}`).join(', ')}`)
+  const parts = {
+    'at rest': rest.rssBytes,
+    'under load': loaded.rssBytes,
+    peak: after.peakBytes,
+    after: after.rssBytes,
+  }
+  for (const [what, bytes] of Object.entries(parts)) console.log(`  ${what.padEnd(12)} ${mebibytes(bytes)}`)
+  console.log(`  target: at most ${mebibytes(MOST)} after it, ${after.rssBytes <= MOST ? 'met' : 'MISSED'}`)
+} finally {
+  clearInterval(beating)
+  api.kill()
+  await once(api, 'exit')
+  await database.close()
+  await postgres.close()
+}
