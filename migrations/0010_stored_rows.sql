@@ -1,4 +1,16 @@
--- The indexes first: reads go on while they are built, and the tables are locked only after that.
+-- All tables at once or none: one after another would end in a deadlock with whoever reads or writes two of them.
+DO $$ BEGIN
+  FOR attempt IN 1..400 LOOP
+    BEGIN
+      LOCK TABLE events, deposits, positions, event_observations, deposit_observations, position_observations IN ACCESS EXCLUSIVE MODE NOWAIT;
+      RETURN;
+    EXCEPTION WHEN lock_not_available THEN
+      PERFORM pg_sleep(0.01);
+    END;
+  END LOOP;
+  RAISE lock_not_available;
+END $$;
+--> statement-breakpoint
 CREATE INDEX "deposit_observations_since_block" ON "deposit_observations" USING brin ("block_number") WITH (pages_per_range=16,autosummarize=true);
 --> statement-breakpoint
 CREATE INDEX "event_observations_since_block" ON "event_observations" USING brin ("block_number") WITH (pages_per_range=16,autosummarize=true);
@@ -41,9 +53,9 @@ ALTER TABLE "position_observations" ADD COLUMN "render_key" bigint;
 --> statement-breakpoint
 ALTER TABLE "position_observations" ADD COLUMN "render_flip" boolean DEFAULT false NOT NULL;
 --> statement-breakpoint
-ALTER TABLE "event_observations" SET (fillfactor = 80);
-ALTER TABLE "deposit_observations" SET (fillfactor = 80);
-ALTER TABLE "position_observations" SET (fillfactor = 80);
+ALTER TABLE "event_observations" SET (fillfactor = 70);
+ALTER TABLE "deposit_observations" SET (fillfactor = 70);
+ALTER TABLE "position_observations" SET (fillfactor = 70);
 --> statement-breakpoint
 -- A statement that changes an observation without setting its text loses the text: an older release, a repair, a person.
 CREATE FUNCTION clear_row_text() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -14,7 +14,16 @@ import {
 import type { Database, Statement } from './pool.ts'
 import type { Kind } from './progress.ts'
 import { UNIT } from './rendering.ts'
-import { asOneText, byObservationJoins, observedJoins, RECORD, rowSql, tables, textJoins } from './row-query.ts'
+import {
+  asOneText,
+  byObservationJoins,
+  observedJoins,
+  RECORD,
+  rowSql,
+  tables,
+  textJoins,
+  withColumnsWhereNeeded,
+} from './row-query.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
 
 /** A chain's part of a list. */
@@ -111,7 +120,7 @@ const joinedFor = ({ kind, filters }: ListingQuery): { readonly joins: string; r
 }
 
 /** The parameters after the walks are the limit and, if that is asked, whose rows; then those of the conditions. */
-const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
+const textOf = (query: ListingQuery, conditions: readonly string[], hasColumns: boolean): string => {
   const { kind, walks, filters, sort, order, include, count } = query
   const { facts, owner } = tables[kind]
   const [limit, owners] = [1, 2].map((at) => `$${walks.length * columns.length + at}`)
@@ -136,7 +145,7 @@ const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
   const page = `SELECT f.*, walk.render_key${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM walk
     ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} CROSS JOIN LATERAL (${bounded} LIMIT ${limit}) f ORDER BY ${last} LIMIT ${limit}`
   const head = ['f.chain_id', 'f.id', ...(byExpiry ? ['f.expiry_date'] : [])]
-  const rows = `SELECT ${rowSql(kind, head, include)} FROM (${page}) f ${textJoins(kind, include)} ORDER BY ${last}`
+  const rows = `SELECT ${rowSql(kind, { head, include, columns: hasColumns })} FROM (${page}) f ${textJoins(kind, include)} ORDER BY ${last}`
   const total = `(SELECT count(*) FROM walk ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} JOIN ${facts} f USING (chain_id) ${joins}
     WHERE ${wheres} ${own})`
   return `WITH ${walkText(walks.length)} SELECT ${tipsText}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
@@ -145,7 +154,7 @@ const textOf = (query: ListingQuery, conditions: readonly string[]): string => {
 /** Texts by their shapes: putting one together takes longer than what the framework does for a request. */
 const texts = new LRUCache<string, string>({ max: 1_000 })
 
-const pageStatement = (query: ListingQuery): Statement => {
+const pageStatement = (query: ListingQuery, hasColumns: boolean): Statement => {
   const { kind, walks, filters, sort, order, include, limit, count } = query
   const owners = filters.owners && [...new Set(filters.owners)]
   const [one, another] = owners ?? []
@@ -155,23 +164,23 @@ const pageStatement = (query: ListingQuery): Statement => {
   const bind: Bind = (value, type) => `$${values.push(value)}::${type}`
   const conditions = conditionsOf(kind, filters, bind)
   const shape = [kind, sort, order, walks.length, ofOne, shapeOf(filters)].join(' ')
-  const name = [shape, count, ...include].join(' ')
-  const text = texts.get(name) ?? textOf({ ...query, filters: { ...filters, owners } }, conditions)
+  const name = [shape, count, hasColumns, ...include].join(' ')
+  const text = texts.get(name) ?? textOf({ ...query, filters: { ...filters, owners } }, conditions, hasColumns)
   texts.set(name, text)
   // Prepared under a name where that is one of few: a connection keeps what it has prepared.
   const isCommon = !count && include.length === 0 && (owners ? conditions.length === 0 : conditions.length < 2)
-  return { text, values, ...(isCommon && { name: `page ${shape}` }) }
+  return { text, values, ...(isCommon && { name: `${hasColumns ? 'columns' : 'page'} ${shape}` }) }
 }
 
-const byIdsStatement = (query: Parameters<Listings['byIds']>[0]): Statement => {
+const byIdsStatement = (query: Parameters<Listings['byIds']>[0], hasColumns: boolean): Statement => {
   const { kind, walk, ids, include } = query
-  const rows = `SELECT ${rowSql(kind, ['f.chain_id', 'f.id'], include)} FROM walk
+  const rows = `SELECT ${rowSql(kind, { head: ['f.chain_id', 'f.id'], include, columns: hasColumns })} FROM walk
     CROSS JOIN unnest($${columns.length + 1}::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT *, walk.render_key
     FROM ${tables[kind].facts} WHERE chain_id = walk.chain_id AND id = asked.id AND block_number <= walk.up_to LIMIT 1) f
     ${textJoins(kind, include)} ORDER BY asked.nth`
   const text = `WITH ${walkText(1)} SELECT ${tipsText}, ${asOneText(rows)}`
   const values = [...walkValues([walk], bounds.asc), list(ids)]
-  return { text, values, ...(include.length === 0 && { name: `ids ${kind}` }) }
+  return { text, values, ...(include.length === 0 && { name: `ids ${kind} ${hasColumns}` }) }
 }
 
 /** Where the row of a text is. */
@@ -186,8 +195,11 @@ export const placeOf = (row: string): Place => {
  * @example await listings.page({ kind: 'position', walks: [walk], filters: { owners: [wallet] }, sort: 'created', order: 'desc', … })
  */
 export const createListings = (database: Pick<Database, 'rows'>): Listings => {
-  const answer = async (statement: Statement): Promise<ListingRows> => {
-    const [[tips = null, rows = null, total = null] = []] = await database.rows(statement)
+  const answer = async (statementOf: (hasColumns: boolean) => Statement): Promise<ListingRows> => {
+    const [tips = null, rows = null, total = null] = await withColumnsWhereNeeded(async (hasColumns) => {
+      const [row = []] = await database.rows(statementOf(hasColumns))
+      return row
+    })
     return {
       tips: parseTips(tips),
       rows: rows === null || rows === '' ? [] : rows.split(RECORD),
@@ -195,7 +207,7 @@ export const createListings = (database: Pick<Database, 'rows'>): Listings => {
     }
   }
   return {
-    page: (query) => answer(pageStatement(query)),
-    byIds: (query) => answer(byIdsStatement(query)),
+    page: (query) => answer((hasColumns) => pageStatement(query, hasColumns)),
+    byIds: (query) => answer((hasColumns) => byIdsStatement(query, hasColumns)),
   }
 }

@@ -4,7 +4,7 @@ import { addresses, bounds, type Walk, walkText, walkValues } from './listings.t
 import type { Database } from './pool.ts'
 import { type Kind, kinds } from './progress.ts'
 import { UNIT } from './rendering.ts'
-import { asOneText, observedJoins, RECORD, rowSql, tables } from './row-query.ts'
+import { asOneText, observedJoins, RECORD, rowSql, tables, withColumnsWhereNeeded } from './row-query.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
 
 /** What a wallet has of one kind: a row (see `row-query.ts`), and the figures that totals are made of. */
@@ -69,10 +69,10 @@ export const figureNames: Readonly<Record<Kind, readonly Figure[]>> = {
   position: namesOf('position'),
 }
 
-const holdings = (kind: Kind, activeOnly: boolean, [owned, limit]: readonly string[]): string => {
+const holdings = (kind: Kind, activeOnly: boolean, columns: boolean, [owned, limit]: readonly string[]): string => {
   const { facts, owner } = tables[kind]
   const head = ['owned.nth', 'f.chain_id', 'f.id', `encode(e.payment_token, 'hex')`, ...Object.values(figures[kind])]
-  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, head)} AS row
+  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, columns })} AS row
     FROM (SELECT *, walk.render_key FROM ${facts}) f ${observedJoins(kind)} WHERE f.chain_id = walk.chain_id AND f.${owner} = owned.by AND f.block_number <= walk.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
     ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
   return asOneText(`SELECT f.row FROM walk CROSS JOIN ${owned}
@@ -82,7 +82,7 @@ const holdings = (kind: Kind, activeOnly: boolean, [owned, limit]: readonly stri
 const start = { after: null, upTo: null, now: null, rollback: null } as const
 const anyWalk = { ...start, chainId: 8453, renderKey: 0n } as const
 
-const textFor = (chains: number, isOne: boolean, activeOnly: boolean): string => {
+const textFor = (chains: number, isOne: boolean, activeOnly: boolean, columns: boolean): string => {
   const after = walkValues(
     Array.from({ length: chains }, () => anyWalk),
     bounds.asc,
@@ -91,7 +91,7 @@ const textFor = (chains: number, isOne: boolean, activeOnly: boolean): string =>
   const owned = isOne
     ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
     : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
-  const each = kinds.map((kind) => holdings(kind, activeOnly, [owned, `$${after + 2}`]))
+  const each = kinds.map((kind) => holdings(kind, activeOnly, columns, [owned, `$${after + 2}`]))
   return `WITH ${walkText(chains)} SELECT ${tipsText}, ${each.join(', ')}`
 }
 
@@ -111,12 +111,15 @@ export const createPortfolios = (database: Pick<Database, 'rows'>): Portfolios =
     const walks = chains.map((chain) => ({ ...start, ...chain }))
     const [first, second] = wallets
     const isOne = first !== undefined && second === undefined
-    const name = ['portfolio', activeOnly ? 'active' : 'all', isOne ? 'one' : 'many', walks.length].join(' ')
-    const text = texts.get(name) ?? textFor(walks.length, isOne, activeOnly)
-    texts.set(name, text)
     const values = [...walkValues(walks, bounds.asc), isOne ? bytes(first) : addresses(wallets), limit]
-    const [row] = await database.rows({ name, text, values })
-    const [tips = null, ...found] = row ?? []
+    const read = async (columns: boolean): Promise<(string | null)[]> => {
+      const name = ['portfolio', activeOnly, isOne, walks.length, columns].join(' ')
+      const text = texts.get(name) ?? textFor(walks.length, isOne, activeOnly, columns)
+      texts.set(name, text)
+      const [row = []] = await database.rows({ name, text, values })
+      return row
+    }
+    const [tips = null, ...found] = await withColumnsWhereNeeded(read)
     const [event = [], deposit = [], position = []] = found.map(parseAll)
     return { tips: parseTips(tips), holdings: { event, deposit, position } }
   },

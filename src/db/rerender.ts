@@ -12,7 +12,7 @@ import { holdNotes } from './unobserved.ts'
 
 /** Ids that one statement looks through, and rows that one transaction renders: writers of the chain wait for the latter. */
 const RANGE = 10_000n
-const AT_ONCE = 500
+const AT_ONCE = 200
 
 /** The pause after a range in which nothing was to do, and after a transaction, in milliseconds: this work can wait, others' cannot. */
 const REST_MS = 200

@@ -10,8 +10,9 @@ import { entityTables, type FactRow, type SeenRow } from './stored.ts'
 
 /*
  * The SQL of a list's rows. A row leaves PostgreSQL as `head US text`, and with inclusions `head US text US stats US utilization US range`: the
- * stored text and what may be added to it. Where no text is stored under the reader's key it is `head US US columns`: the columns to render it
- * from, as JSON of texts. Rows are separated by record separators. JSON escapes both control characters.
+ * stored text and what may be added to it. Where no text is stored under the reader's key it is `head US`, or with columns `head US US columns`:
+ * the columns to render it from, as JSON of texts. Those make the statement a sixth dearer, so it is run with them only where a text is
+ * missing. Rows are separated by record separators. JSON escapes both control characters.
  */
 
 export const RECORD = '\u001e'
@@ -58,14 +59,32 @@ const columnsSql = (kind: Kind): string => {
   return `json_build_object(${Object.entries(parts).map(([name, sql]) => `'${name}', ${sql}`)})`
 }
 
-/** A row over `f` (which has the chain's `render_key`) and its `textJoins`; `head` are expressions of what goes before its text. */
-export const rowSql = (kind: Kind, head: readonly string[], include: readonly Inclusion[] = []): string => {
+/** Parts of a row besides its text: expressions of its head, the inclusions, and whether it has columns where it has no text. */
+type RowParts = {
+  readonly head: readonly string[]
+  readonly include?: readonly Inclusion[]
+  readonly columns: boolean
+}
+
+/** A row over `f` (which has the chain's `render_key`) and its `textJoins`. */
+export const rowSql = (kind: Kind, { head, include = [], columns }: RowParts): string => {
   const { ownAlias } = tables[kind]
   const aliases = new Set(include.length > 0 ? [ownAlias, 'e'] : [ownAlias])
   const isRendered = [...aliases].map((it) => `${it}.render_key = f.render_key AND ${it}.row_text IS NOT NULL`)
   const text = [`${ownAlias}.row_text`, ...(include.length > 0 ? [`'${UNIT}'`, 'e.inclusions'] : [])]
   return `concat(${head.join(`, ',', `)}, '${UNIT}', CASE WHEN ${isRendered.join(' AND ')} THEN ${text.join(' || ')}
-    ELSE '${UNIT}' || ${columnsSql(kind)}::text END)`
+    ${columns ? `ELSE '${UNIT}' || ${columnsSql(kind)}::text` : ''} END)`
+}
+
+const lacksText = (rows: string | null): boolean =>
+  rows !== null && (rows.endsWith(UNIT) || rows.includes(UNIT + RECORD))
+
+/** Reads texts of rows (`asOneText`) without columns, and again with them where a row has no text: either way as of one moment. */
+export const withColumnsWhereNeeded = async (
+  read: (columns: boolean) => Promise<(string | null)[]>,
+): Promise<(string | null)[]> => {
+  const texts = await read(false)
+  return texts.some(lacksText) ? read(true) : texts
 }
 
 /** The rows of a query as one text. */

@@ -21,17 +21,19 @@ export type Tip = {
 /** Seconds after a rollback in which what waits may be of the blocks that replaced the old ones. */
 const REPLACED_SECONDS = 10
 
-const isRefreshing = `EXISTS (SELECT FROM rollbacks r CROSS JOIN (SELECT min(noted) AS oldest FROM unobserved WHERE chain_id = c.chain_id) AS waiting
-      WHERE r.chain_id = c.chain_id AND r.seq = (SELECT max(seq) FROM rollbacks WHERE chain_id = c.chain_id)
-      AND (oldest <= r.last_note OR (oldest IS NOT NULL AND r.rolled_back_at > clock_timestamp() - interval '${REPLACED_SECONDS} seconds')))`
+/** The newest rollback `r` is looked up once, and what follows from it only where there is one that matters: a tip is read with every page. */
+const isReorged = `CASE WHEN r.seq > walk.rollback
+    THEN EXISTS (SELECT FROM rollbacks x WHERE x.chain_id = c.chain_id AND x.seq > walk.rollback AND x.ancestor_number < walk.up_to) ELSE false END`
+
+const isRefreshing = `CASE WHEN r.seq IS NULL THEN false ELSE coalesce((SELECT min(noted) <= r.last_note
+      OR (min(noted) IS NOT NULL AND r.rolled_back_at > clock_timestamp() - interval '${REPLACED_SECONDS} seconds')
+    FROM unobserved WHERE chain_id = c.chain_id), false) END`
 
 /** The tips as one text, over rows `walk` of (chain_id, up_to, rollback): the bound of a walk and the last rollback when it began. */
 export const tipsText = `(SELECT string_agg(concat_ws(',', c.chain_id, c.block_number, '0x' || encode(c.block_hash, 'hex'), c.block_timestamp,
-    coalesce((SELECT max(seq) FROM rollbacks r WHERE r.chain_id = c.chain_id), 0),
-    EXISTS (SELECT FROM rollbacks r WHERE r.chain_id = c.chain_id AND r.seq > walk.rollback AND r.ancestor_number < walk.up_to),
-    ${isRefreshing},
-    l.head_timestamp, extract(epoch FROM clock_timestamp() - l.looked_at)), '${RECORD}')
-  FROM walk JOIN cursors c USING (chain_id) LEFT JOIN looks l USING (chain_id))`
+    coalesce(r.seq, 0), ${isReorged}, ${isRefreshing}, l.head_timestamp, extract(epoch FROM clock_timestamp() - l.looked_at)), '${RECORD}')
+  FROM walk JOIN cursors c USING (chain_id) LEFT JOIN looks l USING (chain_id)
+    LEFT JOIN LATERAL (SELECT * FROM rollbacks WHERE chain_id = c.chain_id ORDER BY seq DESC LIMIT 1) r ON true)`
 
 const isHex = (text: string): text is Hex => text.startsWith('0x')
 
