@@ -114,7 +114,8 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
     and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
   await holdNotes(handle, chainId)
   while (await forgetSome(handle, chainId, ancestor));
-  for (const kind of kinds) {
+  // Members first: what is deleted with its event needs no texts cleared.
+  for (const kind of kinds.toReversed()) {
     await handle.delete(observationsOf[kind]).where(above(observationsOf[kind]))
     await handle.delete(tableOf[kind]).where(above(tableOf[kind]))
   }
