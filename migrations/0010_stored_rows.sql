@@ -167,10 +167,11 @@ CREATE TRIGGER clear_row_texts AFTER UPDATE ON tokens FOR EACH ROW
   WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_texts_of_token();
 CREATE TRIGGER clear_row_texts_of_gone AFTER DELETE ON tokens FOR EACH ROW EXECUTE FUNCTION clear_row_texts_of_token();
 --> statement-breakpoint
--- Whoever rendered from a table holds it until its texts are committed, and so TRUNCATE waits for them.
+-- Whoever rendered from a table holds it until its texts are committed, and so TRUNCATE waits for them: no chain is held (there is none
+-- of number 0), but an older snapshot is refused.
 CREATE FUNCTION clear_every_row_text() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM hold_row_texts(chain_id) FROM (SELECT chain_id FROM cursors ORDER BY chain_id) AS chains;
+  PERFORM hold_row_texts(0);
   UPDATE event_observations SET row_text = NULL WHERE row_text IS NOT NULL;
   UPDATE deposit_observations SET row_text = NULL WHERE row_text IS NOT NULL;
   UPDATE position_observations SET row_text = NULL WHERE row_text IS NOT NULL;
