@@ -146,7 +146,7 @@ const requireIndex = async (chain: Chain, database: Database): Promise<void> => 
 }
 
 const comparedColumns = (table: AuditedTable, hasLogs: boolean): string[] =>
-  columnsOf(table, 'view', 'block', ...(hasLogs ? (['log'] as const) : []))
+  columnsOf(table, 'view', 'block', 'text', ...(hasLogs ? (['log'] as const) : []))
 
 const allTables = Object.keys(auditedTables) as AuditedTable[]
 
