@@ -71,35 +71,21 @@ CREATE TRIGGER clear_row_text BEFORE UPDATE ON deposit_observations FOR EACH ROW
 CREATE TRIGGER clear_row_text BEFORE UPDATE ON position_observations FOR EACH ROW
   WHEN (NEW.row_text IS NOT NULL AND NEW.render_flip = OLD.render_flip AND NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text();
 --> statement-breakpoint
+-- Rows of deposits and positions show their event's token. Before the triggers: the tables are locked until the end.
+UPDATE events SET payment_token = seen.payment_token FROM event_observations AS seen
+  WHERE seen.chain_id = events.chain_id AND seen.id = events.id;
+--> statement-breakpoint
 -- Texts also depend on rows of other tables. Whoever renders holds the chain's lock from before it reads those (7201, see db/unobserved.ts);
--- the functions take it too, so no text is rendered from a row that is just being changed.
-CREATE FUNCTION clear_row_text_of_fact() RETURNS trigger LANGUAGE plpgsql AS $$
+-- what changes them takes it too before it clears, so no text is rendered from a row that is just being changed. What the holder before
+-- committed has to be seen then: a transaction that keeps to an older snapshot is refused.
+CREATE FUNCTION hold_row_texts(chain integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_advisory_xact_lock(7201, OLD.chain_id);
-  EXECUTE format('UPDATE %I SET row_text = NULL WHERE chain_id = $1 AND id = $2', TG_ARGV[0]) USING OLD.chain_id, OLD.id;
-  RETURN NULL;
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    RAISE EXCEPTION 'what rows of lists are rendered from cannot be changed in a % transaction', current_setting('transaction_isolation')
+      USING ERRCODE = 'feature_not_supported', HINT = 'Use BEGIN ISOLATION LEVEL READ COMMITTED.';
+  END IF;
+  PERFORM pg_advisory_xact_lock(7201, chain);
 END $$;
---> statement-breakpoint
-CREATE TRIGGER clear_row_text AFTER UPDATE OF creator, underlying, strike, premium_rate, expiry_date, block_number, tx_hash ON events
-  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('event_observations');
-CREATE TRIGGER clear_row_text AFTER UPDATE ON deposits
-  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('deposit_observations');
-CREATE TRIGGER clear_row_text AFTER UPDATE ON positions
-  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('position_observations');
---> statement-breakpoint
--- One statement for all rows: a rollback deletes many, and their observations before them.
-CREATE FUNCTION clear_row_text_of_gone() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  EXECUTE format('UPDATE %I AS seen SET row_text = NULL FROM gone WHERE seen.chain_id = gone.chain_id AND seen.id = gone.id', TG_ARGV[0]);
-  RETURN NULL;
-END $$;
---> statement-breakpoint
-CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON events REFERENCING OLD TABLE AS gone
-  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('event_observations');
-CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON deposits REFERENCING OLD TABLE AS gone
-  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('deposit_observations');
-CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON positions REFERENCING OLD TABLE AS gone
-  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('position_observations');
 --> statement-breakpoint
 CREATE FUNCTION clear_row_texts_of_members(chain integer, event bigint) RETURNS void LANGUAGE sql AS $$
   UPDATE deposit_observations AS seen SET row_text = NULL FROM deposits AS fact
@@ -110,25 +96,80 @@ CREATE FUNCTION clear_row_texts_of_members(chain integer, event bigint) RETURNS 
       AND seen.row_text IS NOT NULL;
 $$;
 --> statement-breakpoint
--- Rows of deposits and positions show their event's token.
+CREATE FUNCTION clear_row_text_of_fact() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM hold_row_texts(OLD.chain_id);
+  EXECUTE format('UPDATE %I SET row_text = NULL WHERE chain_id = $1 AND id = $2', TG_ARGV[0]) USING OLD.chain_id, OLD.id;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER clear_row_text AFTER UPDATE OF chain_id, id, creator, underlying, strike, premium_rate, expiry_date, block_number, tx_hash ON events
+  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('event_observations');
+CREATE TRIGGER clear_row_text AFTER UPDATE ON deposits
+  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('deposit_observations');
+CREATE TRIGGER clear_row_text AFTER UPDATE ON positions
+  FOR EACH ROW WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_text_of_fact('position_observations');
+--> statement-breakpoint
+-- One statement for all rows: a rollback deletes many, and their observations before them.
+CREATE FUNCTION clear_row_text_of_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM hold_row_texts(chain_id) FROM (SELECT DISTINCT chain_id FROM gone ORDER BY chain_id) AS chains;
+  EXECUTE format('UPDATE %I AS seen SET row_text = NULL FROM gone WHERE seen.chain_id = gone.chain_id AND seen.id = gone.id', TG_ARGV[0]);
+  IF TG_TABLE_NAME = 'events' THEN
+    PERFORM clear_row_texts_of_members(chain_id, id) FROM gone;
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON events REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('event_observations');
+CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON deposits REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('deposit_observations');
+CREATE TRIGGER clear_row_text_of_gone AFTER DELETE ON positions REFERENCING OLD TABLE AS gone
+  FOR EACH STATEMENT EXECUTE FUNCTION clear_row_text_of_gone('position_observations');
+--> statement-breakpoint
+-- An event's fact has the token of its observation, whichever of the two is written last, and keeps it when the observation goes.
 CREATE FUNCTION keep_payment_token() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_advisory_xact_lock(7201, NEW.chain_id);
+  PERFORM hold_row_texts(NEW.chain_id);
   UPDATE events SET payment_token = NEW.payment_token
     WHERE chain_id = NEW.chain_id AND id = NEW.id AND payment_token IS DISTINCT FROM NEW.payment_token;
-  IF FOUND THEN
-    PERFORM clear_row_texts_of_members(NEW.chain_id, NEW.id);
-  END IF;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER keep_payment_token AFTER INSERT ON event_observations FOR EACH ROW EXECUTE FUNCTION keep_payment_token();
 CREATE TRIGGER keep_changed_payment_token AFTER UPDATE ON event_observations FOR EACH ROW
-  WHEN (NEW.payment_token IS DISTINCT FROM OLD.payment_token) EXECUTE FUNCTION keep_payment_token();
+  WHEN ((NEW.chain_id, NEW.id, NEW.payment_token) IS DISTINCT FROM (OLD.chain_id, OLD.id, OLD.payment_token))
+  EXECUTE FUNCTION keep_payment_token();
+--> statement-breakpoint
+CREATE FUNCTION take_payment_token() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM hold_row_texts(chain_id) FROM (SELECT DISTINCT chain_id FROM made ORDER BY chain_id) AS chains;
+  UPDATE events SET payment_token = seen.payment_token FROM made JOIN event_observations AS seen USING (chain_id, id)
+    WHERE events.chain_id = made.chain_id AND events.id = made.id AND events.payment_token IS DISTINCT FROM seen.payment_token;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER take_payment_token AFTER INSERT ON events REFERENCING NEW TABLE AS made
+  FOR EACH STATEMENT EXECUTE FUNCTION take_payment_token();
+--> statement-breakpoint
+CREATE FUNCTION clear_row_texts_of_event() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM hold_row_texts(OLD.chain_id);
+  UPDATE events SET payment_token = seen.payment_token FROM event_observations AS seen
+    WHERE events.chain_id = NEW.chain_id AND events.id = NEW.id AND seen.chain_id = NEW.chain_id AND seen.id = NEW.id
+      AND events.payment_token IS DISTINCT FROM seen.payment_token;
+  PERFORM clear_row_texts_of_members(OLD.chain_id, OLD.id);
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER clear_row_texts_of_event AFTER UPDATE OF chain_id, id, payment_token ON events FOR EACH ROW
+  WHEN ((NEW.chain_id, NEW.id, NEW.payment_token) IS DISTINCT FROM (OLD.chain_id, OLD.id, OLD.payment_token))
+  EXECUTE FUNCTION clear_row_texts_of_event();
 --> statement-breakpoint
 CREATE FUNCTION clear_row_texts_of_token() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_advisory_xact_lock(7201, OLD.chain_id);
+  PERFORM hold_row_texts(OLD.chain_id);
   UPDATE event_observations SET row_text = NULL WHERE chain_id = OLD.chain_id AND payment_token = OLD.address;
   PERFORM clear_row_texts_of_members(chain_id, id) FROM events WHERE chain_id = OLD.chain_id AND payment_token = OLD.address;
   RETURN NULL;
@@ -136,6 +177,20 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER clear_row_texts AFTER UPDATE ON tokens FOR EACH ROW
   WHEN (NEW IS DISTINCT FROM OLD) EXECUTE FUNCTION clear_row_texts_of_token();
+CREATE TRIGGER clear_row_texts_of_gone AFTER DELETE ON tokens FOR EACH ROW EXECUTE FUNCTION clear_row_texts_of_token();
 --> statement-breakpoint
-UPDATE events SET payment_token = seen.payment_token FROM event_observations AS seen
-  WHERE seen.chain_id = events.chain_id AND seen.id = events.id;
+-- Whoever rendered from a table holds it until its texts are committed, and so TRUNCATE waits for them: no chain is held (there is none
+-- of number 0), but an older snapshot is refused.
+CREATE FUNCTION clear_every_row_text() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM hold_row_texts(0);
+  UPDATE event_observations SET row_text = NULL WHERE row_text IS NOT NULL;
+  UPDATE deposit_observations SET row_text = NULL WHERE row_text IS NOT NULL;
+  UPDATE position_observations SET row_text = NULL WHERE row_text IS NOT NULL;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER clear_every_row_text AFTER TRUNCATE ON events FOR EACH STATEMENT EXECUTE FUNCTION clear_every_row_text();
+CREATE TRIGGER clear_every_row_text AFTER TRUNCATE ON deposits FOR EACH STATEMENT EXECUTE FUNCTION clear_every_row_text();
+CREATE TRIGGER clear_every_row_text AFTER TRUNCATE ON positions FOR EACH STATEMENT EXECUTE FUNCTION clear_every_row_text();
+CREATE TRIGGER clear_every_row_text AFTER TRUNCATE ON tokens FOR EACH STATEMENT EXECUTE FUNCTION clear_every_row_text();

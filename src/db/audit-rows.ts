@@ -1,12 +1,13 @@
 import { and, desc, eq, inArray, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
+import type { Kind } from '../protocol/kinds.ts'
 import type { AuditedTable } from './audit-columns.ts'
 import type { Handle } from './pool.ts'
-import type { Kind } from './progress.ts'
+import { type Renderer, withTexts } from './rendering.ts'
 import * as t from './schema.ts'
 import * as work from './schema-work.ts'
-import type { StoredBlock } from './stored.ts'
+import { entityTables, type SeenRow, type StoredBlock } from './stored.ts'
 
 /** A row by the names of its columns in the schema. */
 export type AuditedRow = Readonly<Record<string, unknown>>
@@ -112,6 +113,8 @@ export type Held = {
   /** The newest block of the index, to compare it at. No row is newer. */
   readonly anchor: StoredBlock
   readonly rows: AuditedRows
+  /** Observations that have a text under the renderer's key, by their ids, with the texts that their columns are rendered to. */
+  readonly rendered: ReadonlyMap<bigint, AuditedRow>
   /** The ids whose observations may be out of date, as the index knows. */
   readonly waiting: ReadonlySet<bigint>
 }
@@ -123,6 +126,27 @@ const observationsOf = {
   chain: 'chain_observations',
 } as const
 
+/** Renders the observations that have a text again. One whose columns give none has a text of nothing. */
+const renderedOf = async (
+  handle: Handle,
+  chainId: ChainId,
+  kind: AuditedKind,
+  renderer: Renderer,
+  rows: AuditedRows,
+): Promise<Held['rendered']> => {
+  if (kind === 'chain') return new Map()
+  const observed = [...(rows[observationsOf[kind]]?.values() ?? [])]
+  const texts = observed.filter((row) => row.rowText !== null && row.renderKey === renderer.key)
+  const rendered = await withTexts(handle, chainId, kind, renderer, texts as SeenRow<Kind>[])
+  return new Map(rendered.map((row) => [row.id, { ...row }]))
+}
+
+/** Takes texts away: rows are rendered from their columns then, until they are rendered anew. */
+export const clearTexts = async (handle: Handle, kind: Kind, chainId: ChainId, id: bigint): Promise<void> => {
+  const { observations } = entityTables[kind]
+  await handle.execute(sql`UPDATE ${observations} SET row_text = NULL WHERE chain_id = ${chainId} AND id = ${id}`)
+}
+
 /** Reads what the index holds of some entities at its newest block; to be called in the snapshot that `anchor` was read in. */
 export const readHeld = async (
   handle: Handle,
@@ -130,6 +154,7 @@ export const readHeld = async (
   anchor: StoredBlock,
   kind: AuditedKind,
   ids: readonly bigint[],
+  renderer: Renderer,
 ): Promise<Held> => {
   const rows = await auditedRows(handle, chainId, kind, ids)
   const waiting = await waitingOf(handle, chainId, kind, ids)
@@ -142,5 +167,5 @@ export const readHeld = async (
     for (const [id, { blockNumber }] of rows[observationsOf[kind]] ?? [])
       if (blockNumber !== anchor.number) waiting.add(id)
   }
-  return { anchor, rows, waiting }
+  return { anchor, rows, rendered: await renderedOf(handle, chainId, kind, renderer, rows), waiting }
 }

@@ -1,9 +1,11 @@
 import { and, eq, gt, lte, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
+import { type Kind, kinds } from '../protocol/kinds.ts'
 import { type AuditedKind, type Held, readHeld, tablesOf } from './audit-rows.ts'
 import { type IdRange, lastIdAt } from './facts.ts'
 import type { Database, Handle } from './pool.ts'
-import { type Kind, kinds, newestAnchor } from './progress.ts'
+import { newestAnchor } from './progress.ts'
+import type { Renderer } from './rendering.ts'
 import * as t from './schema.ts'
 import * as work from './schema-work.ts'
 import type { StoredBlock } from './stored.ts'
@@ -47,7 +49,12 @@ const markOf = (row: Pick<typeof work.audits.$inferSelect, 'kind' | 'nextId'> | 
  * The next slice of at most `size` ids, up to the cursor, as of one moment; null while nothing is indexed. Where the index is proved up to
  * the anchor, the first id that must not exist is part of it; else what lies beyond the last row may be a range that is looked for just now.
  */
-export const readSlice = (database: Database, chainId: ChainId, size: bigint): Promise<Slice | null> =>
+export const readSlice = (
+  database: Database,
+  chainId: ChainId,
+  renderer: Renderer,
+  size: bigint,
+): Promise<Slice | null> =>
   database.snapshot(async (handle) => {
     const [cursor] = await handle.select().from(t.cursors).where(eq(t.cursors.chainId, chainId))
     const anchor = await newestAnchor(handle, chainId)
@@ -63,7 +70,7 @@ export const readSlice = (database: Database, chainId: ChainId, size: bigint): P
     const end = isProven ? (last ?? 0n) + 1n : (last ?? -1n)
     const most = mark.nextId + size - 1n
     const ids = idsIn({ from: mark.nextId, upTo: most < end ? most : end })
-    const held = await readHeld(handle, chainId, anchor, mark.kind, ids)
+    const held = await readHeld(handle, chainId, anchor, mark.kind, ids, renderer)
     const rowCount = held.rows[tablesOf[mark.kind][0]]?.size ?? 0
     return { ...mark, ...held, ids, rowCount, isLast: most >= end }
   })
@@ -85,6 +92,7 @@ export type Part = Held & {
 export const readPart = (
   database: Database,
   chainId: ChainId,
+  renderer: Renderer,
   kind: AuditedKind,
   choose: (last: bigint | null) => readonly bigint[],
 ): Promise<Part | null> =>
@@ -94,7 +102,7 @@ export const readPart = (
     if (cursor === undefined || anchor === null) return null
     const last = kind === 'chain' ? null : await lastIdAt(handle, chainId, kind, cursor.blockNumber)
     const ids = choose(last)
-    const held = await readHeld(handle, chainId, anchor, kind, ids)
+    const held = await readHeld(handle, chainId, anchor, kind, ids, renderer)
     return { ...held, ids, last, isComplete: anchor.number === cursor.blockNumber }
   })
 

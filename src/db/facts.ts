@@ -2,11 +2,11 @@ import { and, asc, between, eq, getTableColumns, gt, inArray, lte, max, sql } fr
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
+import type { Kind } from '../protocol/kinds.ts'
 import { columnsOf } from './audit-columns.ts'
 import { tablesOf } from './audit-rows.ts'
 import { insertMany } from './bulk.ts'
 import type { Handle } from './pool.ts'
-import type { Kind } from './progress.ts'
 import * as t from './schema.ts'
 import type { DatedFact } from './write.ts'
 

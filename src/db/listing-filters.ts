@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import type { Kind } from './progress.ts'
+import type { Kind } from '../protocol/kinds.ts'
 
 export const states = ['open', 'expired', 'settled', 'triggered'] as const
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { ChainId } from '../protocol/chains.ts'
+import type { Kind } from '../protocol/kinds.ts'
 import type { Inclusion } from '../protocol/rows.ts'
 import {
   type Bind,
@@ -12,7 +13,6 @@ import {
   shapeOf,
 } from './listing-filters.ts'
 import type { Database, Statement } from './pool.ts'
-import type { Kind } from './progress.ts'
 import { UNIT } from './rendering.ts'
 import {
   asOneText,

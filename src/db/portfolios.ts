@@ -1,8 +1,8 @@
 import type { Address } from 'viem'
+import { type Kind, kinds } from '../protocol/kinds.ts'
 import { bytes, isActive, isClaimable } from './listing-filters.ts'
 import { addresses, bounds, type Walk, walkText, walkValues } from './listings.ts'
 import type { Database } from './pool.ts'
-import { type Kind, kinds } from './progress.ts'
 import { UNIT } from './rendering.ts'
 import { asOneText, observedJoins, RECORD, rowSql, tables, withColumnsWhereNeeded } from './row-query.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
@@ -52,8 +52,8 @@ const figures = {
     deposited: 'CASE WHEN s.withdrawn THEN 0 ELSE f.amount END',
     premiums: 'coalesce(s.pending, 0)',
     // The deposit's part of what payouts leave of the pool, by shares, rounded down as the protocol does.
-    capital: `CASE WHEN ${isWithdrawable} THEN div((e.total_liquidity - e.total_max_payout) * f.shares, (SELECT sum(of_event.shares)
-      FROM deposits of_event WHERE of_event.chain_id = f.chain_id AND of_event.event_id = f.event_id)) ELSE 0 END`,
+    capital: `CASE WHEN ${isWithdrawable} THEN coalesce(div((e.total_liquidity - e.total_max_payout) * f.shares, (SELECT nullif(sum(of_event.shares), 0)
+      FROM deposits of_event WHERE of_event.chain_id = f.chain_id AND of_event.event_id = f.event_id)), 0) ELSE 0 END`,
   },
   event: { creatorEarnings: 'coalesce(e.creator_earnings, 0)' },
 } as const satisfies Readonly<Record<Kind, Readonly<Record<string, string>>>>

@@ -1,13 +1,9 @@
 import { and, desc, eq, lte, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
+import type { Kind } from '../protocol/kinds.ts'
 import type { Database, Handle } from './pool.ts'
 import * as t from './schema.ts'
 import type { StoredBlock } from './stored.ts'
-
-export const kinds = ['event', 'deposit', 'position'] as const
-
-/** What is created on the chain and counted by ids. */
-export type Kind = (typeof kinds)[number]
 
 /** Facts kind by kind, in their order. */
 export const byKind = <F extends { readonly kind: Kind }>(

@@ -2,13 +2,13 @@ import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
+import type { Kind } from '../protocol/kinds.ts'
 import * as record from '../protocol/records.ts'
 import { inclusionTexts, ROW_FORMAT, renderKeyOf, rowText } from '../protocol/rows.ts'
 import { configuredTokens, type Token } from '../protocol/tokens.ts'
 import { insertMany } from './bulk.ts'
 import { announce } from './changes.ts'
 import type { Handle } from './pool.ts'
-import type { Kind } from './progress.ts'
 import * as t from './schema.ts'
 import { entityTables, type FactRow, type SeenRow, storedDeposit, storedEvent, storedPosition } from './stored.ts'
 
@@ -76,7 +76,23 @@ const rowsById = async <R>(handle: Handle, table: Keyed, chainId: ChainId, ids: 
   return new Map(rows.map((row) => [BigInt(String(row.id)), row as R]))
 }
 
-/** The tokens of the entities' amounts. Members show the token that their event was last observed with. */
+/** Events' tokens: those of their observations, and while one is gone the token that it had last. */
+const eventTokens = async (
+  handle: Handle,
+  chainId: ChainId,
+  ids: readonly bigint[],
+): Promise<ReadonlyMap<bigint, Address | null>> => {
+  if (ids.length === 0) return new Map()
+  const { events, eventObservations: seen } = t
+  const rows = await handle
+    .select({ id: events.id, seen: seen.paymentToken, last: events.paymentToken })
+    .from(events)
+    .leftJoin(seen, and(eq(seen.chainId, events.chainId), eq(seen.id, events.id)))
+    .where(and(eq(events.chainId, chainId), inArray(events.id, [...ids])))
+  return new Map(rows.map(({ id, seen, last }) => [id, seen ?? last]))
+}
+
+/** The tokens of the entities' amounts. */
 const tokensOf = async <K extends Kind>(
   handle: Handle,
   chainId: ChainId,
@@ -89,10 +105,10 @@ const tokensOf = async <K extends Kind>(
     return fact !== undefined && 'eventId' in fact ? fact.eventId : null
   }
   const eventIds = [...new Set([...facts.keys()].flatMap((id) => eventOf(id) ?? []))]
-  const events = eventIds.length === 0 ? null : await rowsById<FactRow<'event'>>(handle, t.events, chainId, eventIds)
+  const events = await eventTokens(handle, chainId, eventIds)
   return (seen) => {
-    const { paymentToken } = 'paymentToken' in seen ? seen : (events?.get(eventOf(seen.id) ?? -1n) ?? {})
-    return paymentToken == null ? null : renderer.token(paymentToken as Address, stored)
+    const address = 'paymentToken' in seen ? seen.paymentToken : events.get(eventOf(seen.id) ?? -1n)
+    return address == null ? null : renderer.token(address as Address, stored)
   }
 }
 

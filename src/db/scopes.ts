@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import type { Address } from 'viem'
+import type { Kind } from '../protocol/kinds.ts'
 import type { Fact } from '../protocol/logs.ts'
 import type { Handle } from './pool.ts'
-import type { Kind } from './progress.ts'
 import * as t from './schema.ts'
 
 /*

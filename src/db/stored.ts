@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
+import type { Kind } from '../protocol/kinds.ts'
 import type { Output } from '../protocol/outputs.ts'
-import type { Kind } from './progress.ts'
 import * as t from './schema.ts'
 
 /* What the index holds, in the shapes of the protocol's views: one function makes a record of either. */

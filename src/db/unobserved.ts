@@ -1,8 +1,8 @@
 import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
 import type { ChainId } from '../protocol/chains.ts'
+import { type Kind, kinds } from '../protocol/kinds.ts'
 import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
-import { type Kind, kinds } from './progress.ts'
 import * as t from './schema.ts'
 
 /*

@@ -1,12 +1,13 @@
 import { and, eq, gt, sql } from 'drizzle-orm'
 import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
+import { type Kind, kinds } from '../protocol/kinds.ts'
 import type { Fact } from '../protocol/logs.ts'
 import { copyMany } from './bulk.ts'
 import { announce } from './changes.ts'
 import { forgetProof } from './looks.ts'
 import type { Copy, Handle } from './pool.ts'
-import { byKind, type Kind, kinds } from './progress.ts'
+import { byKind } from './progress.ts'
 import * as t from './schema.ts'
 import { type Scopes, settlementsScope, union } from './scopes.ts'
 import { type Draft, insertSettlements, settlementsAbove } from './settlements.ts'
@@ -114,7 +115,8 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
     and(eq(table.chainId, chainId), gt(table.blockNumber, ancestor?.number ?? -1n))
   await holdNotes(handle, chainId)
   while (await forgetSome(handle, chainId, ancestor));
-  for (const kind of kinds) {
+  // Members first: what is deleted with its event needs no texts cleared.
+  for (const kind of kinds.toReversed()) {
     await handle.delete(observationsOf[kind]).where(above(observationsOf[kind]))
     await handle.delete(tableOf[kind]).where(above(tableOf[kind]))
   }

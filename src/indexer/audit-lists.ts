@@ -4,9 +4,10 @@ import type { Outcome } from '../chain/endpoint.ts'
 import { isRevert, toServiceError } from '../chain/errors.ts'
 import { memberIds, ownedIds } from '../db/facts.ts'
 import type { Database } from '../db/pool.ts'
-import { type Kind, kinds, readProgress } from '../db/progress.ts'
+import { readProgress } from '../db/progress.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { unavailable } from '../lib/errors.ts'
+import { type Kind, kinds } from '../protocol/kinds.ts'
 import { call } from '../protocol/outputs.ts'
 
 type Deps = { readonly chain: Chain; readonly database: Database }

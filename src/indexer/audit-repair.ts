@@ -43,6 +43,8 @@ export type Verdict =
   | 'repairable'
   /** Twice the same of what was observed: the entity is observed again, which replaces it. */
   | 'observed again'
+  /** A text is not what its columns are rendered to: it is taken away. */
+  | 'cleared'
   /** The looks disagree, or the index holds what the chain does not: for a person to judge. */
   | 'open'
 

@@ -1,9 +1,10 @@
 import type { Chain } from '../chain/chain.ts'
-import type { AuditedKind } from '../db/audit-rows.ts'
+import { type AuditedKind, clearTexts } from '../db/audit-rows.ts'
 import { type Findings, readPart, readSlice, type Slice, saveSlice } from '../db/audits.ts'
 import { announce } from '../db/changes.ts'
 import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor } from '../db/progress.ts'
+import { createRenderer } from '../db/rendering.ts'
 import { holdNotes, markUnobserved, type Subject } from '../db/unobserved.ts'
 import { isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
@@ -33,14 +34,17 @@ type Judged = Difference & { readonly verdict: Verdict }
 export const auditSlice = async ({ chain, database, confirm, signal, log }: Deps): Promise<boolean> => {
   const { chainId } = chain
   try {
-    const slice = await readSlice(database, chainId, SIZE)
+    const slice = await readSlice(database, chainId, createRenderer(chain.deployment), SIZE)
     if (slice === null) return false
     const compared = await compareRows({ chain, log }, slice.kind, slice.ids, slice)
     const again = { chain: uncached(chain), log }
     const judged: Judged[] = []
     for (const it of compared.differences) {
       if (signal?.aborted) return false
-      judged.push(await judgeEntity(again, slice, it, confirm))
+      const { texts, ...ofChain } = it
+      if (texts.length > 0) judged.push({ ...it, created: [], observed: [], verdict: 'cleared' })
+      if (it.created.length + it.observed.length > 0)
+        judged.push(await judgeEntity(again, slice, { ...ofChain, texts: [] }, confirm))
     }
     // The protocol's own state is one row: it goes with the first events.
     if (slice.kind === 'event' && slice.nextId === 0n) judged.push(...(await judgeProtocol({ chain, database, log })))
@@ -80,7 +84,7 @@ const judgeProtocol = async ({
   log,
 }: Looking & { readonly database: Database }): Promise<Judged[]> => {
   const ids = [BigInt(chain.chainId)]
-  const part = await readPart(database, chain.chainId, 'chain', () => ids)
+  const part = await readPart(database, chain.chainId, createRenderer(chain.deployment), 'chain', () => ids)
   if (part === null) return []
   const { differences } = await compareRows({ chain, log }, 'chain', ids, part)
   return Promise.all(differences.map((it) => judgeObserved({ chain: uncached(chain), log }, part, it)))
@@ -98,11 +102,12 @@ const store = (
   const open = judged.filter(({ verdict }) => verdict !== 'withdrawn')
   const records = judged.flatMap(({ verdict, record }) => (verdict === 'repairable' && record ? [record] : []))
   const again = judged.filter(({ verdict }) => verdict === 'observed again')
+  const cleared = judged.filter(({ verdict }) => verdict === 'cleared')
   const last = open.at(-1)
   const found: Findings = {
     compared: Math.max(onChain, slice.rowCount),
     differences: open.length,
-    repaired: records.length + again.length,
+    repaired: records.length + again.length + cleared.length,
     lastDifference: last === undefined ? null : wordsOf(last).join('; '),
   }
   return database.transaction(async (handle) => {
@@ -110,13 +115,14 @@ const store = (
     await holdAnchor(handle, chainId, slice.anchor)
     if (!(await saveSlice(handle, chainId, slice, found))) return false
     for (const record of records) await repair(handle, chainId, slice.anchor, record)
+    for (const { id } of cleared) await clearTexts(handle, slice.kind, chainId, id)
     await markUnobserved(
       handle,
       chainId,
       again.map(({ kind, id }) => subjectOf(kind, id)),
     )
     // Whose a row was before it was put right is not known here.
-    if (records.length > 0) await announce(handle, chainId, null)
+    if (records.length + cleared.length > 0) await announce(handle, chainId, null)
     return true
   })
 }
@@ -125,6 +131,7 @@ const store = (
 const repairs: Readonly<Record<Exclude<Verdict, 'withdrawn'>, boolean | string>> = {
   repairable: true,
   'observed again': 'queued to be observed again',
+  cleared: 'its text is taken away, so it is rendered from its columns',
   open: false,
 }
 

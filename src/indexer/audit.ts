@@ -2,12 +2,13 @@ import type { Chain } from '../chain/chain.ts'
 import { type AuditedTable, auditedTables, columnsOf } from '../db/audit-columns.ts'
 import { type AuditedKind, tablesOf } from '../db/audit-rows.ts'
 import type { Database } from '../db/pool.ts'
-import { kinds, readProgress } from '../db/progress.ts'
+import { readProgress } from '../db/progress.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import { unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Meter } from '../lib/meter.ts'
 import { type ChainId, startBlockFault } from '../protocol/chains.ts'
+import { kinds } from '../protocol/kinds.ts'
 import { type ComparedSlice, compareSlice, compareTotal } from './audit-kind.ts'
 import { compareWallets, type WalletMark } from './audit-lists.ts'
 import { type AuditDeps, PAUSE_MS, twice } from './audit-look.ts'
@@ -146,7 +147,7 @@ const requireIndex = async (chain: Chain, database: Database): Promise<void> => 
 }
 
 const comparedColumns = (table: AuditedTable, hasLogs: boolean): string[] =>
-  columnsOf(table, 'view', 'block', ...(hasLogs ? (['log'] as const) : []))
+  columnsOf(table, 'view', 'block', 'text', ...(hasLogs ? (['log'] as const) : []))
 
 const allTables = Object.keys(auditedTables) as AuditedTable[]
 

@@ -1,7 +1,7 @@
 import { announce } from '../db/changes.ts'
 import { holdLease, type Lease } from '../db/lease.ts'
 import type { Copy, Database, Handle } from '../db/pool.ts'
-import { byKind, type Kind, kinds } from '../db/progress.ts'
+import { byKind } from '../db/progress.ts'
 import { MOST_SCOPES, protocolScope, type Scopes, scopesOf, scopesOfFacts, union } from '../db/scopes.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import {
@@ -17,6 +17,7 @@ import {
 import { recordUpgrade } from '../db/upgrades.ts'
 import { addAnchor, type DatedFact, forgetSome, insertFacts, moveCursor, rollBack, thinAnchors } from '../db/write.ts'
 import type { ChainId } from '../protocol/chains.ts'
+import { type Kind, kinds } from '../protocol/kinds.ts'
 import type { Hint, Member } from '../protocol/logs.ts'
 
 /** What is written at once: facts and what their logs hint at, as of a block. */

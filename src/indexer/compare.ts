@@ -20,6 +20,8 @@ export type Difference = {
   readonly created: readonly string[]
   /** What differs in the rows that follow the chain's state; empty while it is known to be out of date. */
   readonly observed: readonly string[]
+  /** Texts that are not what their columns are rendered to. */
+  readonly texts: readonly string[]
 }
 
 /** How many rows of a table were compared, and how many values in them. */
@@ -110,6 +112,19 @@ const differentSettlement = (id: bigint, row: AuditedRow | undefined, event: Aud
   return [`settlements ${id}: type is ${row.type} in the index, reverted on the chain`]
 }
 
+/** What differs between stored texts and those that the same columns are rendered to. */
+const differentTexts = (
+  table: AuditedTable,
+  id: bigint,
+  row: AuditedRow | undefined,
+  rendered: AuditedRow | undefined,
+): string[] =>
+  columnsOf(table, 'text').flatMap((column) =>
+    row === undefined || rendered === undefined || row[column] === rendered[column]
+      ? []
+      : [`${table} ${id}: ${column} is ${row[column]} in the index, ${rendered[column]} rendered again`],
+  )
+
 const stateOf = {
   event: 'event_observations',
   deposit: 'deposit_observations',
@@ -117,10 +132,14 @@ const stateOf = {
   chain: 'chain_observations',
 } as const
 
-const tally = (table: AuditedTable, rows: number): Tally => ({ rows, values: rows * columnsOf(table, 'view').length })
+const tally = (table: AuditedTable, rows: number, texts: number): Tally => ({
+  rows,
+  values: rows * columnsOf(table, 'view').length + texts * columnsOf(table, 'text').length,
+})
 
 /**
- * Compares the rows of entities with what the chain's views return at the block of the index that they were read at, column by column.
+ * Compares the rows of entities with what the chain's views return at the block of the index that they were read at, column by column,
+ * and stored texts with what their columns are rendered to.
  * Throws as `Chain.readAt` does.
  *
  * @example await compareRows({ chain, log }, 'deposit', [1n, 2n], held)
@@ -129,7 +148,7 @@ export const compareRows = async (
   deps: Deps,
   kind: AuditedKind,
   ids: readonly bigint[],
-  { anchor, rows, waiting }: Held,
+  { anchor, rows, rendered, waiting }: Held,
 ): Promise<Comparison> => {
   const { records, observed } = await readTruth(deps, anchor, kind, ids)
   const created = kind === 'chain' ? null : tablesOf[kind][0]
@@ -154,26 +173,29 @@ export const compareRows = async (
         ...{ kind, id, row, record },
         created: created === null ? [] : differentRows(created, id, row, factRow(record)),
         observed: isWaiting ? [] : different,
+        // Columns and text are of one moment, whatever waits to be observed again.
+        texts: differentTexts(state, id, rows[state]?.get(id), rendered.get(id)),
       },
     }
   })
   return {
     onChain: exists.length,
-    differences: found.flatMap(({ difference: it }) => (it.created.length + it.observed.length > 0 ? [it] : [])),
+    differences: found.flatMap(({ difference: it }) => (wordsOf(it).length > 0 ? [it] : [])),
     waiting: found.flatMap(({ isWaiting, difference }) => (isWaiting ? difference.id : [])),
     unreadable: exists.filter((id) => !onChain?.has(id)),
     tallies: Object.fromEntries(
       tablesOf[kind].map((table) => {
         const isCreated = table === created
         const compared = exists.filter((id) => (isCreated || onChain?.has(id)) && rows[table]?.has(id))
-        return [table, tally(table, compared.length)]
+        return [table, tally(table, compared.length, rendered.size)]
       }),
     ),
   }
 }
 
 /** The words of a difference. */
-export const wordsOf = ({ created, observed }: Pick<Difference, 'created' | 'observed'>): string[] => [
+export const wordsOf = ({ created, observed, texts }: Pick<Difference, 'created' | 'observed' | 'texts'>): string[] => [
   ...created,
   ...observed,
+  ...texts,
 ]

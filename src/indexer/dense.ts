@@ -1,4 +1,5 @@
-import { byKind, type Kind, kinds, type LastIds } from '../db/progress.ts'
+import { byKind, type LastIds } from '../db/progress.ts'
+import { type Kind, kinds } from '../protocol/kinds.ts'
 import type { Fact } from '../protocol/logs.ts'
 import { absentAfter, type Entity } from './existence.ts'
 

@@ -2,8 +2,9 @@ import { zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
 import { isRevert } from '../chain/errors.ts'
-import { type Kind, kinds, type LastIds } from '../db/progress.ts'
+import type { LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/stored.ts'
+import { type Kind, kinds } from '../protocol/kinds.ts'
 import { type Call, call, type Output } from '../protocol/outputs.ts'
 
 /** One entity. */

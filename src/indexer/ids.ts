@@ -1,8 +1,9 @@
 import type { Chain } from '../chain/chain.ts'
 import type { Outcome } from '../chain/endpoint.ts'
-import { kinds, type LastIds } from '../db/progress.ts'
+import type { LastIds } from '../db/progress.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import type { DatedFact } from '../db/write.ts'
+import { kinds } from '../protocol/kinds.ts'
 import { type Entity, exists, recordCall, type View } from './existence.ts'
 
 /*

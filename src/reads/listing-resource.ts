@@ -1,6 +1,6 @@
-import type { Kind } from '../db/progress.ts'
 import { ofEvent, ofKind, ofWallet } from '../db/scopes.ts'
 import { type ChainId, chainIds } from '../protocol/chains.ts'
+import type { Kind } from '../protocol/kinds.ts'
 import { type Resource, resourceOf } from './changes.ts'
 import type { ListingQuery } from './listing-query.ts'
 

@@ -4,7 +4,7 @@ import { createListings, type Listings } from '../db/listings.ts'
 import type { Database } from '../db/pool.ts'
 import { createPortfolios, type Portfolios } from '../db/portfolios.ts'
 import { createRenderer, type Renderer } from '../db/rendering.ts'
-import type { ChainId } from '../protocol/chains.ts'
+import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { createFinalBlock, type FinalBlock } from './finality.ts'
 
 /** What lists of whole records are made from. */
@@ -21,8 +21,11 @@ export type Lists = {
 export const createLists = (deps: {
   readonly database: Pick<Database, 'rows'>
   readonly chains: ReadonlyMap<ChainId, Chain>
+  /** Makes the renderer of a deployment; this release's unless given. */
+  readonly rendererOf?: (deployment: Deployment) => Renderer
 }): Lists => {
-  const renderers = new Map([...deps.chains].map(([chainId, { deployment }]) => [chainId, createRenderer(deployment)]))
+  const { rendererOf = createRenderer } = deps
+  const renderers = new Map([...deps.chains].map(([chainId, { deployment }]) => [chainId, rendererOf(deployment)]))
   return {
     listings: createListings(deps.database),
     portfolios: createPortfolios(deps.database),

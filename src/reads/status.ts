@@ -136,7 +136,7 @@ const columnsBy = (...hows: readonly How[]): string[] =>
   })
 
 /** What a slice of the continuous audit compares, and what it leaves to the command. */
-const compares = columnsBy('key', 'view')
+const compares = columnsBy('key', 'view', 'text')
 const comparesNot = columnsBy('log', 'block', 'own')
 
 const auditOf = ({ audit }: Vitals): z.output<typeof Audit> | null =>

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Filters } from '../../src/db/listing-filters.ts'
 import { createListings } from '../../src/db/listings.ts'
 import type { Statement } from '../../src/db/pool.ts'
-import type { Kind } from '../../src/db/progress.ts'
+import type { Kind } from '../../src/protocol/kinds.ts'
 import { seedToken, walletOf } from '../support/seed-index.ts'
 import { chainId, ROWS, startMillion } from './million.ts'
 

@@ -59,6 +59,9 @@ const wrong = ({ column }: Planted) => {
 
 const log = pino({ level: 'silent' })
 
+/** Tables with texts. */
+const rendered = ['event_observations', 'deposit_observations', 'position_observations'] as const
+
 let world: Awaited<ReturnType<typeof startWorld>>
 let store: TestDatabase
 let api: Awaited<ReturnType<typeof openApp>>
@@ -71,16 +74,40 @@ beforeAll(async () => {
   chain = chainOf(api.sources, 8453)
   database = api.database
   await indexAll({ chain, database })
+  for (const table of rendered)
+    await execute(
+      `CREATE TABLE texts_${table} AS SELECT chain_id, id, row_text FROM ${table} WHERE row_text IS NOT NULL`,
+    )
 })
 afterAll(async () => {
   await api?.close()
   await Promise.all([store?.close(), world?.close()])
 })
 
+const execute = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
+
+/** Puts back the texts that went with what was planted. */
+const restoreTexts = async (): Promise<void> => {
+  for (const table of rendered)
+    await execute(`UPDATE ${table} AS seen SET row_text = kept.row_text, render_flip = NOT render_flip FROM texts_${table} AS kept
+      WHERE kept.chain_id = seen.chain_id AND kept.id = seen.id AND seen.row_text IS NULL`)
+}
+
 const differences = async () => (await audit({ chain, database, log, pauseMs: 1 })).differences
 
 test('an index that equals its chain has no difference in any column', async () => {
   expect(await differences()).toEqual([])
+})
+
+test('texts are compared, and named in what the audit compared', async () => {
+  expect(columns.map(({ name }) => name)).toEqual(
+    expect.arrayContaining([
+      ...planted.slice(3, 6).map(([table]) => `${getTableName(table)}.rowText`),
+      'event_observations.inclusions',
+    ]),
+  )
+  const report = await audit({ chain, database, log, pauseMs: 1 })
+  for (const { table, rows, columns: compared, values } of report.tables) expect(values, table).toBe(rows * compared)
 })
 
 /** Values as the audit prints them, by the property of the row. */
@@ -102,15 +129,18 @@ test.each(columns)('a wrong value in $name is found, with its row and both value
   const before = await shown(it)
   const undo = sql.identifier(`before_${tableName}`)
   await database.run((handle) => handle.execute(sql`CREATE TABLE ${undo} AS SELECT * FROM ${table}`))
+  const isText = howOf(name) === 'text'
+  // A statement that sets a text flips this, else the text goes.
+  const flip = isText ? sql`, render_flip = NOT render_flip` : sql``
   await database.run((handle) =>
-    handle.execute(sql`UPDATE ${table} SET ${sql.identifier(column.name)} = ${wrong(it)} WHERE ${row}`),
+    handle.execute(sql`UPDATE ${table} SET ${sql.identifier(column.name)} = ${wrong(it)} ${flip} WHERE ${row}`),
   )
   try {
     const found = await differences()
     const expected =
       howOf(name) === 'key'
         ? `${tableName} ${id} is missing in the index`
-        : `${tableName} ${id}: ${property} is ${await shown(it)} in the index, ${before} on the chain`
+        : `${tableName} ${id}: ${property} is ${await shown(it)} in the index, ${before} ${isText ? 'rendered again' : 'on the chain'}`
     expect(found).toContainEqual(expect.stringContaining(expected))
   } finally {
     await database.transaction(async (handle) => {
@@ -118,5 +148,6 @@ test.each(columns)('a wrong value in $name is found, with its row and both value
       await handle.execute(sql`INSERT INTO ${table} SELECT * FROM ${undo}`)
       await handle.execute(sql`DROP TABLE ${undo}`)
     })
+    await restoreTexts()
   }
 })

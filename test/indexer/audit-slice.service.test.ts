@@ -96,6 +96,50 @@ const facts = (kind: 'event' | 'deposit' | 'position') =>
 
 const differences = async () => (await audit({ chain, database, log: silent })).differences
 
+describe('a text that is not what its columns are rendered to', () => {
+  const plant = (table: string, set: string) =>
+    run(`UPDATE ${table} SET ${set}, render_flip = NOT render_flip WHERE id = 1`)
+
+  test.each([
+    [
+      'event_observations',
+      `row_text = '{}'`,
+      /^event_observations 1: rowText is {} in the index, {"id":1,.* rendered again$/,
+    ],
+    [
+      'event_observations',
+      `inclusions = 'x'`,
+      /^event_observations 1: inclusions is x in the index, {"settledAt".* rendered again$/s,
+    ],
+    ['deposit_observations', `row_text = '{}'`, /^deposit_observations 1: rowText is {} in the index, /],
+    ['position_observations', `row_text = '{}'`, /^position_observations 1: rowText is {} in the index, /],
+  ])('of %s with %s is reported and taken away', async (table, set, words) => {
+    await plant(table, set)
+    const { alarmed } = await round()
+    expect(alarmed).toEqual([
+      { chainId: 8453, difference: expect.stringMatching(words), repaired: expect.stringContaining('taken away') },
+    ])
+    const { rows } = await run(`SELECT row_text FROM ${table} WHERE id = 1`)
+    expect(rows).toEqual([{ row_text: null }])
+    expect(await state()).toMatchObject({ differences: 1n, repaired: 1n })
+    // Rows without a text are rendered from their columns: nothing is wrong any more.
+    expect(await round()).toEqual({ warned: [], alarmed: [] })
+    expect(await differences()).toEqual([])
+  })
+
+  test('members are compared with the token of their event as it was observed, whatever its fact keeps', async () => {
+    await run('ALTER TABLE events DISABLE TRIGGER USER')
+    await run(`UPDATE events SET payment_token = '\\x${'00'.repeat(20)}'`)
+    expect(await round()).toEqual({ warned: [], alarmed: [] })
+    await run('ALTER TABLE events ENABLE TRIGGER USER')
+  })
+
+  test('a text of another release is left alone', async () => {
+    await plant('event_observations', `row_text = '{}', render_key = render_key + 1`)
+    expect(await round()).toEqual({ warned: [], alarmed: [] })
+  })
+})
+
 describe('an index that is the chain', () => {
   test('is compared kind by kind, round by round, by whichever process comes', async () => {
     expect(await round()).toEqual({ warned: [], alarmed: [] })

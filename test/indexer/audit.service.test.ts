@@ -37,14 +37,16 @@ test('an index of the logs is the chain; one wrong amount and one lost row are f
   expect(tables).toEqual([
     { table: 'chain_observations', rows: 1, columns: 10, values: 10 },
     { table: 'events', rows: 3, columns: 11, values: 33 },
-    { table: 'event_observations', rows: 3, columns: 23, values: 69 },
+    { table: 'event_observations', rows: 3, columns: 25, values: 75 },
     { table: 'settlements', rows: 1, columns: 6, values: 6 },
     { table: 'deposits', rows: 4, columns: 9, values: 36 },
-    { table: 'deposit_observations', rows: 4, columns: 7, values: 28 },
+    { table: 'deposit_observations', rows: 4, columns: 8, values: 32 },
     { table: 'positions', rows: 4, columns: 10, values: 40 },
-    { table: 'position_observations', rows: 4, columns: 6, values: 24 },
+    { table: 'position_observations', rows: 4, columns: 7, values: 28 },
   ])
-  expect(notCompared).toEqual(["chain_observations (loupeHash), settlements (seq): numbers of the service's own"])
+  const rendered = ['event', 'deposit', 'position'].map((kind) => `${kind}_observations (renderKey, renderFlip)`)
+  const own = ['events (paymentToken)', ...rendered, 'chain_observations (loupeHash)', 'settlements (seq)']
+  expect(notCompared).toEqual([`${own.join(', ')}: numbers of the service's own`])
 
   await database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + 1 WHERE id = 4`))
   await database.run((handle) => handle.execute(sql`DELETE FROM positions WHERE id = 2`))

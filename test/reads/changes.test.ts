@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { decodeTags, encodeTag, isPinOf, pinOf } from '../../src/api/response-cache/tags.ts'
+import { ROW_FORMAT } from '../../src/protocol/rows.ts'
 import { createLedger, resourceOf } from '../../src/reads/changes.ts'
 
 const chainId = 8453
@@ -48,6 +49,14 @@ test('a database that was put back to an older copy gives no number that was kno
   const ledger = ledgerAt(100)
   ledger.begin(50)
   expect([ledger.last(), ledger.version(a)]).toEqual([100, 100])
+})
+
+test('a tag of another row format is none of ours, since its rows may be other bytes', () => {
+  const text = encodeTag({ version: 1, pin: null })
+  const [ours, other] = [ROW_FORMAT, ROW_FORMAT + 1].map((format) => `.${format}~`)
+  expect(text).toContain(ours)
+  expect(decodeTags(text)).toEqual([{ version: 1, pin: null }])
+  expect(decodeTags(text.replace(String(ours), String(other)))).toEqual([])
 })
 
 test('a tag is read back as it was written, alone, weak or in a list, and nothing else is', () => {

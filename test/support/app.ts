@@ -7,6 +7,7 @@ import { createChain } from '../../src/chain/chain.ts'
 import { measureChains } from '../../src/chain/metrics.ts'
 import { measureDatabases } from '../../src/db/metrics.ts'
 import { createQueries } from '../../src/db/query.ts'
+import type { Renderer } from '../../src/db/rendering.ts'
 import { createSettlementQueries } from '../../src/db/settlements.ts'
 import { readVitals } from '../../src/db/vitals.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
@@ -44,6 +45,8 @@ type Options = {
     readonly now?: () => number
   }
   readonly engineUrl?: string
+  /** Renders rows of lists; this release's way unless given. */
+  readonly rendererOf?: (deployment: Deployment) => Renderer
   readonly limits?: Partial<Limits>
   readonly limitStore?: LimitStore
   readonly tracing?: Tracing
@@ -90,7 +93,7 @@ export const openApp = async (options: Options) => {
   const sources: Sources = {
     chains: opened,
     queries: createQueries(database),
-    lists: createLists({ database, chains: opened }),
+    lists: createLists({ database, chains: opened, ...(options.rendererOf && { rendererOf: options.rendererOf }) }),
     changes,
     settlements: createSettlementQueries(database),
     vitals: (chainId) => readVitals(database, chainId),

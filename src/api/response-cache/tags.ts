@@ -3,6 +3,7 @@ import type { Hex } from 'viem'
 import { z } from 'zod'
 import type { StoredBlock } from '../../db/stored.ts'
 import { packaged } from '../../lib/root.ts'
+import { ROW_FORMAT } from '../../protocol/rows.ts'
 
 /**
  * An entity tag: what has it was read when this version of it was known, and holds as long as nothing touches it. Content that the chain gave is
@@ -22,10 +23,12 @@ export const pinOf = ({ number, hash }: { readonly number: bigint; readonly hash
   mark: hash.slice(2, 2 + MARK),
 })
 
-/** Another release may word the same differently. */
-const { version: release } = z
+const { version: build } = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(packaged('package.json'), 'utf8')))
+
+/** Another release, or another format of rows, may word the same differently. */
+const release = `${build}.${ROW_FORMAT}`
 
 /** A tag as `ETag` shows it: weak, because one tag stands for a body in every encoding. */
 export const encodeTag = ({ version, pin }: Tag): string => {

@@ -1,0 +1,203 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
+import { type Kind, kinds } from '../../src/protocol/kinds.ts'
+import { profiles } from '../../src/protocol/profiles.ts'
+import * as record from '../../src/protocol/records.ts'
+import { inclusions } from '../../src/protocol/rows.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import {
+  observedBlock,
+  observeRandomRows,
+  type RandomRows,
+  randomRows,
+  writeRandomRows,
+} from '../support/random-rows.ts'
+import { seedDeployment } from '../support/seed-index.ts'
+
+/** Entities of each kind on each chain. */
+const COUNT = 150
+const SEED = 20_261_122
+
+/** One chain of each profile; the second has two configured tokens. */
+const deployments: readonly Deployment[] = [
+  seedDeployment(8453),
+  { ...seedDeployment(56), usdt: '0x55d398326f99059fF775485246999027B3197955', profile: 'deployed' },
+]
+const chains = deployments.map((deployment) => ({
+  deployment,
+  rows: randomRows(deployment, COUNT, SEED + deployment.chainId),
+}))
+
+let store: TestDatabase
+let api: Awaited<ReturnType<typeof openApp>>
+
+beforeAll(async () => {
+  store = await createTestDatabase()
+  api = await openApp({ databaseUrl: store.url, nodes: deployments.map((deployment) => ({ deployment })) })
+  for (const { deployment, rows } of chains) await writeRandomRows(api.database, deployment, rows)
+})
+afterAll(async () => {
+  await api?.close()
+  await store?.close()
+})
+
+const run = (statement: string) =>
+  api.database.run((handle) => handle.execute<Record<string, unknown>>(sql.raw(statement)))
+
+type Include = (typeof inclusions)[number]
+
+/** The single read's record of each entity by the mappers of the protocol's views, in the order of the ids, and its event. */
+const recordsOf = (kind: Kind, { events, deposits, positions }: RandomRows) => {
+  const eventOf = (id: bigint) => {
+    const event = events[Number(id) - 1]
+    if (event === undefined) throw new Error(`no event ${id}`)
+    return event
+  }
+  if (kind === 'event') return events.map((event) => ({ entity: record.eventCore(event.seen), ...event, event }))
+  if (kind === 'deposit')
+    return deposits.map(({ fact, seen }) => ({
+      entity: record.deposit(seen.deposit, seen.pending),
+      fact,
+      event: eventOf(fact.eventId),
+    }))
+  return positions.map(({ fact, seen }) => ({
+    entity: record.position(seen.position),
+    fact,
+    event: eventOf(fact.eventId),
+  }))
+}
+
+/** The rows of a list by their definition: the record, where it was created, its token, and what `include` adds of its event. */
+const expectedRows = (
+  kind: Kind,
+  { deployment, rows }: (typeof chains)[number],
+  include: readonly Include[] = [],
+): string[] =>
+  recordsOf(kind, rows).map(({ entity, fact, event: { seen } }) => {
+    const added = {
+      stats: record.eventStats(seen.stats),
+      utilization: record.utilization({ ...seen, time: observedBlock.timestamp }, profiles[deployment.profile]),
+      range: record.eventRange(seen.range),
+    }
+    const token = rows.tokens.find((it) => it.token === seen.paymentToken)
+    return JSON.stringify({
+      ...entity,
+      ...{ chainId: deployment.chainId, createdBlock: Number(fact.blockNumber), createdTx: fact.txHash },
+      ...{ token: token?.token, symbol: token?.symbol, decimals: token?.decimals },
+      ...Object.fromEntries(include.map((name) => [name, added[name]])),
+    })
+  })
+
+const paths = { event: 'events', deposit: 'deposits', position: 'positions' } as const
+
+/** The rows of a list as the API sends them, byte for byte, all pages. */
+const sentRows = async (kind: Kind, chainId: ChainId, include: readonly Include[] = []): Promise<string[]> => {
+  const rows: string[] = []
+  for (let cursor: string | null = null; ; ) {
+    const query = [`chainId=${chainId}&order=asc&limit=200`, ...(include.length > 0 ? [`include=${include}`] : [])]
+    const url = `/v1/hedge/${paths[kind]}?${[...query, ...(cursor === null ? [] : [`cursor=${cursor}`])].join('&')}`
+    const { statusCode, body } = await api.app.inject({ url })
+    expect(statusCode, body).toBe(200)
+    const { data, meta } = z
+      .object({ data: z.array(z.object({ id: z.number() })), meta: z.object({ nextCursor: z.string().nullable() }) })
+      .parse(JSON.parse(body))
+    // A row begins with its id, and no record within one does.
+    const starts = data.map(({ id }) => `{"id":${id},`)
+    let at = body.indexOf(starts[0] ?? '[]')
+    for (const [row] of starts.entries()) {
+      const next = starts[row + 1]
+      const end = next === undefined ? body.indexOf('],"meta":', at) : body.indexOf(`,${next}`, at + 1)
+      rows.push(body.slice(at, end))
+      at = end + 1
+    }
+    cursor = meta.nextCursor
+    if (cursor === null) return rows
+  }
+}
+
+/** Every subset of the inclusions, in every order. */
+const orders = (rest: readonly Include[] = inclusions): Include[][] => [
+  [],
+  ...rest.flatMap((first) => orders(rest.filter((it) => it !== first)).map((others) => [first, ...others])),
+]
+
+const observationsOf = (kind: Kind): string => `${kind}_observations`
+
+/** Observes a chain's entities again, and so renders them. */
+const writeTexts = ({ deployment, rows }: (typeof chains)[number], tokens = rows.tokens): Promise<void> =>
+  api.database.transaction((handle) => observeRandomRows(handle, deployment, { ...rows, tokens }))
+
+const texts = async (kind: Kind, chainId: ChainId) =>
+  (await run(`SELECT row_text FROM ${observationsOf(kind)} WHERE chain_id = ${chainId} ORDER BY id`)).rows.map(
+    (row) => row.row_text,
+  )
+
+describe.each(chains)('on a chain of the $deployment.profile profile', (chain) => {
+  const { deployment, rows } = chain
+  const { chainId } = deployment
+
+  test.each(kinds)('PostgreSQL stores the text of each %s as the list sends it', async (kind) => {
+    expect(await texts(kind, chainId)).toEqual(expectedRows(kind, chain))
+    expect(await sentRows(kind, chainId)).toEqual(expectedRows(kind, chain))
+  })
+
+  test('every subset of include in every order adds the single reads of the event, of stored texts and of columns alike', async () => {
+    expect(orders()).toHaveLength(16)
+    const expected = kinds.flatMap((kind) =>
+      orders().map((include) => ({ kind, include, rows: expectedRows(kind, chain, include) })),
+    )
+    for (const { kind, include, rows: of } of expected)
+      expect(await sentRows(kind, chainId, include), `${kind} ${include}`).toEqual(of)
+    await run(
+      `${kinds.map((kind) => `UPDATE ${observationsOf(kind)} SET row_text = NULL WHERE chain_id = ${chainId}`).join(';')}`,
+    )
+    for (const { kind, include, rows: of } of expected)
+      expect(await sentRows(kind, chainId, include), `${kind} ${include} of columns`).toEqual(of)
+    // The members have their texts again, their events have not: what is included is rendered alone.
+    await writeTexts(chain)
+    await run(`UPDATE event_observations SET row_text = NULL WHERE chain_id = ${chainId} AND id % 2 = 0`)
+    for (const { kind, include, rows: of } of expected)
+      expect(await sentRows(kind, chainId, include), `${kind} ${include} of half the texts`).toEqual(of)
+    await writeTexts(chain)
+  }, 240_000)
+
+  test('the single reads of the index answer with the records that the rows begin with', async () => {
+    const read = async (path: string): Promise<string> => {
+      const { statusCode, body } = await api.app.inject({ url: `/v1/hedge/${path}` })
+      expect(statusCode, body).toBe(200)
+      return JSON.stringify(JSON.parse(body).data)
+    }
+    for (const kind of kinds) {
+      for (const [at, { entity }] of recordsOf(kind, rows).entries())
+        expect(await read(`${paths[kind]}/${chainId}/${at + 1}`)).toBe(JSON.stringify(entity))
+    }
+    const [withAll] = [expectedRows('event', chain, inclusions)]
+    for (const [at, row] of withAll.entries()) {
+      const parsed = JSON.parse(row)
+      for (const name of inclusions)
+        expect(await read(`events/${chainId}/${at + 1}/${name}`)).toBe(JSON.stringify(parsed[name]))
+    }
+  }, 240_000)
+
+  test('an entity whose token has no decimals gets no text, and is rendered once they are known', async () => {
+    const { chainId } = deployment
+    const stored = rows.tokens.at(-1)
+    expect(await texts('event', chainId)).not.toContain(null)
+    await run(`DELETE FROM tokens WHERE chain_id = ${chainId} AND address = '\\x${stored?.token.slice(2)}'`)
+    await writeTexts(chain, [])
+    const ofToken = rows.events.map(({ seen }) => seen.paymentToken === stored?.token)
+    expect((await texts('event', chainId)).map((it) => it === null)).toEqual(ofToken)
+    const ofEvents = rows.positions.map(({ fact }) => ofToken[Number(fact.eventId) - 1])
+    expect((await texts('position', chainId)).map((it) => it === null)).toEqual(ofEvents)
+    await writeTexts(chain)
+    for (const kind of kinds) expect(await texts(kind, chainId)).toEqual(expectedRows(kind, chain))
+  })
+})
+
+test('an inclusion that is named twice is added once', async () => {
+  const { body } = await api.app.inject({ url: '/v1/hedge/events?chainId=8453&limit=1&include=stats,stats' })
+  expect(body.split('"stats":')).toHaveLength(2)
+})
