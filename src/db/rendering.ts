@@ -47,7 +47,7 @@ export const createRenderer = (deployment: Deployment, format = ROW_FORMAT): Ren
 export const UNIT = '\u001f'
 
 /** The tokens of a chain that are stored. An owner of the protocol allows them one by one, so they are few. */
-export const storedTokens = async (handle: Handle, chainId: ChainId): Promise<Map<Address, Token>> => {
+const storedTokens = async (handle: Handle, chainId: ChainId): Promise<Map<Address, Token>> => {
   const rows = await handle.select().from(t.tokens).where(eq(t.tokens.chainId, chainId))
   return new Map(rows.map(({ address, symbol, decimals }) => [address, { token: address, symbol, decimals }]))
 }

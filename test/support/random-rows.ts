@@ -15,7 +15,7 @@ import { blockOf, type SeededDeposit, type SeededEvent, type SeededPosition } fr
 const amounts = [0n, 1n, 10n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 128n, 2n ** 256n - 1n]
 
 /** Texts as the chain's views return them: invalid UTF-8 is decoded to U+FFFD before. */
-export const hostileTexts = [
+const hostileTexts = [
   '',
   ' ',
   'USD/GHS',
@@ -42,7 +42,7 @@ export const hostileTexts = [
 ] as const
 
 /** A stored token of each hostile symbol, one without a symbol, and those that are configured. */
-export const tokensOf = (deployment: Deployment): Token[] => [
+const tokensOf = (deployment: Deployment): Token[] => [
   ...configuredTokens(deployment),
   ...[null, ...hostileTexts].map((symbol, at) => ({
     token: getAddress(numberToHex(0xabcdef0000n + BigInt(at), { size: 20 })),
