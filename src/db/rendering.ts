@@ -1,6 +1,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
+import { ServiceError } from '../lib/errors.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import type { Kind } from '../protocol/kinds.ts'
 import * as record from '../protocol/records.ts'
@@ -112,7 +113,7 @@ const tokensOf = async <K extends Kind>(
   }
 }
 
-/** An observation with its texts; they are null where the entity's fact or its token is not known. */
+/** An observation with its texts; they are null where the entity's fact or its token is not known, and where they cannot be made. */
 export type RenderedRow<K extends Kind> = SeenRow<K> & {
   readonly rowText: string | null
   readonly renderKey: bigint
@@ -134,11 +135,17 @@ export const withTexts = async <K extends Kind>(
   return observations.map((seen) => {
     const [fact, token] = [facts.get(seen.id), tokenOf(seen)]
     const isEvent = kind === 'event'
-    if (fact === undefined || token === null)
-      return { ...seen, rowText: null, renderKey: renderer.key, ...(isEvent && { inclusions: null }) }
-    const inclusions = isEvent && {
-      inclusions: renderer.inclusions(fact as FactRow<'event'>, seen as unknown as SeenRow<'event'>).join(UNIT),
+    const base = { ...seen, renderKey: renderer.key }
+    const withoutText = { ...base, rowText: null, ...(isEvent && { inclusions: null }) }
+    if (fact === undefined || token === null) return withoutText
+    try {
+      const texts = isEvent && renderer.inclusions(fact as FactRow<'event'>, seen as unknown as SeenRow<'event'>)
+      const rowText = renderer.row[kind](fact, seen, token)
+      return { ...base, rowText, ...(texts && { inclusions: texts.join(UNIT) }) }
+    } catch (fault) {
+      // Nonsense that a node returned, an id above 2^53 say, must not keep the other entities from being stored.
+      if (fault instanceof ServiceError) return withoutText
+      throw fault
     }
-    return { ...seen, rowText: renderer.row[kind](fact, seen, token), renderKey: renderer.key, ...inclusions }
   })
 }
