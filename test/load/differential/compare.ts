@@ -61,11 +61,11 @@ export const viewOf = ({ status, headers, body }: Reply): View => {
 }
 
 /** What two views do not agree on; where they were read is left out. A HEAD names no content, so it has no paging to hold against. */
-export const differences = (one: View, other: View, isHead: boolean): string[] => {
+export const differences = (one: View, other: View, isHead: boolean): (keyof View)[] => {
   const isSameBlock = one.block === other.block
   return [
     ...(['status', 'headers', 'content', 'etag'] as const).filter((name) => one[name] !== other[name]),
-    ...(isSameBlock && !isHead && one.paging !== other.paging ? ['paging'] : []),
+    ...(isSameBlock && !isHead && one.paging !== other.paging ? (['paging'] as const) : []),
   ]
 }
 

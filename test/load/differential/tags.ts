@@ -22,7 +22,6 @@ export const createTags = () => {
       urls.set(url, tags)
     },
     of: (url: string): readonly string[] => [...(urls.get(url)?.keys() ?? [])],
-    has: (url: string, etag: string, content: string): boolean => urls.get(url)?.get(etag)?.has(content) === true,
     contents: (url: string, etag: string): readonly string[] => [...(urls.get(url)?.get(etag) ?? [])],
     /** Tags that were given with two contents: the second was read after a change that its process had not heard of. */
     ambiguous: () => ambiguous,
