@@ -27,5 +27,3 @@ export const createTags = () => {
     ambiguous: () => ambiguous,
   }
 }
-
-export type Tags = ReturnType<typeof createTags>
