@@ -88,7 +88,7 @@ export const api = {
   DEFAULT_CHAIN_ID: oneOf(['8453', '56']).transform(String).pipe(PathChainId).default(8453),
   API_POOL_SIZE: integer(1, 1_000).default(10),
   API_QUERY_TIMEOUT_MS: Milliseconds(10_000).default(2_000),
-  PAGE_CACHE_BYTES: integer(1_048_576, 17_179_869_184).default(67_108_864),
+  PAGE_CACHE_BYTES: integer(0, 17_179_869_184).default(67_108_864),
   MAX_STREAMS: integer(1, 100_000).default(2_000),
   MAX_STREAMS_PER_CLIENT: integer(1, 100_000).default(100),
   MAX_WAITS: integer(1, 100_000).default(1_000),

@@ -15,7 +15,7 @@ export type Answer = {
 
 /** The API beside an index, as a process of a name that answers `readyPath` with 200. `get` never throws. */
 export const startApi = async (
-  index: Index,
+  index: Pick<Index, 'start'>,
   more: Readonly<Record<string, string>> = {},
   { name = 'api', readyPath = '/readyz' }: { readonly name?: string; readonly readyPath?: string } = {},
 ) => {

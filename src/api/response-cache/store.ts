@@ -12,11 +12,12 @@ const COMPRESSED_AT = 2
 const bytesOf = (bodies: Bodies | null): number =>
   bodies === null ? 0 : bodies.bytes + (bodies.gzip?.length ?? 0) + (bodies.br?.length ?? 0)
 
-/** The entries by URL: bounded in bytes, compressed bodies included; the least used leave. */
+/** The entries by URL: bounded in bytes, compressed bodies included; the least used leave. A store of 0 bytes keeps nothing. */
 export const createStore = (maxBytes: number) => {
   const entries = new LRUCache<string, Entry>({
-    maxSize: maxBytes,
-    maxEntrySize: Math.ceil(maxBytes / 16),
+    // The library takes 0 for no bound.
+    maxSize: Math.max(1, maxBytes),
+    maxEntrySize: Math.max(1, Math.ceil(maxBytes / 16)),
     sizeCalculation: ({ bodies }, key) => OVERHEAD + 2 * key.length + bytesOf(bodies),
   })
   let hits = 0
