@@ -73,11 +73,14 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
 
   const isUnknown = (address: Address): boolean => renderer.token(address, new Map()) === null
 
-  /** What the tokens of events return of themselves, but for those that are configured. One that no node answers for is left out: its rows have no text. */
+  /**
+   * What the tokens of events return of themselves, but for those that are configured. One of which a node could not tell everything now is left
+   * out: what is stored of it stays, and rows of one that was never known have no text.
+   */
   const tokensOf = async ({ events }: Observations): Promise<Token[]> => {
     const addresses = [...new Set(events.map(({ paymentToken }) => paymentToken))].filter(isUnknown)
-    const asked = await Promise.allSettled(addresses.map((address) => tokens.ask(chainId, address)))
-    return asked.flatMap((it) => (it.status === 'fulfilled' ? it.value : []))
+    await Promise.allSettled(addresses.map((address) => tokens.ask(chainId, address)))
+    return addresses.flatMap((address) => tokens.known(chainId, address) ?? [])
   }
 
   /** Reads what has waited longest, except what is being stored just now; null when there is nothing to do. */
