@@ -3,8 +3,10 @@ import { getAddress, type Hex, numberToHex, stringToHex, zeroAddress } from 'vie
 import { expect, onTestFinished, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { createTokens } from '../../src/chain/tokens.ts'
+import { createRenderer } from '../../src/db/rendering.ts'
+import { createEventTokens } from '../../src/indexer/event-tokens.ts'
 import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
-import { seedDeployment } from '../support/seed-index.ts'
+import { seedDeployment, seedToken } from '../support/seed-index.ts'
 
 const chainId = 8453
 const token = getAddress(`0x${'ab'.repeat(20)}`)
@@ -21,8 +23,10 @@ const decimals: Said = { result: word(18n) }
 
 const isSymbol = ({ params: [call] }: ScriptedCall): boolean => JSON.stringify(call).includes(SYMBOL)
 
+type Contract = { symbol: Said; decimals: Said }
+
 /** A chain whose only node answers for one token. */
-const openToken = async (said: { readonly symbol: Said; readonly decimals: Said }) => {
+const openToken = async (said: Contract) => {
   const node = await startNode()
   node.say((calls) =>
     calls.every(({ method }) => method === 'eth_call')
@@ -40,7 +44,7 @@ const openToken = async (said: { readonly symbol: Said; readonly decimals: Said 
   onTestFinished(() => chain.close())
   const tokens = createTokens(new Map([[chainId, chain]]))
   const states = () => chain.status().endpoints.map(({ state }) => state)
-  return { ask: () => tokens.ask(chainId, token), known: () => tokens.known(chainId, token), states }
+  return { chain, ask: () => tokens.ask(chainId, token), known: () => tokens.known(chainId, token), states }
 }
 
 test.each<[string, { symbol?: Said; decimals?: Said }, object]>([
@@ -64,4 +68,21 @@ test('a token of which a node could not tell everything is asked again', async (
   const { ask, known } = await openToken({ symbol: { error: { code: -32_603, message: 'internal error' } }, decimals })
   expect(await ask()).toEqual({ token, symbol: null, decimals: 18 })
   expect(known()).toBeUndefined()
+})
+
+const failed: Said = { error: { code: -32_603, message: 'internal error' } }
+
+test('of the tokens of events each answer is stored once, and none that a node could not give whole', async () => {
+  const said: Contract = { symbol: failed, decimals }
+  const { chain } = await openToken(said)
+  const tokens = createEventTokens(chain, createRenderer(chain.deployment))
+  const events = [{ paymentToken: token }, { paymentToken: token }, { paymentToken: getAddress(seedToken) }]
+  expect(await tokens.read(events)).toEqual([])
+  said.symbol = symbol
+  const found = await tokens.read(events)
+  expect(found).toEqual([{ token, symbol: 'HOST', decimals: 18 }])
+  // The transaction was rolled back: it is stored with the next one.
+  expect(await tokens.read(events)).toEqual(found)
+  tokens.stored(found)
+  expect(await tokens.read(events)).toEqual([])
 })
