@@ -7,6 +7,7 @@ import type { ChainId } from '../protocol/chains.ts'
 import { configuredTokens, type Token } from '../protocol/tokens.ts'
 import type { Chain } from './chain.ts'
 import { isRevert, NodeError } from './errors.ts'
+import { isOfTheNode } from './faults.ts'
 import type { Request } from './requests.ts'
 
 export type Tokens = {
@@ -25,24 +26,44 @@ const KEPT_MS = 3_600_000
 /** A longer symbol is no symbol. */
 const MAX_SYMBOL = 32
 
-const answerOf = (raw: unknown): Hex => {
+/** The type of a token's decimals, which the decoder does not hold them to. */
+const MAX_DECIMALS = 255
+
+const unreadable = (message: string): NodeError => new NodeError({ code: 3, message: `execution reverted: ${message}` })
+
+/** Reads what a token returns. Bytes that mean nothing are the token's fault and not the node's. */
+const answerOf = <T>(raw: unknown, decode: (data: Hex) => T): T => {
   if (typeof raw !== 'string' || !isHex(raw)) throw new TypeError('expected 0x hex')
-  if (raw === '0x') throw new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
-  return raw
+  if (raw === '0x') throw unreadable('no code or function at the address')
+  try {
+    return decode(raw)
+  } catch {
+    throw unreadable('the token returned something else')
+  }
 }
 
 const symbolOf = (token: Address): Request<string> => ({
   method: 'eth_call',
   params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'symbol' }) }, 'latest'],
-  parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data: answerOf(raw) }),
+  parse: (raw) => answerOf(raw, (data) => decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data })),
 })
 
 /** The question how many decimals a token has. */
 export const decimalsOf = (token: Address): Request<number> => ({
   method: 'eth_call',
   params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) }, 'latest'],
-  parse: (raw) => decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data: answerOf(raw) }),
+  parse(raw) {
+    const decimals = answerOf(raw, (data) => decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data }))
+    if (decimals > MAX_DECIMALS) throw unreadable('the token returned more than 255 decimals')
+    return decimals
+  },
 })
+
+/** How nodes name a call that failed without a revert: the token's code is the same on every node. */
+const FAILED = /out of gas|invalid opcode|opcode 0x[\da-f]+ not defined|invalid jump/i
+
+const isOfTheToken = (error: NodeError): boolean =>
+  isRevert(error) || (!isOfTheNode(error.fault) && FAILED.test(error.message))
 
 /** Opens the tokens of some chains; nothing is asked yet. Each is asked once an hour at most. */
 export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
@@ -74,7 +95,7 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
           decimals: decimals.ok ? decimals.value : null,
         }
         // What a node could not tell now it may tell another time.
-        if ([symbol, decimals].every((said) => said.ok || isRevert(said.error)))
+        if ([symbol, decimals].every((said) => said.ok || isOfTheToken(said.error)))
           asked.set(keyOf(chainId, address), token)
         return token
       })

@@ -1,7 +1,5 @@
-import type { Address } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/requests.ts'
-import { createTokens } from '../chain/tokens.ts'
 import { type Observations, storeObservations } from '../db/observations.ts'
 import type { Database } from '../db/pool.ts'
 import { AnchorGone, holdAnchor, newestAnchor } from '../db/progress.ts'
@@ -10,6 +8,7 @@ import type { StoredBlock } from '../db/stored.ts'
 import { clearUnobserved, holdNotes, type Note, nextUnobserved, subjectsIn } from '../db/unobserved.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Token } from '../protocol/tokens.ts'
+import { createEventTokens } from './event-tokens.ts'
 import { observe } from './observe.ts'
 
 export type ObserverDeps = { readonly chain: Chain; readonly database: Database; readonly log: Logger }
@@ -30,7 +29,7 @@ type Batch = {
   readonly notes: readonly Note[]
   readonly anchor: StoredBlock
   readonly seen: Observations
-  /** The tokens of the events among them. */
+  /** The tokens of the events among them, as far as they are to be stored. */
   readonly tokens: readonly Token[]
 }
 
@@ -60,7 +59,7 @@ const HEAD_KEPT_MS = 10_000
 export const createObserver = ({ chain, database, log }: ObserverDeps): Observer => {
   const { chainId } = chain
   const renderer = createRenderer(chain.deployment)
-  const tokens = createTokens(new Map([[chainId, chain]]))
+  const tokens = createEventTokens(chain, renderer)
   let head: { readonly block: Block; readonly at: number } | null = null
 
   const isNear = async (anchor: StoredBlock): Promise<boolean> => {
@@ -71,15 +70,6 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     return near(head.block)
   }
 
-  const isUnknown = (address: Address): boolean => renderer.token(address, new Map()) === null
-
-  /** What the tokens of events return of themselves, but for those that are configured. One that no node answers for is left out: its rows have no text. */
-  const tokensOf = async ({ events }: Observations): Promise<Token[]> => {
-    const addresses = [...new Set(events.map(({ paymentToken }) => paymentToken))].filter(isUnknown)
-    const asked = await Promise.allSettled(addresses.map((address) => tokens.ask(chainId, address)))
-    return asked.flatMap((it) => (it.status === 'fulfilled' ? it.value : []))
-  }
-
   /** Reads what has waited longest, except what is being stored just now; null when there is nothing to do. */
   const readNext = async (except: readonly Note[]): Promise<Batch | null> => {
     const notes = await nextUnobserved(database, chainId, AT_ONCE, except)
@@ -88,7 +78,7 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     const anchor = await database.run((handle) => newestAnchor(handle, chainId))
     if (anchor === null || !(await isNear(anchor))) return null
     const seen = await observe({ chain, log }, anchor, subjectsIn(notes))
-    return { notes, anchor, seen, tokens: await tokensOf(seen) }
+    return { notes, anchor, seen, tokens: await tokens.read(seen.events) }
   }
 
   const store = async ({ notes, anchor, seen, tokens: found }: Batch): Promise<void> => {
@@ -99,6 +89,7 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
       await storeTokens(handle, chainId, found)
       return storeObservations(handle, chainId, anchor, seen, renderer)
     })
+    tokens.stored(found)
     if (isUpgraded) log.warn({ chainId, block: anchor.number.toString() }, UPGRADED)
   }
 

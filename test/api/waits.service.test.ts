@@ -111,25 +111,29 @@ test('five hundred clients that leave end their waits at once, and the node is n
   expect(await gauge(api, 'fx_waits_open')).toBe(0)
 })
 
-test('the waits of pipelined requests end with their connection', async () => {
+test('of pipelined requests one waits at a time, and its wait ends with the connection', async () => {
   const api = await open()
   const socket = connect(await listen(api), '127.0.0.1')
   await once(socket, 'connect')
   const head = (query: string) => `GET ${list()}?${query} HTTP/1.1\r\nHost: a\r\n\r\n`
   socket.write(head(`afterTx=${UNKNOWN}&waitMs=10000`) + head('minBlock=9000000&waitMs=10000').repeat(2))
-  await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(3)
+  await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(1)
+  await sleep(300)
+  expect(await gauge(api, 'fx_waits_open')).toBe(1)
   socket.destroy()
   await expect.poll(() => gauge(api, 'fx_waits_open'), { timeout: 2_000 }).toBe(0)
 })
 
-test('the streams of pipelined requests give their places back when their connection breaks off', async () => {
+test('of pipelined streams one is open at a time, and gives its place back when the connection breaks off', async () => {
   const api = await open()
   const port = await listen(api)
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   const head = 'GET /v1/hedge/settlements HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n'
   socket.write(head.repeat(5))
-  await expect.poll(() => gauge(api, 'fx_streams_open')).toBe(5)
+  await expect.poll(() => gauge(api, 'fx_streams_open')).toBe(1)
+  await sleep(300)
+  expect(await gauge(api, 'fx_streams_open')).toBe(1)
   socket.destroy()
   await expect.poll(() => gauge(api, 'fx_streams_open'), { timeout: 5_000 }).toBe(0)
 })

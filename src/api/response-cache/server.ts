@@ -72,9 +72,14 @@ export const cachingServer =
         keepAliveTimeout: KEEP_ALIVE_MS,
       },
       (request, response) => {
-        if (respond(request, response)) return
-        markLookedUp(request)
-        handler(request, response)
+        const handle = (): void => {
+          if (respond(request, response)) return
+          markLookedUp(request)
+          handler(request, response)
+        }
+        // A pipelined request waits for its turn: else a client would have as many under way as fit into what is read at once, read or not.
+        if (response.socket === null) response.once('socket', handle)
+        else handle()
       },
     )
     // No limits: a connection may be idle between bytes for as long as its request may take, and ask as often as it likes.

@@ -14,20 +14,26 @@ const bytesOf = (bodies: Bodies | null): number =>
 
 /** The entries by URL: bounded in bytes, compressed bodies included; the least used leave. A store of 0 bytes keeps nothing. */
 export const createStore = (maxBytes: number) => {
+  const maxEntrySize = Math.max(1, Math.ceil(maxBytes / 16))
+  const sizeOf = (bodies: Bodies | null, key: string): number => OVERHEAD + 2 * key.length + bytesOf(bodies)
   const entries = new LRUCache<string, Entry>({
     // The library takes 0 for no bound.
     maxSize: Math.max(1, maxBytes),
-    maxEntrySize: Math.max(1, Math.ceil(maxBytes / 16)),
-    sizeCalculation: ({ bodies }, key) => OVERHEAD + 2 * key.length + bytesOf(bodies),
+    maxEntrySize,
+    sizeCalculation: ({ bodies }, key) => sizeOf(bodies, key),
   })
   let hits = 0
   let misses = 0
 
+  /** Entries that are being compressed, or for which there is no room compressed. */
   const compressing = new WeakSet<Entry>()
   const addCompressed = async (key: string, entry: Entry, from: Bodies): Promise<void> => {
     if (compressing.has(entry)) return
     compressing.add(entry)
-    const bodies = await compress(from).finally(() => compressing.delete(entry))
+    const bodies = await compress(from).catch(() => null)
+    // An entry that would be too large stays as it is, and is not compressed again.
+    if (bodies !== null && sizeOf(bodies, key) > maxEntrySize) return
+    compressing.delete(entry)
     // Meanwhile it may have been replaced by a newer answer.
     if (bodies !== null && entries.peek(key) === entry) entries.set(key, { ...entry, bodies })
   }
@@ -49,7 +55,7 @@ export const createStore = (maxBytes: number) => {
       entry.hits += 1
       if (entry.hits < COMPRESSED_AT || entry.bodies === null || entry.bodies.gzip !== undefined) return
       const key = cacheKey(url)
-      if (key !== null) addCompressed(key, entry, entry.bodies).catch(() => {})
+      if (key !== null) void addCompressed(key, entry, entry.bodies)
     },
     /** Bytes and number of the entries; how often one was looked for and found, or not. */
     tally: () => ({ bytes: entries.calculatedSize, pages: entries.size, hits, misses }),

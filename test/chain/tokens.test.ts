@@ -1,0 +1,88 @@
+import { pino } from 'pino'
+import { getAddress, type Hex, numberToHex, stringToHex, zeroAddress } from 'viem'
+import { expect, onTestFinished, test } from 'vitest'
+import { createChain } from '../../src/chain/chain.ts'
+import { createTokens } from '../../src/chain/tokens.ts'
+import { createRenderer } from '../../src/db/rendering.ts'
+import { createEventTokens } from '../../src/indexer/event-tokens.ts'
+import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
+import { seedDeployment, seedToken } from '../support/seed-index.ts'
+
+const chainId = 8453
+const token = getAddress(`0x${'ab'.repeat(20)}`)
+const SYMBOL = '0x95d89b41'
+
+type Said = { readonly result: Hex } | { readonly error: { readonly code: number; readonly message: string } }
+
+const word = (value: bigint): Hex => numberToHex(value, { size: 32 })
+const textOf = (text: string): Hex =>
+  `0x${[word(32n), word(BigInt(text.length)), stringToHex(text, { size: 32 })].map((it) => it.slice(2)).join('')}`
+
+const symbol: Said = { result: textOf('HOST') }
+const decimals: Said = { result: word(18n) }
+
+const isSymbol = ({ params: [call] }: ScriptedCall): boolean => JSON.stringify(call).includes(SYMBOL)
+
+type Contract = { symbol: Said; decimals: Said }
+
+/** A chain whose only node answers for one token. */
+const openToken = async (said: Contract) => {
+  const node = await startNode()
+  node.say((calls) =>
+    calls.every(({ method }) => method === 'eth_call')
+      ? {
+          body: JSON.stringify(
+            calls.map((call) => ({ jsonrpc: '2.0', id: call.id, ...(isSymbol(call) ? said.symbol : said.decimals) })),
+          ),
+        }
+      : null,
+  )
+  const chain = createChain({
+    deployment: { ...seedDeployment(chainId), diamond: zeroAddress },
+    ...{ rpcUrls: [node.url], timeoutMs: 2_000, headMaxAgeMs: 0, log: pino({ level: 'silent' }) },
+  })
+  onTestFinished(() => chain.close())
+  const tokens = createTokens(new Map([[chainId, chain]]))
+  const states = () => chain.status().endpoints.map(({ state }) => state)
+  return { chain, ask: () => tokens.ask(chainId, token), known: () => tokens.known(chainId, token), states }
+}
+
+test.each<[string, { symbol?: Said; decimals?: Said }, object]>([
+  ['a symbol of 32 bytes without a length', { symbol: { result: stringToHex('MKR', { size: 32 }) } }, { symbol: null }],
+  ['a symbol past its end', { symbol: { result: word(1n) } }, { symbol: null }],
+  ['one byte', { symbol: { result: '0x01' }, decimals: { result: '0x12' } }, { symbol: null, decimals: null }],
+  ['255 decimals', { decimals: { result: word(255n) } }, { decimals: 255 }],
+  ['256 decimals', { decimals: { result: word(256n) } }, { decimals: null }],
+  ['more decimals than a column holds', { decimals: { result: word(40_000n) } }, { decimals: null }],
+  ['decimals of 256 bits', { decimals: { result: word(2n ** 256n - 1n) } }, { decimals: null }],
+  ['an endless loop', { symbol: { error: { code: -32_000, message: 'out of gas' } } }, { symbol: null }],
+])('what a token returns is no fault of the node, and is not asked for again: %s', async (_, said, expected) => {
+  const { ask, known, states } = await openToken({ symbol, decimals, ...said })
+  const shown = { token, symbol: 'HOST', decimals: 18, ...expected }
+  expect(await ask()).toEqual(shown)
+  expect(known()).toEqual(shown)
+  expect(states()).toEqual(['ok'])
+})
+
+test('a token of which a node could not tell everything is asked again', async () => {
+  const { ask, known } = await openToken({ symbol: { error: { code: -32_603, message: 'internal error' } }, decimals })
+  expect(await ask()).toEqual({ token, symbol: null, decimals: 18 })
+  expect(known()).toBeUndefined()
+})
+
+const failed: Said = { error: { code: -32_603, message: 'internal error' } }
+
+test('of the tokens of events each answer is stored once, and none that a node could not give whole', async () => {
+  const said: Contract = { symbol: failed, decimals }
+  const { chain } = await openToken(said)
+  const tokens = createEventTokens(chain, createRenderer(chain.deployment))
+  const events = [{ paymentToken: token }, { paymentToken: token }, { paymentToken: getAddress(seedToken) }]
+  expect(await tokens.read(events)).toEqual([])
+  said.symbol = symbol
+  const found = await tokens.read(events)
+  expect(found).toEqual([{ token, symbol: 'HOST', decimals: 18 }])
+  // The transaction was rolled back: it is stored with the next one.
+  expect(await tokens.read(events)).toEqual(found)
+  tokens.stored(found)
+  expect(await tokens.read(events)).toEqual([])
+})
