@@ -123,6 +123,9 @@ export const createLedger = (most = MOST_KEYS) => {
   }
 }
 
+/** How often changes are read again because others were committed meanwhile. */
+const MOST_TURNS = 20
+
 /**
  * Follows the changes of a database until closed. A notification only says that there is something to read; what it is comes from the table,
  * by the same connections as the answers do, so that nothing is known here before it can be read.
@@ -145,6 +148,23 @@ export const createChanges = (deps: {
   let reading: Promise<void> | null = null
   let again = false
 
+  /**
+   * The changes after a number, and how far the index had come with the last of them: no change was committed in between. Else what an older
+   * block shows would be taken for that of a newer one.
+   */
+  const readTogether = async (since: number): Promise<{ readonly changes: Change[]; readonly all: Reached[] }> => {
+    const changes: Change[] = []
+    const more = async (): Promise<number> =>
+      changes.push(...(await database.run((handle) => changesAfter(handle, changes.at(-1)?.seq ?? since))))
+    await more()
+    for (let turn = 0; turn < MOST_TURNS; turn += 1) {
+      const known = changes.length
+      const all = await database.run(reached)
+      if ((await more()) === known) return { changes, all }
+    }
+    throw new Error('changes arrive faster than they are read')
+  }
+
   const read = async (): Promise<void> => {
     const at = performance.now()
     const before = ledger.last()
@@ -154,9 +174,8 @@ export const createChanges = (deps: {
       const newest = await database.run(newestChange)
       if (ledger.isEmpty() || newest < before) ledger.begin(newest)
     }
-    for (const change of await database.run((handle) => changesAfter(handle, ledger.last()))) ledger.add(change)
-    // After the changes: the index has come at least as far as they say.
-    const all = await database.run(reached)
+    const { changes, all } = await readTogether(ledger.last())
+    for (const change of changes) ledger.add(change)
     chains = new Map(all.map((it) => [it.chainId, it]))
     near = new Set(all.filter(isNear).map(({ chainId }) => chainId))
     known = at

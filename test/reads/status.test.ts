@@ -72,7 +72,7 @@ test('an index that is well says so, in numbers and without alarms', () => {
       lastDifference: null,
       lastDifferenceAt: null,
       compares: expect.arrayContaining([
-        'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn',
+        'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn, rowText',
       ]),
       comparesNot: expect.arrayContaining(['settlements: seq, blockNumber, blockHash']),
     },
