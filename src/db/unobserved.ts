@@ -169,12 +169,12 @@ const SWEPT_UNSEEN = 500
 /** Ids of which a sweep notes all, whether or not they can still change. */
 const SWEPT_IN_TURN = 500
 
-/** The entities of a kind that it is the turn of: the ids go round, and each sweep of a minute goes on where the one before ended. */
+/** The entities of a kind that it is the turn of: their ids in slices, one after the other, another one each minute. */
 const inTurn = (subject: Subject['subject'], chainId: ChainId): SQL => {
   if (subject === 'chain') return sql`SELECT 0, 3`
   const seen = observations[subject]
-  const last = sql`(SELECT max(id) FROM ${seen} WHERE chain_id = ${chainId})`
-  const first = sql`(SELECT (extract(epoch FROM now())::bigint / 60 * ${SWEPT_IN_TURN}) % (${last} + 1))`
+  const slices = sql`(SELECT max(id) / ${SWEPT_IN_TURN} + 1 FROM ${seen} WHERE chain_id = ${chainId})`
+  const first = sql`(SELECT extract(epoch FROM now())::bigint / 60 % ${slices} * ${SWEPT_IN_TURN})`
   return sql`(SELECT id, 3 FROM ${seen} WHERE chain_id = ${chainId} AND id >= ${first} ORDER BY id LIMIT ${SWEPT_IN_TURN})`
 }
 

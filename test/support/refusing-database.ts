@@ -1,6 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { Client } from 'pg'
 import { inject } from 'vitest'
+import { sleep } from '../../src/lib/lifecycle.ts'
+
+/** Longer than clients wait for a connection. */
+const CONNECT_WITHIN_MS = 1_200
 
 /** A statement on the server, as its superuser. */
 type Run = (statement: string) => Promise<void>
@@ -122,9 +126,10 @@ export const createRefusingDatabase = async () => {
     async refuse(name: RefusalName) {
       await refusals[name].begin(run, names)
       await endSessions(run, names)
+      // A session that was being authenticated just now still opens, within what its client waits for it.
+      await sleep(CONNECT_WITHIN_MS)
+      await endSessions(run, names)
     },
-    /** Ends the sessions that are open now. One that was being authenticated while `refuse` ran may open after it. */
-    endSessions: () => endSessions(run, names),
     accept: (name: RefusalName) => refusals[name].end(run, names),
     async close() {
       await run(`DROP DATABASE ${database} WITH (FORCE)`)
