@@ -1,5 +1,4 @@
 import { and, desc, eq, inArray, sql } from 'drizzle-orm'
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Kind } from '../protocol/kinds.ts'
 import type { AuditedTable } from './audit-columns.ts'
@@ -7,7 +6,7 @@ import type { Handle } from './pool.ts'
 import { type Renderer, withTexts } from './rendering.ts'
 import * as t from './schema.ts'
 import * as work from './schema-work.ts'
-import { entityTables, type SeenRow, type StoredBlock } from './stored.ts'
+import { entityTables, rowsById, type SeenRow, type StoredBlock } from './stored.ts'
 
 /** A row by the names of its columns in the schema. */
 export type AuditedRow = Readonly<Record<string, unknown>>
@@ -25,21 +24,6 @@ export const tablesOf = {
   position: ['positions', 'position_observations'],
   chain: ['chain_observations'],
 } as const satisfies Readonly<Record<AuditedKind, readonly AuditedTable[]>>
-
-type Keyed = PgTable & { readonly chainId: PgColumn; readonly id: PgColumn }
-
-const keyed = async (
-  handle: Handle,
-  table: Keyed,
-  chainId: ChainId,
-  ids: readonly bigint[],
-): Promise<Map<bigint, AuditedRow>> => {
-  const rows: AuditedRow[] = await handle
-    .select()
-    .from(table as PgTable)
-    .where(and(eq(table.chainId, chainId), inArray(table.id, [...ids])))
-  return new Map(rows.map((row) => [BigInt(String(row.id)), row]))
-}
 
 /** The newest settlement of each event; one that left the chain with a reorg counts as none. */
 const settlementsOf = async (handle: Handle, chainId: ChainId, ids: readonly bigint[]) => {
@@ -61,21 +45,21 @@ const auditedRows = async (
 ): Promise<AuditedRows> => {
   if (kind === 'event') {
     return {
-      events: await keyed(handle, t.events, chainId, ids),
-      event_observations: await keyed(handle, t.eventObservations, chainId, ids),
+      events: await rowsById(handle, t.events, chainId, ids),
+      event_observations: await rowsById(handle, t.eventObservations, chainId, ids),
       settlements: await settlementsOf(handle, chainId, ids),
     }
   }
   if (kind === 'deposit') {
     return {
-      deposits: await keyed(handle, t.deposits, chainId, ids),
-      deposit_observations: await keyed(handle, t.depositObservations, chainId, ids),
+      deposits: await rowsById(handle, t.deposits, chainId, ids),
+      deposit_observations: await rowsById(handle, t.depositObservations, chainId, ids),
     }
   }
   if (kind === 'position') {
     return {
-      positions: await keyed(handle, t.positions, chainId, ids),
-      position_observations: await keyed(handle, t.positionObservations, chainId, ids),
+      positions: await rowsById(handle, t.positions, chainId, ids),
+      position_observations: await rowsById(handle, t.positionObservations, chainId, ids),
     }
   }
   const rows = await handle.select().from(t.chainObservations).where(eq(t.chainObservations.chainId, chainId))

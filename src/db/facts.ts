@@ -8,11 +8,11 @@ import { tablesOf } from './audit-rows.ts'
 import { insertMany } from './bulk.ts'
 import type { Handle } from './pool.ts'
 import * as t from './schema.ts'
+import { entityTables } from './stored.ts'
 import type { DatedFact } from './write.ts'
 
 /* Facts in the order of their ids, as the audit walks through them: never more at once than it asks for. */
 
-const tables = { event: t.events, deposit: t.deposits, position: t.positions } as const
 const owners = { event: t.events.creator, deposit: t.deposits.lp, position: t.positions.hedger } as const
 
 /** Ids from the one to the other, both included. */
@@ -46,7 +46,7 @@ export const lastIdAt = async (
   kind: Kind,
   number: bigint,
 ): Promise<bigint | null> => {
-  const table = tables[kind]
+  const table = entityTables[kind].facts
   const [row] = await handle
     .select({ id: max(table.id) })
     .from(table)
@@ -62,7 +62,7 @@ export const memberIds = async (
   eventIds: readonly bigint[],
   number: bigint,
 ): Promise<Map<bigint, bigint[]>> => {
-  const table = tables[kind]
+  const table = entityTables[kind].facts
   const rows = await handle
     .select({ eventId: table.eventId, id: table.id })
     .from(table)
@@ -78,7 +78,7 @@ export const ownedIds = async (
   kind: Kind,
   { after, limit, number }: { readonly after: Address | null; readonly limit: number; readonly number: bigint },
 ): Promise<Map<Address, bigint[]>> => {
-  const table = tables[kind]
+  const table = entityTables[kind].facts
   const owner: PgColumn = owners[kind]
   const known = and(eq(table.chainId, chainId), lte(table.blockNumber, number))
   const next = handle
@@ -107,7 +107,7 @@ const grouped = <K>(pairs: readonly (readonly [K, bigint])[]): Map<K, bigint[]> 
 
 /** Makes facts say what they are given with. One that is there keeps its block and its log; a new one is inserted as it is. */
 export const putFact = async (handle: Handle, chainId: ChainId, fact: DatedFact): Promise<void> => {
-  const table = tables[fact.kind]
+  const table = entityTables[fact.kind].facts
   const columns: Readonly<Record<string, PgColumn>> = getTableColumns<PgTable>(table)
   const told = columnsOf(tablesOf[fact.kind][0], 'view').map((field) => {
     const name = sql.identifier(columns[field]?.name ?? field)

@@ -1,11 +1,12 @@
 import { and, asc, eq, gt, max, min, sql } from 'drizzle-orm'
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import { unavailable } from '../lib/errors.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { Database } from './pool.ts'
 import * as t from './schema.ts'
 import {
+  type Keyed,
   type StoredBlock,
   type StoredDeposit,
   type StoredEvent,
@@ -48,11 +49,7 @@ export type Queries = {
 export const createQueries = (database: Database): Queries => {
   const { handle } = database
 
-  const idsOf = <K>(
-    name: string,
-    table: PgTable & { readonly chainId: PgColumn; readonly id: PgColumn },
-    owner: PgColumn,
-  ): IdsOf<K> => {
+  const idsOf = <K>(name: string, table: Keyed, owner: PgColumn): IdsOf<K> => {
     // LIMIT is a parameter: with a literal one the server takes a generic plan that sorts.
     const statement = handle
       .select({ id: sql`${table.id}`.mapWith(BigInt) })
@@ -147,8 +144,6 @@ export const createQueries = (database: Database): Queries => {
     },
   }
 }
-
-type Keyed = PgTable & { readonly chainId: PgColumn; readonly id: PgColumn }
 
 const same = (a: Keyed, b: Keyed) => and(eq(a.chainId, b.chainId), eq(a.id, b.id))
 

@@ -1,5 +1,4 @@
 import { and, eq, inArray, sql } from 'drizzle-orm'
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import { ServiceError } from '../lib/errors.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
@@ -11,7 +10,15 @@ import { insertMany } from './bulk.ts'
 import { announce } from './changes.ts'
 import type { Handle } from './pool.ts'
 import * as t from './schema.ts'
-import { entityTables, type FactRow, type SeenRow, storedDeposit, storedEvent, storedPosition } from './stored.ts'
+import {
+  entityTables,
+  type FactRow,
+  rowsById,
+  type SeenRow,
+  storedDeposit,
+  storedEvent,
+  storedPosition,
+} from './stored.ts'
 
 /* Rows of lists as texts: rendered from an entity's columns, and stored next to its observation. See decision 22. */
 
@@ -65,16 +72,6 @@ export const storeTokens = async (handle: Handle, chainId: ChainId, tokens: read
   const put = sql`ON CONFLICT (chain_id, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals`
   await insertMany(handle, t.tokens, changed, put)
   if (changed.some(({ address }) => known.has(address))) await announce(handle, chainId, null)
-}
-
-type Keyed = PgTable & { readonly chainId: PgColumn; readonly id: PgColumn }
-
-const rowsById = async <R>(handle: Handle, table: Keyed, chainId: ChainId, ids: readonly bigint[]) => {
-  const rows: Readonly<Record<string, unknown>>[] = await handle
-    .select()
-    .from(table as PgTable)
-    .where(and(eq(table.chainId, chainId), inArray(table.id, [...ids])))
-  return new Map(rows.map((row) => [BigInt(String(row.id)), row as R]))
 }
 
 /** Events' tokens: those of their observations, and while one is gone the token that it had last. */

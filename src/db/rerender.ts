@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { and, eq, inArray, sql } from 'drizzle-orm'
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { sleep } from '../lib/lifecycle.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { type Kind, kinds } from '../protocol/kinds.ts'
 import { nextFormat } from '../protocol/rows.ts'
 import { asRows } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
 import { type Renderer, withTexts } from './rendering.ts'
-import { entityTables, type SeenRow } from './stored.ts'
+import { entityTables, type Keyed, type SeenRow } from './stored.ts'
 import { holdNotes } from './unobserved.ts'
 
 /** Ids that one statement looks through, and rows that one transaction renders: writers of the chain wait for the latter. */
@@ -17,8 +17,6 @@ const AT_ONCE = 200
 /** The pause after a range in which nothing was to do, and after a transaction, in milliseconds: this work can wait, others' cannot. */
 const REST_MS = 200
 const YIELD_MS = 10
-
-type Keyed = PgTable & { readonly chainId: PgColumn; readonly id: PgColumn }
 
 /** Rows that are to be rendered, but for those of a later format: two releases that run side by side would undo each other's work. */
 const staleIds = async (
@@ -75,7 +73,7 @@ const lastId = async (database: Database, chainId: ChainId, kind: Kind): Promise
 
 /**
  * Goes through a chain's observations and renders the rows that have no text, or one of another configuration or of an earlier format: after
- * a migration, and where something that a text depends on has changed. Nobody needs it for a right answer. Safe to run in several
+ * a migration, and where something that a text depends on has changed. Answers are right without it. Safe to run in several
  * processes at once. Returns how many rows were rendered. Throws `service_unavailable` when the database is out of reach.
  */
 export const rerender = async (
@@ -92,7 +90,7 @@ export const rerender = async (
       const ids = await database.run((handle) => staleIds(handle, chainId, kind, renderer, [after, upTo]))
       if (ids.length > 0) rendered += await renderSome(database, chainId, kind, renderer, ids)
       after = ids.length === AT_ONCE ? (ids.at(-1) ?? upTo) : upTo
-      await sleep(ids.length > 0 ? YIELD_MS : REST_MS, undefined, { signal }).catch(() => {})
+      await sleep(ids.length > 0 ? YIELD_MS : REST_MS, signal)
     }
   }
   return rendered

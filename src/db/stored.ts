@@ -1,6 +1,9 @@
+import { and, eq, inArray } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address, Hex } from 'viem'
 import type { Kind } from '../protocol/kinds.ts'
 import type { Output } from '../protocol/outputs.ts'
+import type { Handle } from './pool.ts'
 import * as t from './schema.ts'
 
 /* What the index holds, in the shapes of the protocol's views: one function makes a record of either. */
@@ -43,6 +46,23 @@ export const entityTables = {
   deposit: { facts: t.deposits, observations: t.depositObservations },
   position: { facts: t.positions, observations: t.positionObservations },
 } as const
+
+/** A table whose rows belong to entities. */
+export type Keyed = PgTable & { readonly chainId: PgColumn; readonly id: PgColumn }
+
+/** The rows of some entities in a table, by their ids. */
+export const rowsById = async <R = Readonly<Record<string, unknown>>>(
+  handle: Handle,
+  table: Keyed,
+  chainId: number,
+  ids: readonly bigint[],
+): Promise<Map<bigint, R>> => {
+  const rows: Readonly<Record<string, unknown>>[] = await handle
+    .select()
+    .from(table as PgTable)
+    .where(and(eq(table.chainId, chainId), inArray(table.id, [...ids])))
+  return new Map(rows.map((row) => [BigInt(String(row.id)), row as R]))
+}
 
 export type FactRow<K extends Kind> = (typeof entityTables)[K]['facts']['$inferSelect']
 

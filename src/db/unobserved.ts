@@ -4,6 +4,7 @@ import { type Kind, kinds } from '../protocol/kinds.ts'
 import { insertMany } from './bulk.ts'
 import type { Database, Handle } from './pool.ts'
 import * as t from './schema.ts'
+import { entityTables } from './stored.ts'
 
 /*
  * The notes of what has to be observed again. They are written in the transaction that learned it and deleted in the one that
@@ -44,8 +45,6 @@ export const subjectsIn = (runs: readonly Run[]): Subject[] => {
   }
   return [...found.values()]
 }
-
-const facts = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
 const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
 
@@ -95,7 +94,7 @@ export const markMembers = async (
 ): Promise<void> => {
   if (eventIds.length === 0) return
   await holdNotes(handle, chainId)
-  await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM ${facts[subject]}
+  await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM ${entityTables[subject].facts}
     WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) AND NOT id = ANY(${bigints(except)}) ORDER BY id ${again}`)
 }
 
@@ -108,7 +107,7 @@ export const markEventsOf = async (
 ): Promise<void> => {
   if (ids.length === 0) return
   await holdNotes(handle, chainId)
-  await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT DISTINCT chain_id, 'event', event_id FROM ${facts[subject]}
+  await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id) SELECT DISTINCT chain_id, 'event', event_id FROM ${entityTables[subject].facts}
     WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ${again}`)
 }
 
@@ -119,7 +118,7 @@ export const markEverything = async (handle: Handle, chainId: ChainId): Promise<
     // Ids are dense, so runs cover them all.
     await handle.execute(sql`INSERT INTO ${t.unobserved} (chain_id, subject, id, many)
       SELECT ${chainId}::integer, ${kind}, id, least(${LONGEST}, last - id + 1)
-      FROM (SELECT min(id) AS first, max(id) AS last FROM ${facts[kind]} WHERE chain_id = ${chainId}) AS held,
+      FROM (SELECT min(id) AS first, max(id) AS last FROM ${entityTables[kind].facts} WHERE chain_id = ${chainId}) AS held,
         generate_series(first, last, ${LONGEST}) AS id ${again}`)
   }
 }
@@ -138,12 +137,6 @@ export const markAwaitingSettlement = async (handle: Handle, chainId: ChainId, n
     WHERE chain_id = ${chainId} AND settled_at = 0 AND expiry_date <= ${now}::numeric
       AND expiry_date > least(${now - AWAITED_SECONDS}, (SELECT block_timestamp FROM ${t.cursors} WHERE chain_id = ${chainId}))::numeric ${once}`)
 }
-
-const observations = {
-  event: t.eventObservations,
-  deposit: t.depositObservations,
-  position: t.positionObservations,
-} as const
 
 /** What can still change by the protocol's rules, or was never seen (`at` null): its id and the block at which it was seen last. */
 const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>> = {
@@ -172,7 +165,7 @@ const SWEPT_IN_TURN = 500
 /** The entities of a kind that it is the turn of: their ids in slices, one after the other, another one each minute. */
 const inTurn = (subject: Subject['subject'], chainId: ChainId): SQL => {
   if (subject === 'chain') return sql`SELECT 0, 3`
-  const seen = observations[subject]
+  const seen = entityTables[subject].observations
   const slices = sql`(SELECT max(id) / ${SWEPT_IN_TURN} + 1 FROM ${seen} WHERE chain_id = ${chainId})`
   const first = sql`(SELECT extract(epoch FROM now())::bigint / 60 % ${slices} * ${SWEPT_IN_TURN})`
   return sql`(SELECT id, 3 FROM ${seen} WHERE chain_id = ${chainId} AND id >= ${first} ORDER BY id LIMIT ${SWEPT_IN_TURN})`

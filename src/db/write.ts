@@ -11,10 +11,8 @@ import { byKind } from './progress.ts'
 import * as t from './schema.ts'
 import { type Scopes, settlementsScope, union } from './scopes.ts'
 import { type Draft, insertSettlements, settlementsAbove } from './settlements.ts'
-import type { StoredBlock } from './stored.ts'
+import { entityTables, type StoredBlock } from './stored.ts'
 import { again, holdNotes, markUnobserved } from './unobserved.ts'
-
-const tableOf = { event: t.events, deposit: t.deposits, position: t.positions } as const
 
 /** A fact and the time of its block, in Unix seconds. */
 export type DatedFact = Fact & { readonly blockTimestamp: bigint }
@@ -22,7 +20,7 @@ export type DatedFact = Fact & { readonly blockTimestamp: bigint }
 /** Writes new facts. One that is there already is a fault: ids are dense, and what is written follows the last ones. */
 export const insertFacts = async (copy: Copy, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
   const sorted = byKind(facts)
-  for (const kind of kinds) await copyMany(copy, tableOf[kind], { chainId }, sorted[kind])
+  for (const kind of kinds) await copyMany(copy, entityTables[kind].facts, { chainId }, sorted[kind])
 }
 
 const columnsOf = (chainId: ChainId, block: StoredBlock) => ({
@@ -69,18 +67,12 @@ export const thinAnchors = async (handle: Handle, chainId: ChainId, tip: bigint)
     WHERE anchor.chain_id = ${chainId} AND anchor.block_number = thinned.block_number AND thinned.nth > 1`)
 }
 
-const observationsOf = {
-  event: t.eventObservations,
-  deposit: t.depositObservations,
-  position: t.positionObservations,
-} as const
-
 /** Observations of one kind that are forgotten at once: about a second's work. */
 const FORGOTTEN = 20_000
 
 /** Deletes observations from above a block of what was created below it, and notes that; gives how many, `FORGOTTEN` at most. */
 const forgetObservations = async (handle: Handle, chainId: ChainId, subject: Kind, number: bigint): Promise<number> => {
-  const [table, facts] = [observationsOf[subject], tableOf[subject]]
+  const { observations: table, facts } = entityTables[subject]
   const { rows } = await handle.execute<{ gone: number }>(sql`WITH gone AS (
       DELETE FROM ${table} WHERE chain_id = ${chainId} AND id IN (
         SELECT id FROM ${table} AS seen JOIN ${facts} AS fact USING (chain_id, id)
@@ -117,8 +109,8 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   while (await forgetSome(handle, chainId, ancestor));
   // Members first: what is deleted with its event needs no texts cleared.
   for (const kind of kinds.toReversed()) {
-    await handle.delete(observationsOf[kind]).where(above(observationsOf[kind]))
-    await handle.delete(tableOf[kind]).where(above(tableOf[kind]))
+    await handle.delete(entityTables[kind].observations).where(above(entityTables[kind].observations))
+    await handle.delete(entityTables[kind].facts).where(above(entityTables[kind].facts))
   }
   await handle.delete(t.chainObservations).where(above(t.chainObservations))
   await handle.delete(t.upgrades).where(above(t.upgrades))

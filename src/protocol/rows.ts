@@ -39,11 +39,16 @@ export const inclusionTexts = (event: EventViews, profile: Deployment['profile']
   return inclusions.map((name) => JSON.stringify(texts[name]))
 }
 
-/** A row with some of its event's inclusions, each once, in the order they are given in. */
-export const withInclusions = (row: string, texts: readonly string[], include: readonly Inclusion[]): string =>
-  include.length === 0
-    ? row
-    : `${row.slice(0, -1)}${[...new Set(include)].map((name) => `,"${name}":${texts[inclusions.indexOf(name)]}`).join('')}}`
+/** A row with some of its event's inclusions, each once, in the order they are given in. `textsOf` is called where one is asked for. */
+export const withInclusions = (
+  row: string,
+  textsOf: () => readonly string[],
+  include: readonly Inclusion[],
+): string => {
+  if (include.length === 0) return row
+  const texts = textsOf()
+  return `${row.slice(0, -1)}${[...new Set(include)].map((name) => `,"${name}":${texts[inclusions.indexOf(name)]}`).join('')}}`
+}
 
 /** Bits of a render key below its format. */
 const HASH_BITS = 47n

@@ -58,7 +58,11 @@ const readRow = async (
   const { paymentToken } = found.data
   const isStored = event?.paymentToken === paymentToken
   const shown = await tokenOf(sources, sources.lists.renderer(chainId), chainId, paymentToken, isStored ? token : null)
-  return withInclusions(rowText(entity.data, fact, shown), inclusionTexts(found.data, deployment.profile), include)
+  return withInclusions(
+    rowText(entity.data, fact, shown),
+    () => inclusionTexts(found.data, deployment.profile),
+    include,
+  )
 }
 
 /** A row from its columns. */
@@ -74,7 +78,7 @@ const renderRow = async <K extends Kind>(
   const shown = await tokenOf(sources, renderer, chainId, eventSeen.paymentToken, token)
   return withInclusions(
     renderer.row[asked.kind](fact, seen, shown),
-    renderer.inclusions(event, eventSeen),
+    () => renderer.inclusions(event, eventSeen),
     asked.include,
   )
 }
@@ -85,7 +89,7 @@ const storedRow = (row: string, include: readonly Inclusion[]): string | null =>
   if (row[start] === UNIT) return null
   if (include.length === 0) return row.slice(start)
   const [text = '', ...inclusions] = row.slice(start).split(UNIT)
-  return withInclusions(text, inclusions, include)
+  return withInclusions(text, () => inclusions, include)
 }
 
 /**

@@ -60,7 +60,7 @@ const samples = (): string[] =>
         deposit: row.deposit(deposit.fact, deposit.seen, token),
         position: row.position(position.fact, position.seen, token),
       }
-      return kinds.flatMap((kind) => [rows[kind], withInclusions(rows[kind], texts, inclusions)])
+      return kinds.flatMap((kind) => [rows[kind], withInclusions(rows[kind], () => texts, inclusions)])
     })
   })
 
