@@ -4,7 +4,8 @@ pragma solidity 0.8.37;
 import {Reasons} from "./libraries/Reasons.sol";
 
 /// @title Many views in one call.
-/// @notice The one function of Multicall3 that reads need, for chains without it. Never deployed: its code travels with the call.
+/// @notice The one function of Multicall3 that reads need, for chains without it. Never deployed: the code is sent with
+/// each call.
 contract Aggregate {
     struct Call3 {
         address target;

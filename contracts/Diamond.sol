@@ -8,10 +8,10 @@ import {LibStorage, Protocol} from "./libraries/LibStorage.sol";
 import {LibToken} from "./libraries/LibToken.sol";
 import {Reasons} from "./libraries/Reasons.sol";
 
-/// @title The protocol's one address (EIP-2535): finds the facet of a function and runs it on this contract's storage.
+/// @title The protocol's proxy (EIP-2535): finds the facet of a function and runs it on this contract's storage.
 contract Diamond {
     /// @param owner The first owner, who is also the first oracle admin.
-    /// @param cuts The facets to begin with; later cuts wait behind the timelock.
+    /// @param cuts The initial facets; later cuts wait for the timelock.
     /// @param paymentTokens Allowed from the start; the first is the default one.
     constructor(address owner, IDiamondCut.FacetCut[] memory cuts, address[] memory paymentTokens) {
         require(owner != address(0) && paymentTokens.length > 0, Reasons.ZERO_ADDRESS);
@@ -24,14 +24,14 @@ contract Diamond {
         s.requiredSigners = 2;
         s.toleranceBps = 100;
         for (uint256 i; i < paymentTokens.length; i++) {
-            LibToken.unit(paymentTokens[i]); // Reverts for what is no token.
+            LibToken.unit(paymentTokens[i]); // Reverts for an address that is not a token.
             s.allowedToken[paymentTokens[i]] = true;
             s.everAllowed[paymentTokens[i]] = true;
             emit IHedgeAdmin.PaymentTokenSet(paymentTokens[i], true);
         }
     }
 
-    /// @dev No receive function: coins sent here by mistake are refused.
+    /// @dev No receive function: coins sent here by mistake are rejected.
     fallback() external {
         address facet = LibDiamond.store().places[msg.sig].facet;
         if (facet == address(0)) revert(missing());
@@ -45,7 +45,7 @@ contract Diamond {
         }
     }
 
-    /// @return What a call reverts with when no facet has its function.
+    /// @return The revert reason of a call whose function no facet has.
     function missing() internal pure virtual returns (string memory) {
         return Reasons.FUNCTION_NOT_FOUND;
     }

@@ -1,6 +1,6 @@
 /**
- * Compiles the protocol, in both profiles. `npm run contracts` writes the artifacts and the typed ABIs; with `--check` nothing is written
- * and a difference from what is committed is an error.
+ * Compiles the protocol, in both profiles. `npm run contracts` writes the artifacts and the typed ABIs. With `--check`
+ * it writes nothing and fails when a committed file differs from its output.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -13,7 +13,7 @@ import { z } from 'zod'
 const here = dirname(fileURLToPath(import.meta.url))
 const abiFolder = join(here, '..', 'src', 'abi')
 
-/** Contracts that are created; the last two in tests only. */
+/** Contracts that are deployed; the last two in tests only. */
 const created = [
   'Diamond',
   'EventFacet',
@@ -37,7 +37,7 @@ const created = [
   'Archive',
 ]
 
-/** The interfaces that are the protocol to the outside, in the order of the generated ABI. */
+/** The interfaces of the public protocol, in the order of the generated ABI. */
 const interfaces = [
   'IHedge',
   'IHedgeAdmin',
@@ -49,7 +49,7 @@ const interfaces = [
   'ILoupe',
 ]
 
-/** EIP-170: a node refuses more. */
+/** EIP-170: nodes reject larger contracts. */
 const MAX_CODE_BYTES = 24_576
 
 const Output = z.object({
@@ -86,7 +86,7 @@ const compile = (): Map<string, { abi: Abi; bytecode: string; size: number }> =>
     settings: {
       evmVersion: 'cancun',
       optimizer: { enabled: true, runs: 200 },
-      // Without the metadata hash the bytes depend on the code alone, and not on comments or paths.
+      // Without the metadata hash the bytecode depends only on the code, not on comments or paths.
       metadata: { bytecodeHash: 'none', appendCBOR: false },
       outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
@@ -107,7 +107,8 @@ const generate = (): Map<string, string> => {
   const contracts = compile()
   const contract = (name: string) => {
     const found = contracts.get(name)
-    if (found === undefined) throw new Error(`no contract ${name}: is it still in ${relative('.', here)}?`)
+    if (found === undefined)
+      throw new Error(`no contract ${name} in ${relative('.', here)}: add its source, or remove it from this list`)
     return found
   }
   const typescript = (constants: Record<string, Abi | string>): string =>
@@ -121,7 +122,10 @@ const generate = (): Map<string, string> => {
   const files = new Map<string, string>()
   for (const name of created) {
     const { abi, bytecode, size } = contract(name)
-    if (size > MAX_CODE_BYTES) throw new Error(`${name} has ${size} bytes of code; nodes take ${MAX_CODE_BYTES}`)
+    if (size > MAX_CODE_BYTES)
+      throw new Error(
+        `${name} has ${size} bytes of code, above the limit of ${MAX_CODE_BYTES} (EIP-170): make the contract smaller`,
+      )
     files.set(join(here, 'artifacts', `${name}.json`), `${JSON.stringify({ abi, bytecode }, stripTypes, 1)}\n`)
   }
   files.set(
@@ -142,7 +146,7 @@ const generate = (): Map<string, string> => {
   return files
 }
 
-/** `internalType` names our structs; callers know only the ABI types. */
+/** Removes `internalType`, which names structs of the source. Callers need only the ABI types. */
 const stripTypes = (key: string, value: unknown): unknown => (key === 'internalType' ? undefined : value)
 
 const main = (): void => {
@@ -164,8 +168,10 @@ const main = (): void => {
   }
   const stale = [...files].filter(([path, text]) => read(path) !== text).map(([path]) => relative('.', path))
   if (stale.length > 0)
-    throw new Error(`not what the contracts compile to: ${stale.join(', ')}\nRun: npm run contracts`)
-  console.log(`${files.size} generated files are fresh`)
+    throw new Error(
+      `generated files that differ from the compiled contracts: ${stale.join(', ')}\nRun: npm run contracts`,
+    )
+  console.log(`${files.size} generated files are up to date`)
 }
 
 main()

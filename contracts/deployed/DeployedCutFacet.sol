@@ -5,7 +5,7 @@ import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
 import {LibDiamond} from "../libraries/LibDiamond.sol";
 import {Reasons} from "../libraries/Reasons.sol";
 
-/// @title Cuts apply at once: there is no timelock, and so no proposal.
+/// @title Cuts take effect immediately: there is no timelock and there are no proposals.
 contract DeployedCutFacet is IDiamondCut {
     function diamondCut(FacetCut[] calldata _diamondCut, address _init, bytes calldata _calldata) external {
         require(msg.sender == LibDiamond.store().owner, Reasons.DEPLOYED_NOT_OWNER);

@@ -5,8 +5,8 @@ import {Diamond} from "../Diamond.sol";
 import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
 import {Reasons} from "../libraries/Reasons.sol";
 
-/// @title The `deployed` profile: the protocol as deployments of this kind behave where they differ from the specification.
-/// @dev One facet here for each that differs; the rest of the diamond is the reference's.
+/// @title The `deployed` profile: the protocol of deployments that differ from the specification.
+/// @dev Only the facets that differ are defined here; the others are those of the reference.
 contract DeployedDiamond is Diamond {
     constructor(address owner, IDiamondCut.FacetCut[] memory cuts, address[] memory paymentTokens)
         Diamond(owner, cuts, paymentTokens)

@@ -9,7 +9,8 @@ import {LibStorage, Protocol} from "../libraries/LibStorage.sol";
 import {Reasons} from "../libraries/Reasons.sol";
 import {LibDeployed} from "./LibDeployed.sol";
 
-/// @title Events begin with a closed pool and a least seed; while no signer is registered, signatures are not looked at.
+/// @title Events start with a closed pool and need a minimum seed. Without a registered signer, signatures are not
+/// checked.
 contract DeployedEventFacet is EventFacet {
     function createEvent(CreateEventParams calldata _params)
         external

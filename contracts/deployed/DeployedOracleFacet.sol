@@ -7,7 +7,8 @@ import {LibStorage, Protocol} from "../libraries/LibStorage.sol";
 import {Reasons} from "../libraries/Reasons.sol";
 import {LibDeployed} from "./LibDeployed.sol";
 
-/// @title Settlement at the mean of all fresh rates; one that does not agree clears the round. Oracles cool down between rates.
+/// @title Settlement at the mean of all fresh rates. A rate that does not agree clears the round. Oracles must wait
+/// between rates.
 contract DeployedOracleFacet is OracleFacet {
     uint256 private constant COOLDOWN = 300;
     uint256 private constant BPS_ONE = 10_000;
@@ -22,7 +23,8 @@ contract DeployedOracleFacet is OracleFacet {
         submit(_eventId, _price);
     }
 
-    /// @dev A cleared rate may be submitted again at once; one that disagreement cleared may not.
+    /// @dev After a manual clearing an oracle may submit again at once. After a disagreement it must wait for the
+    /// cooldown.
     function clearStaleSubmissions(uint256 _eventId) external override onlyOwner {
         address[] storage submitters = LibStorage.protocol().submitters[_eventId];
         for (uint256 i; i < submitters.length; i++) delete LibDeployed.store().lastSubmission[_eventId][submitters[i]];

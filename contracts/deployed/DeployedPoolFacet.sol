@@ -8,7 +8,7 @@ import {Deposit, HedgeEvent} from "../libraries/LibStorage.sol";
 import {Reasons} from "../libraries/Reasons.sol";
 import {LibDeployed} from "./LibDeployed.sol";
 
-/// @title A closed pool still takes its creator's liquidity, and withdrawals are rounded up.
+/// @title A closed pool still accepts its creator's liquidity, and withdrawals are rounded up.
 contract DeployedPoolFacet is PoolFacet {
     function deposit(uint256 _eventId, uint256 _amount)
         external
@@ -27,7 +27,7 @@ contract DeployedPoolFacet is PoolFacet {
         LibDeployed.pull(e.paymentToken, _amount);
     }
 
-    /// @dev What a deposit bears of the payouts is rounded down, so its withdrawal is rounded up.
+    /// @dev A deposit's share of the payouts is rounded down, so its withdrawal is rounded up.
     function capitalOf(HedgeEvent storage e, Deposit storage d) internal view override returns (uint256) {
         return d.amount - (e.totalMaxPayout * d.amount) / e.totalLiquidity;
     }

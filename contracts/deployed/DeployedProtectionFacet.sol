@@ -8,7 +8,7 @@ import {HedgeEvent} from "../libraries/LibStorage.sol";
 import {Reasons} from "../libraries/Reasons.sol";
 import {LibDeployed} from "./LibDeployed.sol";
 
-/// @title Purchases by the free liquidity and with reasons of their own.
+/// @title Purchases limited by the free liquidity, with their own revert reasons.
 contract DeployedProtectionFacet is ProtectionFacet {
     function buyProtection(uint256 _eventId, uint256 _notional, uint256 _maxCost, uint256 _deadline)
         external

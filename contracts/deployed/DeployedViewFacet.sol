@@ -6,20 +6,20 @@ import {LibPool} from "../libraries/LibPool.sol";
 import {Deposit, HedgeEvent, LibStorage, Position} from "../libraries/LibStorage.sol";
 import {LibDeployed} from "./LibDeployed.sol";
 
-/// @title Views that mean something else than the specification's by the same names.
+/// @title Views whose meaning differs from the specification's views of the same names.
 contract DeployedViewFacet is ViewFacet {
     /// @return The liquidity that is free for worst-case payouts, not the notional that it covers.
     function capacityOf(HedgeEvent storage e) internal view override returns (uint256) {
         return LibDeployed.free(e);
     }
 
-    /// @return The worst case until the event is settled.
+    /// @return The worst-case payout until the event is settled.
     function payoutOf(Position storage p) internal view override returns (uint256) {
         HedgeEvent storage e = LibStorage.protocol().events[p.eventId];
         return e.settledAt == 0 ? LibPool.worstPayout(e, p.notional) : LibPool.payout(p);
     }
 
-    /// @return What was claimed: the record moves with claims only.
+    /// @return The claimed premiums: the record changes only with claims.
     function earnedOf(Deposit storage d) internal view override returns (uint256) {
         return d.premiumsClaimed;
     }

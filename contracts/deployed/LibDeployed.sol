@@ -4,15 +4,15 @@ pragma solidity 0.8.37;
 import {HedgeEvent} from "../libraries/LibStorage.sol";
 import {IERC20} from "../libraries/LibToken.sol";
 
-/// @title What the facets of the `deployed` profile share.
+/// @title Shared code of the facets of the `deployed` profile.
 library LibDeployed {
-    /// Of a seed, a deposit and a notional, in raw units whatever the token's decimals.
+    /// Minimum seed, deposit and notional, in raw units for every token, whatever its decimals.
     uint256 internal constant MIN_AMOUNT = 10_000_000;
     uint256 internal constant SHARES_PER_UNIT = 1e12;
     bytes32 private constant SLOT = keccak256("fx.protection.deployed.storage");
 
     struct Layout {
-        /// When an oracle last submitted a rate for an event.
+        /// Time of an oracle's last rate for an event.
         mapping(uint256 => mapping(address => uint256)) lastSubmission;
     }
 
@@ -29,8 +29,8 @@ library LibDeployed {
         return e.totalLiquidity - e.totalMaxPayout;
     }
 
-    /// @notice Takes tokens from the caller as SafeERC20 does: a token may answer nothing, one that answers false is refused, and the
-    /// reason of one that reverts is passed on.
+    /// @notice Pulls tokens from the caller as SafeERC20 does: a token may return nothing, a token that returns false
+    /// is rejected, and the reason of a token that reverts is passed on.
     function pull(address token, uint256 amount) internal {
         (bool ok, bytes memory answer) =
             token.call(abi.encodeCall(IERC20.transferFrom, (msg.sender, address(this), amount)));

@@ -23,7 +23,7 @@ contract AdminFacet is IHedgeAdmin, Guards {
         uint256 _creatorLoyaltyRate
     ) external onlyOwner {
         Protocol storage s = LibStorage.protocol();
-        // An event in another token checks again, with that token's decimals.
+        // The creation of an event checks again with the decimals of its own token.
         LibPool.requireFeeCap(_eventCreationFee, s.defaultToken);
         require(
             _hedgerFeeRate <= MAX_RATE && _hedgerPayoutFeeRate <= MAX_RATE && _lpProfitFeeRate <= MAX_RATE,
@@ -100,7 +100,7 @@ contract AdminFacet is IHedgeAdmin, Guards {
         require(ok, Reasons.TRANSFER_FAILED);
     }
 
-    /// @dev A delisted token may still be owed to somebody: `everAllowed` outlives the listing.
+    /// @dev The protocol may still owe a delisted token, so `everAllowed` stays set.
     function rescueERC20(address _token, address _to) external onlyOwner nonReentrant {
         require(_token != address(0) && _to != address(0), Reasons.ZERO_ADDRESS);
         require(!LibStorage.protocol().everAllowed[_token], Reasons.PAYMENT_TOKEN);
@@ -116,7 +116,7 @@ contract AdminFacet is IHedgeAdmin, Guards {
         require(_allowed || _token != s.defaultToken, Reasons.DEFAULT_TOKEN);
         s.allowedToken[_token] = _allowed;
         if (_allowed) {
-            LibToken.unit(_token); // Reverts for what is no token.
+            LibToken.unit(_token); // Reverts for an address that is not a token.
             s.everAllowed[_token] = true;
         }
         emit PaymentTokenSet(_token, _allowed);

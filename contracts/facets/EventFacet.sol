@@ -17,8 +17,8 @@ contract EventFacet is IHedgeEvents, Guards {
     uint256 private constant MAX_NAME = 128;
     uint256 private constant MAX_UNDERLYING = 32;
     uint256 private constant MAX_TERM = 365 days;
-    /// With amounts of at most 128 bits no equation over an event's own books overflows. A caller may still ask a view for what
-    /// reverts: a payout quote for a notional beyond 160 bits, the payment token of an unknown event.
+    /// With amounts of at most 128 bits no equation over an event's own accounts overflows. Views may still revert: a
+    /// payout quote for a notional beyond 160 bits, or the payment token of an unknown event.
     uint256 private constant MAX_RATE = type(uint96).max;
 
     /// @dev See {IHedgeEvents-createEvent}.
@@ -60,8 +60,9 @@ contract EventFacet is IHedgeEvents, Guards {
         emit PoolSettingsUpdated(_eventId, _poolOpen, _allowExternalLp);
     }
 
-    /// @dev A range may begin on either side of the initial rate; a single strike may not, since its gap is what it pays.
-    /// @return token The one to pay in.
+    /// @dev A range may begin on either side of the initial rate. A single strike may not, because it pays the distance
+    /// between them.
+    /// @return token The token to pay in.
     function checkTerms(CreateEventParams calldata p) internal view returns (address token) {
         Protocol storage s = LibStorage.protocol();
         require(s.feesInitialized, Reasons.FEES_NOT_INITIALIZED);
@@ -82,9 +83,9 @@ contract EventFacet is IHedgeEvents, Guards {
         LibPool.requireFeeCap(s.creationFee, token);
     }
 
-    /// @param shares that the seed is worth
+    /// @param shares of the seed
     /// @return eventId of the event, its pool open
-    /// @return depositId of the seed; 0 for an event that begins without
+    /// @return depositId of the seed; 0 for an event without a seed
     function record(CreateEventParams calldata p, address token, address signer, uint256 shares)
         internal
         returns (uint256 eventId, uint256 depositId)

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {ILoupe} from "../interfaces/ILoupe.sol";
 import {LibDiamond} from "../libraries/LibDiamond.sol";
 
-/// @title What the diamond is made of.
+/// @title The facets and functions of the diamond.
 contract LoupeFacet is ILoupe {
     function facets() external view returns (Facet[] memory all) {
         LibDiamond.Layout storage l = LibDiamond.store();

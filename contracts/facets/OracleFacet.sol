@@ -10,7 +10,7 @@ import {Reasons} from "../libraries/Reasons.sol";
 
 /// @title Rates from registered oracles, and settlement when enough of them agree.
 contract OracleFacet is IOracle, Guards {
-    /// Bounds every loop over oracles and submissions.
+    /// Limits every loop over oracles and submissions.
     uint256 private constant MAX_ORACLES = 10;
     uint256 private constant MAX_TOLERANCE_BPS = 1_000;
     uint256 private constant STALE_AFTER = 900;
@@ -29,7 +29,7 @@ contract OracleFacet is IOracle, Guards {
         emit OracleAdded(_oracle);
     }
 
-    /// @dev The last oracle of the set takes its place.
+    /// @dev The last oracle of the set moves to the removed one's index.
     function removeOracle(address _oracle) external onlyOwner {
         Protocol storage s = LibStorage.protocol();
         require(s.isOracle[_oracle], Reasons.NOT_AN_ORACLE);
@@ -113,7 +113,7 @@ contract OracleFacet is IOracle, Guards {
         return LibStorage.protocol().isOracle[_oracle];
     }
 
-    /// @notice Records the caller's rate and settles the event when it makes enough of them agree.
+    /// @notice Records the caller's rate, and settles the event when enough rates agree.
     function submit(uint256 eventId, uint256 price) internal {
         Protocol storage s = LibStorage.protocol();
         require(s.isOracle[msg.sender], Reasons.NOT_AN_ORACLE);
@@ -134,8 +134,8 @@ contract OracleFacet is IOracle, Guards {
         emit OracleEventSettled(eventId, agreed, e.triggered);
     }
 
-    /// @return price what the oracles agree on
-    /// @return signers how many agree; 0 while too few do
+    /// @return price on which the oracles agree
+    /// @return signers number of agreeing oracles; 0 while too few agree
     function agree(uint256 eventId) internal virtual returns (uint256 price, uint256 signers) {
         Protocol storage s = LibStorage.protocol();
         uint256[] memory agreeing = LibConsensus.largestAgreeing(freshPrices(eventId), s.toleranceBps);
@@ -143,7 +143,7 @@ contract OracleFacet is IOracle, Guards {
         return (LibConsensus.medianDown(agreeing), agreeing.length);
     }
 
-    /// @notice Drops the submissions of an event that is not settled, and logs why.
+    /// @notice Deletes the submissions of an event that is not settled, and logs the reason.
     function clearOpen(uint256 eventId, string memory reason) internal {
         require(existing(eventId).settledAt == 0, Reasons.EVENT_SETTLED);
         require(LibStorage.protocol().submitters[eventId].length > 0, Reasons.NOTHING_TO_CLEAR);
@@ -158,14 +158,14 @@ contract OracleFacet is IOracle, Guards {
         delete s.submitters[eventId];
     }
 
-    /// @return True for a submission that does not count any more: too old, or of an oracle that was removed since.
+    /// @return True for a submission that no longer counts: too old, or of an oracle that was removed since.
     function stale(uint256 eventId, address oracle) private view returns (bool) {
         Protocol storage s = LibStorage.protocol();
         Submission storage own = s.submissions[eventId][oracle];
         return block.timestamp > own.timestamp + STALE_AFTER || own.term != s.oracleTerm[oracle];
     }
 
-    /// @dev Loops over the oracles and not the submitters, so removed oracles cost nothing.
+    /// @dev Loops over the oracles instead of the submitters, so removed oracles cost no gas.
     function freshPrices(uint256 eventId) internal view returns (uint256[] memory prices) {
         Protocol storage s = LibStorage.protocol();
         prices = new uint256[](s.oracles.length);

@@ -19,7 +19,7 @@ contract OwnershipFacet is IOwnership {
     function acceptOwnership() external {
         require(msg.sender == LibDiamond.store().pendingOwner, Reasons.NOT_PENDING_OWNER);
         LibDiamond.setOwner(msg.sender);
-        // Whom the last owner trusted to settle, the next one names anew; until then the owner settles.
+        // The new owner must set an oracle admin again. Until then only the owner settles.
         Protocol storage s = LibStorage.protocol();
         if (s.oracleAdmin == address(0)) return;
         s.oracleAdmin = address(0);

@@ -42,8 +42,8 @@ contract PoolFacet is IHedgePools, Guards {
         LibToken.push(e.paymentToken, msg.sender, gross - fee);
     }
 
-    /// @dev See {IHedgePools-withdrawCapital}. What is left after the payouts is shared as it was deposited, so the order of withdrawals
-    /// makes no difference.
+    /// @dev See {IHedgePools-withdrawCapital}. The capital that remains after payouts is shared in proportion to the
+    /// deposits, so the order of withdrawals does not matter.
     function withdrawCapital(uint256 _depositId) external nonReentrant {
         Deposit storage d = ownDeposit(_depositId);
         HedgeEvent storage e = LibStorage.protocol().events[d.eventId];
@@ -66,7 +66,7 @@ contract PoolFacet is IHedgePools, Guards {
         LibToken.push(e.paymentToken, msg.sender, amount);
     }
 
-    /// @return A deposit's part of what a settled event's payouts leave, in token units.
+    /// @return A deposit's share of the capital that remains after a settled event's payouts, in token units.
     function capitalOf(HedgeEvent storage e, Deposit storage d) internal view virtual returns (uint256) {
         return ((e.totalLiquidity - e.totalMaxPayout) * d.shares) / e.totalShares;
     }

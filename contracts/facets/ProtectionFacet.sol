@@ -25,9 +25,9 @@ contract ProtectionFacet is IHedgeProtection, Guards {
         require(e.poolOpen, Reasons.POOL_CLOSED);
         require(_notional <= LibPool.capacity(e), Reasons.EXCEEDS_CAPACITY);
         (uint256 premium, uint256 fee) = cost(e, _notional);
-        // Protection that costs nothing would be a gift from the pool.
+        // Free protection would be a gift from the pool.
         require(premium > 0, Reasons.PREMIUM_ROUNDS_TO_ZERO);
-        // And protection that can never pay, a gift to it.
+        // Protection that can never pay would be a gift to the pool.
         require(LibPool.worstPayout(e, _notional) > 0, Reasons.PAYOUT_ROUNDS_TO_ZERO);
         require(premium + fee <= _maxCost, Reasons.COST_EXCEEDS_MAX_COST);
 
@@ -59,7 +59,7 @@ contract ProtectionFacet is IHedgeProtection, Guards {
         fee = LibMoney.feeDown(premium, e.rates.hedger);
     }
 
-    /// @notice Books a purchase; the tokens are the caller's to move.
+    /// @notice Records a purchase; the caller moves the tokens.
     function record(uint256 eventId, uint256 notional, uint256 premium, uint256 fee)
         internal
         returns (uint256 positionId)

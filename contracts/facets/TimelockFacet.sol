@@ -6,7 +6,7 @@ import {ITimelock} from "../interfaces/ITimelock.sol";
 import {LibDiamond} from "../libraries/LibDiamond.sol";
 import {Reasons} from "../libraries/Reasons.sol";
 
-/// @title Cuts wait 48 hours, so that users can leave before the protocol changes under them.
+/// @title Cuts wait 48 hours, so that users can leave before the protocol changes.
 contract TimelockFacet is IDiamondCut, ITimelock {
     uint256 public constant TIMELOCK_DELAY = 48 hours;
     uint256 public constant MAX_PROPOSAL_AGE = 30 days;
@@ -72,7 +72,7 @@ contract TimelockFacet is IDiamondCut, ITimelock {
         return store().ids;
     }
 
-    /// @dev Loops over every proposal ever; the owner alone adds to them.
+    /// @dev Loops over all proposals ever made; only the owner can add proposals.
     function getPendingCutIds() external view returns (bytes32[] memory ids) {
         Layout storage l = store();
         ids = new bytes32[](l.ids.length);

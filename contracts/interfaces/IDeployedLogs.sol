@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title The creation logs under the names that the `deployed` profile has.
+/// @title The creation logs with the names of the `deployed` profile.
 interface IDeployedLogs {
     event HedgeEventCreated(
         uint256 indexed eventId,

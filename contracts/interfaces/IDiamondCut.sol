@@ -17,7 +17,7 @@ interface IDiamondCut {
 
     event DiamondCut(FacetCut[] _diamondCut, address _init, bytes _calldata);
 
-    /// @notice Queues a cut; it can be executed 48 hours later. The proposal's id is in `CutProposed`. Its facets and initialiser must
-    /// have code, now and when it is executed.
+    /// @notice Queues a cut; it can be executed 48 hours later. The proposal's id is in `CutProposed`. Its facets and
+    /// initialiser must have code, now and when it is executed.
     function diamondCut(FacetCut[] calldata _diamondCut, address _init, bytes calldata _calldata) external;
 }

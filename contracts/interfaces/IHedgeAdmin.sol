@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title What the protocol's owner does, and the oracle admin's settlement.
+/// @title The owner's functions and the oracle admin's settlement.
 interface IHedgeAdmin {
     event EventSettled(uint256 indexed eventId, uint256 settlementPrice, bool triggered);
     event FeesInitialized(
@@ -23,9 +23,9 @@ interface IHedgeAdmin {
     event PaymentTokenSet(address indexed token, bool allowed);
     event ExpiredPayoutsRecovered(uint256 indexed eventId, uint256 amount);
 
-    /// @notice Sets the fees of events to come: a flat creation fee in raw units of whatever token an event is paid in, and four 1e6
-    /// rates (three up to 10 %, loyalty up to 50 %). The fee is at most 1,000 whole tokens: of the default token here, and of its own
-    /// token when an event is created.
+    /// @notice Sets the fees of future events: a flat creation fee in raw units of the event's payment token, and four
+    /// 1e6 rates (three up to 10 %, loyalty up to 50 %). The fee is at most 1,000 whole tokens: of the default token
+    /// here, and of the event's token when it is created.
     function initializeHedgeFees(
         uint256 _eventCreationFee,
         uint256 _hedgerFeeRate,
@@ -34,19 +34,20 @@ interface IHedgeAdmin {
         uint256 _creatorLoyaltyRate
     ) external;
 
-    /// @notice Settles an expired event; by the oracle admin or the owner, until consensus settlement is activated.
+    /// @notice Settles an expired event. Only for the oracle admin or the owner, until consensus settlement is
+    /// activated.
     function settleEvent(uint256 _eventId, uint256 _settlementPrice) external;
 
-    /// @notice Stops new events, deposits, purchases and pool settings; claims and withdrawals go on.
+    /// @notice Stops new events, deposits, purchases and pool settings; claims and withdrawals still work.
     function pause() external;
 
     /// @notice Ends a pause.
     function unpause() external;
 
-    /// @notice Ends settlement by the oracle admin, for ever.
+    /// @notice Ends settlement by the oracle admin permanently.
     function activateOracleV2() external;
 
-    /// @notice Names who settles next to the owner; zero names nobody.
+    /// @notice Sets the oracle admin, who may settle in addition to the owner; zero sets none.
     function setOracleAdmin(address _admin) external;
 
     /// @notice Sets the signer whose quotes are accepted; zero accepts none.
@@ -64,9 +65,9 @@ interface IHedgeAdmin {
     /// @notice Sends a token that is not, and never was, a payment token.
     function rescueERC20(address _token, address _to) external;
 
-    /// @notice Lists or delists a payment token for events to come. A listed token has to tell its decimals, at most 36.
+    /// @notice Lists or delists a payment token for future events. A listed token must return its decimals, at most 36.
     function setAllowedPaymentToken(address _token, bool _allowed) external;
 
-    /// @notice Turns payouts that nobody claimed within 90 days of settlement into platform fees.
+    /// @notice Turns payouts that were not claimed within 90 days of settlement into platform fees.
     function recoverExpiredPayouts(uint256 _eventId) external;
 }

@@ -20,6 +20,7 @@ interface IHedgeEvents {
     /// @return eventId The event's id; the seed is the caller's first deposit.
     function createEvent(CreateEventParams calldata _params) external returns (uint256 eventId);
 
-    /// @notice Opens or closes a pool to deposits and purchases, and to other LPs than the creator. Until settlement.
+    /// @notice Opens or closes a pool for deposits and purchases, and for LPs other than the creator. Callable until
+    /// settlement.
     function setPoolSettings(uint256 _eventId, bool _poolOpen, bool _allowExternalLp) external;
 }

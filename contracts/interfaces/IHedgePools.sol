@@ -16,12 +16,13 @@ interface IHedgePools {
     /// @return depositId The deposit's id.
     function deposit(uint256 _eventId, uint256 _amount) external returns (uint256 depositId);
 
-    /// @notice Pays the premiums a deposit has earned and not yet claimed to its LP, less the LP fee. At any time.
+    /// @notice Pays the premiums a deposit has earned and not yet claimed to its LP, less the LP fee. Callable at any
+    /// time.
     function claimPremiums(uint256 _depositId) external;
 
-    /// @notice Pays an LP's share of what the pool holds after payouts. Once the event is settled.
+    /// @notice Pays an LP's share of the pool after payouts. Callable once the event is settled.
     function withdrawCapital(uint256 _depositId) external;
 
-    /// @notice Pays the creator's part of the platform fees of an event.
+    /// @notice Pays the creator's share of an event's platform fees.
     function withdrawCreatorEarnings(uint256 _eventId) external;
 }

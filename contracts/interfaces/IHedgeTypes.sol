@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice What `createEvent` takes, in the order of the ABI.
+/// @notice The arguments of `createEvent`, in the order of the ABI.
 /// @dev Rates are 1e6, amounts in the payment token's own units.
 struct CreateEventParams {
     string name;

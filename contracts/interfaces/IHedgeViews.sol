@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 /// @title Reads of events, deposits, positions and fees. An unknown id reads as zeros and empty lists.
 interface IHedgeViews {
-    /// @return The number of events ever created, which is the last event's id.
+    /// @return The number of events ever created, equal to the last event's id.
     function getTotalHedgeEvents() external view returns (uint256);
 
     /// @return id 0 for an event that does not exist
@@ -14,8 +14,8 @@ interface IHedgeViews {
     /// @return premiumRate fraction of notional, 1e6
     /// @return expiryDate Unix seconds
     /// @return status 0 open, 1 settled
-    /// @return poolOpen whether deposits and purchases are taken
-    /// @return allowExternalLp whether others than the creator may deposit
+    /// @return poolOpen whether deposits and purchases are accepted
+    /// @return allowExternalLp whether LPs other than the creator may deposit
     /// @return initialRate rate at creation, 1e6
     /// @return strikeAbove true for an upward hedge
     function getHedgeEventCore(uint256 _eventId)
@@ -55,7 +55,8 @@ interface IHedgeViews {
     /// @return totalPremiums paid so far, before the LP fee
     /// @return lpCount number of deposits
     /// @return hedgerCount number of positions
-    /// @return totalMaxPayout worst case of all positions while open; once settled what their payouts come to, claimed or not
+    /// @return totalMaxPayout worst case of all positions while open; once settled the sum of their payouts, claimed or
+    /// not
     function getHedgeEventStats(uint256 _eventId)
         external
         view
@@ -145,18 +146,18 @@ interface IHedgeViews {
     /// @return Ids of a creator's events, in the order of creation. Unbounded.
     function getCreatorEventIds(address _creator) external view returns (uint256[] memory);
 
-    /// @return payout What `_notional` would be paid if the event settled at `_hypoSettlement`, before the payout fee.
+    /// @return payout The payout of `_notional` if the event settled at `_hypoSettlement`, before the payout fee.
     function quoteRangePayout(uint256 _eventId, uint256 _hypoSettlement, uint256 _notional)
         external
         view
         returns (uint256 payout);
 
-    /// @notice The fees of events to come; an event keeps the rates it was created with.
-    /// @return eventCreationFee raw units of whatever token an event is paid in
+    /// @notice The fees of future events; an event keeps the rates of its creation.
+    /// @return eventCreationFee raw units of the event's payment token
     /// @return hedgerFeeRate of a premium, 1e6
     /// @return hedgerPayoutFeeRate of a payout, 1e6
     /// @return lpProfitFeeRate of premiums claimed, 1e6
-    /// @return creatorLoyaltyRate the creator's part of these three fees, 1e6
+    /// @return creatorLoyaltyRate the creator's share of these three fees, 1e6
     function getHedgeFeeConfig()
         external
         view
@@ -168,13 +169,13 @@ interface IHedgeViews {
             uint256 creatorLoyaltyRate
         );
 
-    /// @return Whether new events, deposits, purchases and pool settings are refused.
+    /// @return Whether new events, deposits, purchases and pool settings are rejected.
     function isPaused() external view returns (bool);
 
     /// @return The signer whose quotes are accepted; zero for none.
     function getPricingEngineSigner() external view returns (address);
 
-    /// @return Whether fees were ever set; no event can be created before.
+    /// @return Whether fees were ever set. No event can be created before.
     function isFeesInitialized() external view returns (bool);
 
     /// @return Whether an event was created with a quote of this nonce.
@@ -192,6 +193,6 @@ interface IHedgeViews {
     /// @return Fees collected in a token and not withdrawn, in its units.
     function getPlatformFeesByToken(address _token) external view returns (uint256);
 
-    /// @return The raw units of all tokens added up.
+    /// @return The sum of the raw units of all tokens.
     function getHedgePlatformFees() external view returns (uint256);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title Which functions the diamond has and which facets hold them (EIP-2535).
+/// @title The functions of the diamond and the facets that hold them (EIP-2535).
 interface ILoupe {
     struct Facet {
         address facetAddress;

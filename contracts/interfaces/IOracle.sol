@@ -11,38 +11,39 @@ interface IOracle {
     event ConsensusReached(uint256 indexed eventId, uint256 agreedPrice, uint256 signerCount);
     event SubmissionsCleared(uint256 indexed eventId, string reason);
 
-    /// @notice Submits a rate at or after expiry; replaces the caller's earlier one. The submission that makes `requiredSigners`
-    /// fresh ones agree within the tolerance settles the event at the median of the agreeing ones.
+    /// @notice Submits a rate at or after expiry; replaces the caller's earlier one. The submission with which
+    /// `requiredSigners` fresh rates agree within the tolerance settles the event at the median of the agreeing rates.
     function submitRate(uint256 _eventId, uint256 _price) external;
 
     /// @notice Adds an oracle, at most ten.
     function addOracle(address _oracle) external;
 
-    /// @notice Removes an oracle, as long as `requiredSigners` are left. Its submissions no longer count, even if it is added again.
+    /// @notice Removes an oracle, as long as `requiredSigners` are left. Its submissions no longer count, even if it is
+    /// added again.
     function removeOracle(address _oracle) external;
 
-    /// @notice Sets how many oracles have to agree: from two to as many as there are.
+    /// @notice Sets the number of oracles that must agree: from two to the number of oracles.
     function setRequiredSigners(uint256 _required) external;
 
-    /// @notice Sets how far agreeing rates may be apart, in basis points of the lowest; at most 1,000.
+    /// @notice Sets the maximum difference between agreeing rates, in basis points of the lowest; at most 1,000.
     function setToleranceBps(uint256 _bps) external;
 
-    /// @notice Drops every submission of an event that is not settled.
+    /// @notice Deletes every submission of an event that is not settled.
     function clearStaleSubmissions(uint256 _eventId) external;
 
-    /// @return requiredSigners how many oracles have to agree
-    /// @return toleranceBps how far agreeing rates may be apart, in basis points of the lowest
-    /// @return oracleCount how many oracles there are
-    /// @return maxOracles how many there can be
+    /// @return requiredSigners number of oracles that must agree
+    /// @return toleranceBps maximum difference between agreeing rates, in basis points of the lowest
+    /// @return oracleCount number of oracles
+    /// @return maxOracles maximum number of oracles
     function getOracleConfig()
         external
         view
         returns (uint256 requiredSigners, uint256 toleranceBps, uint256 oracleCount, uint256 maxOracles);
 
-    /// @return The oracles, in no order that lasts.
+    /// @return The oracles; their order may change.
     function getOracles() external view returns (address[] memory);
 
-    /// @notice The submissions of an event as parallel arrays, in the order of each oracle's first.
+    /// @notice The submissions of an event as parallel arrays, in the order of each oracle's first submission.
     /// @return oracleAddresses who submitted
     /// @return prices 1e6
     /// @return timestamps Unix seconds
@@ -69,6 +70,6 @@ interface IOracle {
     /// @return The number of submissions of an event, stale ones included.
     function getSubmitterCount(uint256 _eventId) external view returns (uint256);
 
-    /// @return Whether rates of this address are taken.
+    /// @return Whether rates of this address are accepted.
     function isAuthorisedOracle(address _oracle) external view returns (bool);
 }

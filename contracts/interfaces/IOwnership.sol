@@ -6,15 +6,15 @@ interface IOwnership {
     event OwnershipTransferStarted(address indexed currentOwner, address indexed pendingOwner);
     event OwnershipTransferred(address indexed previousOwner, address indexed newOwner);
 
-    /// @notice Names the next owner, who takes over by accepting.
+    /// @notice Proposes a new owner, who becomes the owner by accepting.
     function transferOwnership(address _newOwner) external;
 
-    /// @notice Takes the ownership over, by the named next owner. The oracle admin is dismissed.
+    /// @notice Accepts the ownership; only for the proposed owner. The oracle admin is reset.
     function acceptOwnership() external;
 
     /// @return The protocol's owner.
     function owner() external view returns (address);
 
-    /// @return The named next owner; zero when no handover is pending.
+    /// @return The proposed owner; zero when no handover is pending.
     function pendingOwner() external view returns (address);
 }

@@ -10,13 +10,13 @@ interface ITimelock {
     /// @notice Applies a queued cut, from 48 hours to 30 days and 48 hours after it was queued.
     function executeCut(bytes32 _proposalId) external;
 
-    /// @notice Withdraws a queued cut for good.
+    /// @notice Cancels a queued cut permanently.
     function cancelCut(bytes32 _proposalId) external;
 
     /// @return status 0 pending, 1 cancelled, 2 executed
     /// @return executeAfter Unix seconds; 0 for an unknown proposal
     /// @return initAddress called after the cut; zero for none
-    /// @return initCalldata what it is called with
+    /// @return initCalldata calldata of that call
     function getProposal(bytes32 _proposalId)
         external
         view
@@ -28,9 +28,9 @@ interface ITimelock {
     /// @return The ids that are neither executed nor cancelled, in order.
     function getPendingCutIds() external view returns (bytes32[] memory);
 
-    /// @return eta Unix seconds from which it can be executed; 0 for an unknown proposal
-    /// @return executed whether it was
-    /// @return cancelled whether it was
+    /// @return eta Unix seconds from which the cut can be executed; 0 for an unknown proposal
+    /// @return executed whether it was executed
+    /// @return cancelled whether it was cancelled
     function getPendingCutInfo(bytes32 _proposalId) external view returns (uint256 eta, bool executed, bool cancelled);
 
     /// @return Seconds from queueing a cut to the first moment it can be executed.

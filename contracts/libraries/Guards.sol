@@ -5,7 +5,7 @@ import {HedgeEvent, LibStorage, Protocol} from "./LibStorage.sol";
 import {LibDiamond} from "./LibDiamond.sol";
 import {Reasons} from "./Reasons.sol";
 
-/// @title What every facet asks before it acts.
+/// @title Checks that every facet makes before it acts.
 abstract contract Guards {
     modifier onlyOwner() {
         LibDiamond.requireOwner();

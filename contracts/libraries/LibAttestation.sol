@@ -8,7 +8,7 @@ import {Reasons} from "./Reasons.sol";
 /// @title The pricing engine's signature over a quote: EIP-191 over the hash of twelve ABI-encoded values.
 library LibAttestation {
     uint256 internal constant VALIDITY = 120;
-    /// Half the order of secp256k1: a larger s is the same signature again.
+    /// Half the order of secp256k1: a larger s is a second form of the same signature.
     uint256 private constant MAX_S = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0;
 
     function digest(CreateEventParams calldata p, address creator) internal view returns (bytes32) {
@@ -31,8 +31,8 @@ library LibAttestation {
         return keccak256(abi.encodePacked("\x19Ethereum Signed Message:\n32", inner));
     }
 
-    /// @notice Checks the quote's signature and uses its nonce up. Without a signature the event is self-priced and nothing is
-    /// checked; with one, everything must hold, and there must be a registered signer.
+    /// @notice Checks the quote's signature and marks its nonce as used. Without a signature the event is self-priced
+    /// and nothing is checked. With a signature, every check must pass and a signer must be registered.
     /// @return The signer to record: zero for a self-priced event.
     function consume(CreateEventParams calldata p) internal returns (address) {
         Protocol storage s = LibStorage.protocol();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title Which rates agree, and on what.
+/// @title The agreeing rates and their median.
 library LibConsensus {
     uint256 private constant BPS_ONE = 10_000;
 
-    /// @notice The largest set of rates that are all within `toleranceBps` of each other, measured on the lowest; of several as
-    /// large, the tightest, and of those the lowest.
+    /// @notice The largest set of rates that are all within `toleranceBps` of each other, measured on the lowest; of
+    /// several sets of that size, the tightest, and of those the lowest.
     /// @dev Quadratic in the number of oracles, which is at most ten.
     /// @return agreeing In ascending order.
     function largestAgreeing(uint256[] memory prices, uint256 toleranceBps)
@@ -36,7 +36,8 @@ library LibConsensus {
     }
 
     function within(uint256 low, uint256 high, uint256 toleranceBps) private pure returns (bool) {
-        // low * toleranceBps / 1e4, in parts, so that an absurd rate cannot overflow the comparison and block an event.
+        // low * toleranceBps / 1e4, split into two terms, so that an extreme rate cannot overflow the comparison and
+        // block an event.
         return high - low <= low / BPS_ONE * toleranceBps + (low % BPS_ONE) * toleranceBps / BPS_ONE;
     }
 

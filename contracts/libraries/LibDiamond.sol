@@ -5,7 +5,7 @@ import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
 import {IOwnership} from "../interfaces/IOwnership.sol";
 import {Reasons} from "./Reasons.sol";
 
-/// @title Where an EIP-2535 diamond keeps its facets and its owner, and how a cut changes them.
+/// @title The storage of an EIP-2535 diamond's facets and owner, and the cuts that change it.
 /// @dev The layout places the owner at slot +4 and the pending owner at +5 of the standard's storage position.
 library LibDiamond {
     bytes32 internal constant POSITION = keccak256("diamond.standard.diamond.storage");
@@ -47,8 +47,7 @@ library LibDiamond {
         l.pendingOwner = address(0);
     }
 
-    /// @notice Reverts for a cut that could not be applied whatever the diamond's functions are: without selectors, or with code
-    /// missing where it names some.
+    /// @notice Reverts for a cut that could never be applied: without selectors, or with an address that has no code.
     function check(IDiamondCut.FacetCut[] memory cuts, address init) internal view {
         for (uint256 i; i < cuts.length; i++) {
             require(cuts[i].functionSelectors.length > 0, Reasons.NO_SELECTORS);
@@ -62,7 +61,7 @@ library LibDiamond {
         require(init == address(0) || init.code.length > 0, Reasons.INIT_HAS_NO_CODE);
     }
 
-    /// @dev Loops over the cut that the owner proposed; its size is the owner's to bound.
+    /// @dev Loops over the cut that the owner proposed; the owner must limit its size.
     function cut(IDiamondCut.FacetCut[] memory cuts, address init, bytes memory data) internal {
         check(cuts, init);
         for (uint256 i; i < cuts.length; i++) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title The protocol's money equations. Every division rounds down; the pool keeps what is cut off.
+/// @title The protocol's money equations. Every division rounds down; the pool keeps the remainder.
 library LibMoney {
     uint256 internal constant RATE_ONE = 1e6;
 
-    /// @return The part of `amount` at a 1e6 `rate`, rounded down.
+    /// @return The share of `amount` at a 1e6 `rate`, rounded down.
     function feeDown(uint256 amount, uint256 rate) internal pure returns (uint256) {
         return (amount * rate) / RATE_ONE;
     }
 
-    /// @return The widest move of the rate that pays: strike to cap, or strike to initial rate for a single-strike event.
+    /// @return The largest move of the rate that pays: strike to cap, or strike to initial rate for a single-strike
+    /// event.
     function width(uint256 strike, uint256 payoutCap, uint256 initialRate) internal pure returns (uint256) {
         return distance(strike, payoutCap == 0 ? initialRate : payoutCap);
     }
@@ -27,7 +28,7 @@ library LibMoney {
         return strike - max(rate, payoutCap);
     }
 
-    /// @return True when `rate` lies in the payout zone; the strike itself does.
+    /// @return True when `rate` lies in the payout zone, which includes the strike.
     function triggered(uint256 strike, bool strikeAbove, uint256 rate) internal pure returns (bool) {
         return strikeAbove ? rate >= strike : rate <= strike;
     }

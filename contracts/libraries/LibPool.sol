@@ -6,25 +6,26 @@ import {LibMoney} from "./LibMoney.sol";
 import {LibToken} from "./LibToken.sol";
 import {Reasons} from "./Reasons.sol";
 
-/// @title The books of one event's pool.
+/// @title The accounts of one event's pool.
 library LibPool {
-    /// Bounds the arrays that views return, and so what any caller pays to read them.
+    /// Limits the arrays that views return, and therefore the cost of reading them.
     uint256 internal constant MAX_DEPOSITS = 200;
     uint256 internal constant MAX_POSITIONS = 500;
     uint256 internal constant SCALE = 1e18;
-    /// In whole tokens.
+    /// Maximum creation fee in whole tokens.
     uint256 private constant MAX_CREATION_FEE = 1000;
-    /// Of an event's liquidity and of a notional: two of them, or one and a rate or a scale, multiply without overflow.
+    /// Maximum liquidity of an event and maximum notional. Two such amounts, or an amount and a rate or scale, multiply
+    /// without overflow.
     uint256 private constant MAX_AMOUNT = type(uint128).max;
 
-    /// @notice Reverts for an amount that would take an event's liquidity beyond what it may hold.
+    /// @notice Reverts for an amount that would raise an event's liquidity above the maximum.
     function requireRoom(uint256 totalLiquidity, uint256 amount) internal pure {
         require(amount <= MAX_AMOUNT - totalLiquidity, Reasons.AMOUNT_TOO_LARGE);
     }
 
-    /// @notice Books a deposit; the tokens are the caller's to move, and the log the caller's to emit.
-    /// @dev Liquidity is never lowered while an event is open, so a share is worth the same for ever: the first deposit sets it and
-    /// every later one keeps it, and no share is ever rounded.
+    /// @notice Records a deposit; the caller moves the tokens and emits the log.
+    /// @dev Liquidity never falls while an event is open, so the value of a share is constant: the first deposit sets
+    /// it, every later deposit keeps it, and shares are never rounded.
     function addDeposit(uint256 eventId, address lp, uint256 amount, uint256 shares)
         internal
         returns (uint256 depositId)
@@ -42,7 +43,8 @@ library LibPool {
         p.lpDepositIds[lp].push(depositId);
     }
 
-    /// @notice Spreads a premium over the shares of this moment; what the division leaves is spread with the next.
+    /// @notice Distributes a premium over the current shares; the remainder of the division is distributed with the
+    /// next premium.
     function accruePremium(HedgeEvent storage e, uint256 premium) internal {
         uint256 scaled = premium * SCALE + e.premiumRemainder;
         e.premiumPerShare += scaled / e.totalShares;
@@ -50,21 +52,21 @@ library LibPool {
         e.totalPremiums += premium;
     }
 
-    /// @return Premium a deposit has earned since it was made, rounded down.
+    /// @return Premium that a deposit has earned since its creation, rounded down.
     function earned(Deposit storage d) internal view returns (uint256) {
         HedgeEvent storage e = LibStorage.protocol().events[d.eventId];
         return (d.shares * (e.premiumPerShare - d.entryPerShare)) / SCALE;
     }
 
-    /// @return Notional the pool can still write: the largest whose worst case its free liquidity covers for certain, and 0 when it
-    /// writes none: closed, expired, settled or unknown.
+    /// @return Notional that the pool can still write: the largest whose worst case its free liquidity covers. 0 for a
+    /// pool that is closed, expired, settled or unknown.
     function capacity(HedgeEvent storage e) internal view returns (uint256) {
         if (!e.poolOpen || block.timestamp >= e.expiryDate || e.settledAt != 0) return 0;
         uint256 w = LibMoney.width(e.strike, e.payoutCap, e.initialRate);
         return LibMoney.min(((e.totalLiquidity - e.totalMaxPayout) * e.initialRate) / w, MAX_AMOUNT);
     }
 
-    /// @return The largest payout that a notional can come to, rounded down.
+    /// @return The largest possible payout of a notional, rounded down.
     function worstPayout(HedgeEvent storage e, uint256 notional) internal view returns (uint256) {
         return LibMoney.payoutDown(notional, LibMoney.width(e.strike, e.payoutCap, e.initialRate), e.initialRate);
     }
@@ -73,16 +75,18 @@ library LibPool {
         return LibMoney.move(e.strike, e.payoutCap, e.initialRate, e.strikeAbove, rate);
     }
 
-    /// @return Payout of a position, before the fee: 0 until the event is settled and after unclaimed payouts were recovered.
+    /// @return Payout of a position, before the fee: 0 until the event is settled and after unclaimed payouts were
+    /// recovered.
     function payout(Position storage position) internal view returns (uint256) {
         HedgeEvent storage e = LibStorage.protocol().events[position.eventId];
         if (e.settledAt == 0 || (e.recovered && !position.claimed)) return 0;
         return LibMoney.payoutDown(position.notional, moved(e, e.settlementPrice), e.initialRate);
     }
 
-    /// @notice Settles an event at `price` and sets aside what its positions may draw.
-    /// @dev No loop: the payout of the summed notional is at least the sum of the payouts, each of which was rounded down, and it
-    /// never passes what was reserved at purchase. The difference, under one unit a position, stays with the reserve.
+    /// @notice Settles an event at `price` and reserves the payouts of its positions.
+    /// @dev No loop: the payout of the summed notional is at least the sum of the payouts, each of which was rounded
+    /// down, and it never exceeds the amount reserved at purchase. The difference, under one unit per position, stays
+    /// in the reserve.
     function settle(HedgeEvent storage e, uint256 price) internal {
         e.settlementPrice = price;
         e.settledAt = block.timestamp;
@@ -91,14 +95,15 @@ library LibPool {
         e.totalMaxPayout = LibMoney.min(drawn, e.totalMaxPayout);
     }
 
-    /// @notice Books a platform fee and the creator's loyalty part of it.
+    /// @notice Records a platform fee and the creator's loyalty share of it.
     function bookFee(HedgeEvent storage e, uint256 fee) internal {
         uint256 loyalty = LibMoney.feeDown(fee, e.rates.creatorLoyalty);
         e.creatorEarnings += loyalty;
         addPlatformFee(e.paymentToken, fee - loyalty);
     }
 
-    /// @notice Reverts for a creation fee above a thousand whole tokens. The fee is one raw amount whatever an event is paid in.
+    /// @notice Reverts for a creation fee above a thousand whole tokens. The fee is the same raw amount for every
+    /// payment token.
     function requireFeeCap(uint256 fee, address token) internal view {
         require(fee <= MAX_CREATION_FEE * LibToken.unit(token), Reasons.CREATION_FEE_TOO_HIGH);
     }

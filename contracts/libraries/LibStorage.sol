@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @notice Fee rates (1e6) as they were when an event was created.
+/// @notice Fee rates (1e6) at the creation of an event.
 struct FeeRates {
     uint32 hedger;
     uint32 payout;
@@ -30,10 +30,10 @@ struct HedgeEvent {
     uint256 totalShares;
     uint256 totalExposure;
     uint256 totalPremiums;
-    /// Worst-case payouts while open; what claims may still draw plus what they drew once settled.
+    /// Worst-case payouts while open; once settled, the sum of claimed and claimable payouts.
     uint256 totalMaxPayout;
     uint256 payoutsClaimed;
-    /// Premium per share, scaled 1e18, and what the last division left over.
+    /// Premium per share, scaled 1e18, and the remainder of the last division.
     uint256 premiumPerShare;
     uint256 premiumRemainder;
     FeeRates rates;
@@ -59,7 +59,7 @@ struct Deposit {
     uint256 amount;
     uint256 shares;
     uint256 premiumsClaimed;
-    /// `premiumPerShare` of the event when the deposit was made: it earns from later purchases only.
+    /// `premiumPerShare` of the event at the time of the deposit, which earns only from later purchases.
     uint256 entryPerShare;
 }
 
@@ -101,7 +101,7 @@ struct Protocol {
     mapping(address => uint256[]) lpDepositIds;
     mapping(uint256 => address[]) submitters;
     mapping(uint256 => mapping(address => Submission)) submissions;
-    /// How often an oracle was removed. Its submissions from an earlier term no longer count.
+    /// Number of times that an oracle was removed. Its submissions from an earlier term no longer count.
     mapping(address => uint256) oracleTerm;
 }
 

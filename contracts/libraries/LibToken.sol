@@ -11,12 +11,12 @@ interface IERC20 {
     function transferFrom(address from, address to, uint256 amount) external returns (bool);
 }
 
-/// @title Moves payment tokens; tokens that answer nothing count as content, tokens that answer false do not.
+/// @title Moves payment tokens. A token that returns nothing succeeds; a token that returns false fails.
 library LibToken {
-    /// 10**36 multiplied by any sum of money stays far below 256 bits.
+    /// 10**36 multiplied by any amount stays far below 256 bits.
     uint256 private constant MAX_DECIMALS = 36;
 
-    /// @return The raw amount of one whole token. Reverts for an address that tells no decimals.
+    /// @return The raw amount of one whole token. Reverts for an address that returns no decimals.
     function unit(address token) internal view returns (uint256) {
         (bool ok, bytes memory answer) = token.staticcall(abi.encodeCall(IERC20.decimals, ()));
         uint256 decimals = ok && answer.length == 32 ? abi.decode(answer, (uint256)) : type(uint256).max;
@@ -24,7 +24,7 @@ library LibToken {
         return 10 ** decimals;
     }
 
-    /// @notice Takes exactly `amount` from the caller. A token that delivers less (a fee on transfer) is refused.
+    /// @notice Pulls exactly `amount` from the caller. A token that delivers less (a fee on transfer) is rejected.
     function pull(address token, uint256 amount) internal {
         require(IERC20(token).allowance(msg.sender, address(this)) >= amount, Reasons.INSUFFICIENT_ALLOWANCE);
         require(IERC20(token).balanceOf(msg.sender) >= amount, Reasons.INSUFFICIENT_BALANCE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title The texts that calls revert with.
+/// @title The revert reasons.
 library Reasons {
     string internal constant ALREADY_AN_ORACLE = "Already an oracle";
     string internal constant ALREADY_CANCELLED = "Already cancelled";
@@ -96,7 +96,7 @@ library Reasons {
     string internal constant TRANSFER_FAILED = "Transfer failed";
     string internal constant ZERO_ADDRESS = "Zero address";
 
-    // Of the `deployed` profile alone.
+    // Only in the `deployed` profile.
     string internal constant DEPLOYED_COST_EXCEEDS_MAX_COST = "Cost exceeds slippage limit";
     string internal constant DEPLOYED_EVENT_SETTLED = "Event not open";
     string internal constant DEPLOYED_EXCEEDS_CAPACITY = "Insufficient pool liquidity for payout";

@@ -4,13 +4,13 @@ pragma solidity 0.8.37;
 import {IDiamondCut} from "../interfaces/IDiamondCut.sol";
 import {IHedgeProtection} from "../interfaces/IHedgeProtection.sol";
 
-/// @title A long history at little cost, for local chains.
-/// @notice Emits creation logs of positions by the thousand, and knows each of them, without storing any.
+/// @title A cheap generator of a long history, for local chains.
+/// @notice Emits thousands of creation logs of positions and returns each position without storing it.
 contract Archive {
     uint256 public count;
     bool public upgraded;
 
-    /// @notice From here on the view returns something else for every position, as after an upgrade.
+    /// @notice After this call the view returns changed positions, as after an upgrade.
     function upgrade() external {
         upgraded = true;
         emit IDiamondCut.DiamondCut(new IDiamondCut.FacetCut[](0), address(0), "");

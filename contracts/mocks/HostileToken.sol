@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {TestToken} from "./TestToken.sol";
 
-/// @title A payment token that misbehaves on every transfer, as it is told to.
+/// @title A payment token that misbehaves on every transfer in a configured way.
 contract HostileToken is TestToken("Hostile", "HST", 18) {
     enum Manner {
         Honest,
@@ -16,7 +16,7 @@ contract HostileToken is TestToken("Hostile", "HST", 18) {
     Manner public manner;
     address private target;
     bytes private data;
-    /// What the call back was answered.
+    /// The result of the callback.
     bytes public answer;
 
     function behave(Manner manner_, address target_, bytes calldata data_) external {
@@ -34,7 +34,7 @@ contract HostileToken is TestToken("Hostile", "HST", 18) {
         if (manner == Manner.SaysNothing) giveZeros(0);
     }
 
-    /// @dev Ends the whole call with zeros for an answer.
+    /// @dev Ends the call and returns zeros.
     function giveZeros(uint256 size) private pure {
         assembly {
             mstore(0, 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-/// @title An ERC-20 that anybody may mint, for local chains.
+/// @title An ERC-20 that anyone may mint, for local chains.
 contract TestToken {
     string public name;
     string public symbol;
