@@ -2,11 +2,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { build } from 'esbuild'
 
 /*
- * Writes `dist/`: the service for a plain Node, with its libraries, because finding and compiling their thousands of files is nearly all
- * that a start costs. What is read and not run (migrations, artifacts, bundled rates, the reference page) stays where it is.
+ * Writes `dist/`: the service and its libraries in a few files that plain Node runs. Finding and compiling the
+ * thousands of library files would take most of a process's start. Data files (migrations, artifacts, bundled rates,
+ * the reference page) are not bundled: the service reads them from their own folders.
  */
 
-/** Libraries in CommonJS ask for Node's own modules by `require`, which an ES module does not have. */
+/** CommonJS libraries load Node's built-in modules with `require`, which an ES module does not have. */
 const REQUIRE = `import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)`
 
 const { outputFiles } = await build({
@@ -18,7 +19,7 @@ const { outputFiles } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // pg asks for it only where somebody wants the native driver.
+  // pg loads it only when the native driver is configured.
   external: ['pg-native'],
   banner: { js: REQUIRE },
   define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' },
@@ -29,7 +30,7 @@ const { outputFiles } = await build({
 
 await mkdir('dist', { recursive: true })
 for (const { path, contents } of outputFiles) {
-  // A file that is right stays untouched: another process may be starting from it.
+  // An unchanged file is not written again, because another process may be starting from it.
   const present = await readFile(path).catch(() => undefined)
   if (!present?.equals(contents)) await writeFile(path, contents)
 }

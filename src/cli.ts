@@ -5,20 +5,20 @@ import { errorText, OperatorError, ServiceError } from './lib/errors.ts'
 import { nearest } from './lib/nearest.ts'
 import { packaged } from './lib/root.ts'
 
-/** What follows a flag, where something does, and what it is for. */
+/** A flag: the name of its value, if it takes one, and its purpose. */
 type Flag = { readonly value?: string; readonly summary: string }
 
 const common: Readonly<Record<string, Flag>> = {
-  'env-file': { value: 'FILE', summary: 'read the environment from a file; variables that are set win' },
-  help: { summary: 'this text' },
-  version: { summary: 'the version of this program' },
+  'env-file': { value: 'FILE', summary: 'read the environment from a file; variables already set take precedence' },
+  help: { summary: 'print this text' },
+  version: { summary: 'print the version of this program' },
 }
 
 type Values = Readonly<Record<string, string | boolean | undefined>>
 
 type Command = {
   readonly summary: string
-  /** What follows the command, where something may. */
+  /** The name of the command's operand, if it takes one. */
   readonly operand?: string
   readonly flags?: Readonly<Record<string, Flag>>
   readonly run: (flags: Values, operand: string | undefined) => Promise<void>
@@ -27,40 +27,43 @@ type Command = {
 const text = (value: string | boolean | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined
 
-/** What a command runs is loaded when it is wanted: a process holds that and no more. */
+/** Each command imports its modules when it runs, so that a process loads nothing else. */
 const commands: Readonly<Record<string, Command>> = {
   sandbox: {
-    summary: 'the whole system on embedded parts',
+    summary: 'run the whole system with embedded PostgreSQL, Redis and local chains',
     flags: {
-      quiet: { summary: 'no live activity after the seeded story' },
-      persist: { value: 'DIR', summary: 'keep the state in a folder and go on from it next time' },
+      quiet: { summary: 'no live activity after the seeded scenario' },
+      persist: { value: 'DIR', summary: 'keep the state in a folder and continue from it at the next start' },
     },
     run: async ({ quiet, persist }) =>
       (await import('./compose/sandbox.ts')).runSandbox({ quiet: quiet === true, persist: text(persist) }),
   },
-  api: { summary: 'the HTTP API', run: async () => (await import('./compose/api.ts')).runApi() },
-  worker: { summary: 'the indexer and its jobs', run: async () => (await import('./compose/worker.ts')).runWorker() },
+  api: { summary: 'run the HTTP API', run: async () => (await import('./compose/api.ts')).runApi() },
+  worker: {
+    summary: 'run the indexer and its jobs',
+    run: async () => (await import('./compose/worker.ts')).runWorker(),
+  },
   engine: {
-    summary: 'the pricing engine; the only process with a key',
+    summary: 'run the pricing engine; the only process with a key',
     run: async () => (await import('./compose/engine.ts')).runEngine(),
   },
   'engine chart': {
-    summary: 'a quote as a picture, to stdout: see docs/pricing.md',
+    summary: 'draw a quote as a picture, to stdout: see docs/pricing.md',
     operand: 'PAIR',
     flags: {
-      strike: { value: 'RATE', summary: 'where the payout begins' },
-      'payout-cap': { value: 'RATE', summary: 'where the payout is greatest' },
-      expiry: { value: 'DAY', summary: 'the day it ends, YYYY-MM-DD' },
-      notional: { value: 'AMOUNT', summary: 'what is protected, in dollars' },
-      below: { summary: 'pay when the rate falls; else when it rises' },
-      at: { value: 'DAY', summary: 'the day it is drawn for; else today' },
+      strike: { value: 'RATE', summary: 'the rate at which the payout begins' },
+      'payout-cap': { value: 'RATE', summary: 'the rate at which the payout is greatest' },
+      expiry: { value: 'DAY', summary: 'the day on which the protection ends, YYYY-MM-DD' },
+      notional: { value: 'AMOUNT', summary: 'the protected amount, in dollars' },
+      below: { summary: 'pay when the rate falls; default: when it rises' },
+      at: { value: 'DAY', summary: 'the day of the quote; default: today' },
       out: { value: 'FILE.svg', summary: 'write to a file' },
     },
     run: async (flags, pair) =>
       (await import('./compose/engine.ts')).runChart(pair, { ...flags, out: text(flags.out) }),
   },
   migrate: {
-    summary: 'bring the database to the schema of this version',
+    summary: 'migrate the database to the schema of this version',
     run: async () => (await import('./compose/tools.ts')).runMigrate(),
   },
   audit: {
@@ -69,10 +72,12 @@ const commands: Readonly<Record<string, Command>> = {
   },
   openapi: {
     summary: "write the API's description to docs/openapi.json",
-    flags: { check: { summary: 'write nothing; exit 1 when the file is not what the API serves' } },
+    flags: {
+      check: { summary: 'write nothing; exit 1 when the file differs from the description that the API serves' },
+    },
     run: async ({ check }) => (await import('./compose/api.ts')).runOpenapi({ check: check === true }),
   },
-  help: { summary: 'this text', run: async () => console.log(usage()) },
+  help: { summary: 'print this text', run: async () => console.log(usage()) },
 }
 
 const PROGRAM = 'node dist/cli.js'
@@ -90,7 +95,7 @@ const usage = (): string =>
   [
     `usage: ${PROGRAM} COMMAND [OPTIONS]`,
     ...rows(Object.entries(commands).map(([name, { summary }]) => [name, summary])),
-    'of each command:',
+    'options of every command:',
     ...flagRows(common),
     ENVIRONMENT,
   ].join('\n')
@@ -114,7 +119,7 @@ const optionsOf = (flags: Readonly<Record<string, Flag>>): NonNullable<ParseArgs
     Object.entries(flags).map(([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }]),
   )
 
-/** An unknown word, with the known one that was probably meant and where all are listed. */
+/** An unknown command or option, with the most similar known one and the command that lists all. */
 const unknown = (what: string, word: string, known: readonly string[], help: string): ConfigError => {
   const meant = nearest(word, known)
   return new ConfigError(`unknown ${what} ${word}: ${meant ? `did you mean ${meant}? ` : ''}${help} lists all`)
@@ -145,7 +150,8 @@ const main = async (): Promise<void> => {
   if (values.help === true) return console.log(name === 'help' ? usage() : usageOf(name, command))
   const most = words + (command.operand === undefined ? 0 : 1)
   const [extra] = positionals.slice(most)
-  if (extra !== undefined) throw new ConfigError(`${name} takes no ${JSON.stringify(extra)}: see ${listed}`)
+  if (extra !== undefined)
+    throw new ConfigError(`${name} takes no ${JSON.stringify(extra)}: run ${listed} for its usage`)
   const { 'env-file': envFile, ...own } = values
   if (typeof envFile === 'string') loadEnvFile(envFile)
   await command.run(own as Values, positionals[words])
@@ -155,13 +161,13 @@ const loadEnvFile = (path: string): void => {
   try {
     process.loadEnvFile(path)
   } catch (cause) {
-    throw new ConfigError(`--env-file ${path} cannot be read (${errorText(cause)}): name a file that is there`, {
+    throw new ConfigError(`--env-file ${path} cannot be read (${errorText(cause)}): name an existing, readable file`, {
       cause,
     })
   }
 }
 
-/** Faults of the command line and the environment, which another call mends. */
+/** Faults of the command line and the environment, which the operator can fix. They exit with code 2. */
 const isMisuse = (error: unknown): error is Error =>
   (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_')) ||
   error instanceof ConfigError ||

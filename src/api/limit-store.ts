@@ -4,19 +4,21 @@ import { createOutageLog } from '../lib/outage-log.ts'
 import { createReconnectOnError } from '../lib/redis.ts'
 import type { LimitStore } from './rate-limit.ts'
 
-/** Longest a request waits to be counted with other processes, in milliseconds: this process then counts it on its own. */
-const COUNTED_WITHIN_MS = 200
-
-/** A connection that says nothing for so long, in milliseconds, while it is asked, is given up. */
-const SILENT_MS = 1_000
+/** How long a request may wait for the shared count, in milliseconds. After that, this process counts it on its own. */
+const COMMAND_TIMEOUT_MS = 200
 
 /**
- * Opens the Redis on which the processes of a service count requests together. While it is out of reach or refuses writes, which is logged,
- * each process counts on its own.
+ * How long Redis may take to send data while a command is pending, in milliseconds, before the connection is closed.
+ */
+const SOCKET_TIMEOUT_MS = 1_000
+
+/**
+ * Opens the Redis in which the processes of a service count requests together. While it is out of reach or rejects
+ * writes, which is logged, each process counts on its own.
  */
 export const createLimitStore = (options: {
   readonly redisUrl: string
-  /** What the keys begin with. */
+  /** The prefix of the keys. */
   readonly prefix: string
   readonly log: Logger
 }): LimitStore & { close(): void } => {
@@ -24,15 +26,15 @@ export const createLimitStore = (options: {
   const redis = new Redis(redisUrl, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    commandTimeout: COUNTED_WITHIN_MS,
-    // One that hangs must not gather what it was asked.
-    socketTimeout: SILENT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    // A connection that hangs must not queue commands.
+    socketTimeout: SOCKET_TIMEOUT_MS,
     autoResendUnfulfilledCommands: false,
     reconnectOnError: createReconnectOnError(),
   })
   const outages = createOutageLog({
     log,
-    down: 'this process counts requests on its own: their Redis is out of order',
+    down: 'this process counts requests on its own: the shared Redis does not count',
     up: 'requests are counted with the other processes again',
   })
   redis.on('error', outages.failed)

@@ -1,36 +1,39 @@
-/** Node's own bound on a request's head, in characters: within it, a parameter's schema judges its length. */
+/**
+ * Longest path parameter, in characters. It equals Node's limit on a request's head, so that schemas decide about
+ * shorter ones.
+ */
 export const MAX_PARAM_LENGTH = 16_384
 
-/** Most bytes of a body, for routes that name no limit of their own. */
+/** Largest body in bytes, for routes without a limit of their own. */
 export const BODY_LIMIT = 65_536
 
-/** How much may be asked of one process, and by one client. */
+/** The limits of one process and of one client. */
 export type Limits = {
-  /** Requests of one client a minute; 0 for as many as they like. */
+  /** Most requests of one client per minute; 0 for no limit. */
   readonly requestsPerMinute: number
-  /** Streams that may be open at once, of all and of one client. */
+  /** Most open streams of all clients, and of one client. */
   readonly maxStreams: number
   readonly maxStreamsPerClient: number
-  /** Requests that may wait for a block or transaction at once, of all and of one client. */
+  /** Most requests that wait for a block or transaction, of all clients and of one client. */
   readonly maxWaits: number
   readonly maxWaitsPerClient: number
-  /** Requests are shed while the event loop is late by more than this on average and not for a moment alone, in milliseconds; 0 for never. */
+  /** Requests are rejected while the average delay of the event loop stays above this, in milliseconds; 0 for never. */
   readonly maxEventLoopDelayMs: number
-  /** Requests are shed while the heap holds more than this, in bytes; 0 for never. */
+  /** Requests are rejected while more than this is used of the heap, in bytes; 0 for never. */
   readonly maxHeapBytes: number
   /** Proxies in front of the service, each of which adds the address it saw to `X-Forwarded-For`. */
   readonly trustedProxies: number
 }
 
-/** How many requests were turned away, by why. */
+/** The number of rejected requests by reason. */
 export type Refused = { load: number; rate: number }
 
-/** How many requests this process counted on its own though the limit is shared. */
+/** The number of requests that this process counted on its own although the limit is shared. */
 export type Counted = { alone: number }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answered under whatever load and to whoever asks: what tells whether the process should be asked at all. */
+    /** Exempt from rate limits and load shedding: health endpoints must answer under any load. */
     readonly unlimited?: true
   }
 }

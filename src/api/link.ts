@@ -1,17 +1,23 @@
 import { isIgnored } from './response-cache/key.ts'
 
-/** Characters of a `Link` at most: clients take headers of 16 KB in all, and the longest request that is not padded has 5,000. */
+/**
+ * Longest `Link` header. Clients accept headers of 16 KB in total, and the longest meaningful request URL has 5,000
+ * characters.
+ */
 const MAX_LINK = 8_192
 
+const ORIGIN = /^[a-z]+:\/\/[^/?]*/i
+
 /**
- * The `Link` of an answer to the page after it: the request's own address with another cursor, without what is ignored. No header where there
- * is no such page, or where it would be longer than 8 KB; `meta.nextCursor` is in the body in any case.
+ * Makes the `Link` header to the next page: the URL of the request with the next cursor, without ignored parameters.
+ * Returns no header when there is no next page, and when the header would be longer than 8 KB. `meta.nextCursor` is in
+ * the body in any case.
  */
 export const linkHeader = (url: string, cursor: string | null | undefined): { readonly link?: string } => {
   if (cursor == null) return {}
-  const { pathname, searchParams } = new URL(url, 'http://localhost')
-  for (const name of [...searchParams.keys()].filter(isIgnored)) searchParams.delete(name)
-  searchParams.set('cursor', cursor)
-  const link = `<${pathname}?${searchParams}>; rel="next"`
+  // The request target may contain a host, which the client chose, so it is removed.
+  const [path = '', ...query] = url.replace(ORIGIN, '').split('?')
+  const given = [...new URLSearchParams(query.join('?'))].filter(([name]) => name !== 'cursor' && !isIgnored(name))
+  const link = `<${path}?${new URLSearchParams([...given, ['cursor', cursor]])}>; rel="next"`
   return link.length <= MAX_LINK ? { link } : {}
 }

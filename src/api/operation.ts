@@ -1,22 +1,28 @@
+import { z } from 'zod'
+import { ErrorBody } from '../lib/problem.ts'
+import { ListingMeta } from '../reads/listings/records.ts'
 import type { FailureName } from './openapi/failures.ts'
 import type { HeaderName } from './openapi/texts.ts'
 
-/** What a route says of itself beyond its schemas; the rest of its description follows from those. */
+/** The part of a route's OpenAPI description that does not follow from its schemas. */
 export type Operation = {
-  /** Derived from method and path when not said. */
+  /** Derived from method and path by default. */
   readonly id?: string
   readonly tag: string
   readonly summary: string
   readonly description: string
-  /** The errors it may answer with, besides a 404 and those that every route of its kind shares. */
+  /**
+   * Errors of the route in addition to a 404, the errors of every route (429, 500, 503) and those that its input
+   * implies.
+   */
   readonly failures?: readonly FailureName[]
-  /** What a 404 says for the path parameters of the examples, given as they are in a path. */
+  /** The message of a 404 for the example values of the path parameters. */
   readonly missing?: (params: Readonly<Record<string, string>>) => string
-  /** True when it wants a bearer token. */
+  /** True when the route requires a bearer token. */
   readonly bearer?: boolean
-  /** The headers of a success, besides the request's id. */
+  /** The headers of a success, in addition to `X-Request-Id`. */
   readonly headers?: readonly HeaderName[]
-  /** The payload for the example body, where the schemas' own examples do not make it. */
+  /** Makes the example payload from the example body, when the examples of the schemas do not make it. */
   readonly example?: (body: unknown) => unknown
 }
 
@@ -26,7 +32,33 @@ declare module 'fastify' {
   }
 }
 
-/** What every answer about the chain says of where it comes from. */
+const PageMeta = z
+  .object({ limit: z.int().positive(), hasMore: z.boolean(), nextCursor: z.string().nullable() })
+  .meta({ id: 'PageMeta' })
+
+/** The body of a success, with the payload under `data`. */
+export const envelope = <D extends z.ZodType>(data: D) => z.object({ data })
+
+/** The body of a list, with `meta` when the list is paginated. */
+export const pagedEnvelope = <D extends z.ZodType>(data: D) => z.object({ data, meta: PageMeta.optional() })
+
+/** The body of a page of rows. */
+export const listingEnvelope = <D extends z.ZodType>(data: D) => z.object({ data, meta: ListingMeta })
+
+type Input = { readonly params?: z.ZodObject; readonly querystring?: z.ZodObject; readonly body?: z.ZodType }
+
+/**
+ * The options of a route that is part of the OpenAPI description: its input, the body of its success and of its errors.
+ */
+export const route = (operation: Operation, success: z.ZodType, input: Input = {}) => ({
+  schema: { ...input, response: { 200: success, '4xx': ErrorBody, '5xx': ErrorBody } },
+  config: { operation },
+})
+
+/** The schemas of such a route. */
+export type RouteSchema = ReturnType<typeof route>['schema']
+
+/** The headers of every response about the chain that report its source and block. */
 export const freshnessHeaderNames = [
   'X-Data-Source',
   'X-Block-Number',

@@ -2,32 +2,31 @@ import { closestMatch } from 'leven'
 import { z } from 'zod'
 import { isIgnored } from './response-cache/key.ts'
 
-/** Faults that one answer names. */
+/** Most faults in one error. */
 const MAX_FAULTS = 20
 
-/** Characters of a name that are repeated in an answer. */
+/** Most characters of a parameter name that an error repeats. */
 const MAX_NAME = 64
 
-/** Letters that may be wrong, missing or too many in a name for another to be meant. */
+/** The largest edit distance to a known name that is suggested. */
 const MAX_DISTANCE = 2
 
 const shown = (name: string): string => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name)
 
-const unknownParameter = (name: string, known: readonly string[]): string => {
+/**
+ * The fault of a parameter's name, or of its repetition: the value of a repeated parameter is a list. Null when there
+ * is none.
+ */
+const faultOf = (name: string, value: unknown, known: readonly string[]): string | null => {
+  if (known.includes(name)) return Array.isArray(value) ? `expected once, got ${value.length} times` : null
   const nearest = name.length > MAX_NAME ? undefined : closestMatch(name, known, { maxDistance: MAX_DISTANCE + 1 })
   const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
   return `unknown parameter '${shown(name)}'${hint}`
 }
 
-/** What is wrong with the names of a query; a value that is a list was given several times. */
-const faultOf = (name: string, value: unknown, known: readonly string[]): string | null => {
-  if (!known.includes(name)) return unknownParameter(name, known)
-  return Array.isArray(value) ? `expected once, got ${value.length} times` : null
-}
-
 /**
- * A query by its schema, and nothing but it: an unknown parameter is refused with the name that may have been meant, one that is given more than
- * once too, and those that are ignored are left out.
+ * Parses a query by its schema. Ignored parameters are removed. Repeated and unknown parameters are faults; the latter
+ * suggest a similar name.
  */
 export const parseQuery = <S extends z.ZodObject>(schema: S, value: object): z.ZodSafeParseResult<z.output<S>> => {
   const query = Object.entries(value).filter(([name]) => !isIgnored(name))

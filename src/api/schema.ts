@@ -6,7 +6,7 @@ import { refusal } from '../lib/parse.ts'
 import { compileDecoder } from '../protocol/decode.ts'
 import { parseQuery } from './query.ts'
 
-/** Parses path, query and body by their zod schemas; the handler gets what they decode to. */
+/** Parses path, query and body by their zod schemas. The handler gets the decoded values. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = 'request' }) => {
   const part = httpPart === 'querystring' ? 'query' : httpPart
   const decode = httpPart === 'body' ? compileDecoder(schema) : undefined
@@ -24,17 +24,17 @@ const serializers = new WeakMap<z.ZodType, (value: unknown) => string>()
 
 const compileSerializer = (schema: z.ZodType): ((value: unknown) => string) => {
   const jsonSchema = z.toJSONSchema(schema, {
-    // Without their ids the parts of a schema are inlined, which is what the compiler of serializers wants.
+    // Without ids the parts of a schema are inlined, as the compiler of serializers requires.
     metadata: z.registry<z.core.GlobalMeta>(),
     override: ({ jsonSchema }) => {
-      // Responses may gain fields: zod's closed objects are for inputs.
+      // Responses may gain fields. Zod closes objects for inputs.
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
     },
   })
   return fastJsonStringify(jsonSchema as fastJsonStringify.Schema)
 }
 
-/** Compiles a response's zod schema to a serializer, once a schema. */
+/** Compiles the zod schema of a response to a serializer, once per schema. */
 export const serializerCompiler: FastifySerializerCompiler<z.ZodType> = ({ schema }) => {
   const serialize = serializers.get(schema) ?? compileSerializer(schema)
   serializers.set(schema, serialize)

@@ -1,53 +1,60 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
-import type { SettlementFilter, Settlement as Stored } from '../db/settlements.ts'
+import type { Settlement as Stored } from '../db/index/settlements.ts'
+import type { SettlementFilter, SettlementQueries } from '../db/queries/settlements.ts'
 import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
-import { chainIds } from '../protocol/chains.ts'
-import type { Sources } from '../reads/read.ts'
-import { feedOf, settlement } from '../reads/settlements.ts'
-import { whenOver } from './waiter.ts'
+import { configuredChains } from '../protocol/chains.ts'
+import type { Changes } from '../reads/cache/resources.ts'
+import { feedOf, settlement } from '../reads/listings/settlements.ts'
+import { onResponseEnd } from './client.ts'
 
-/** Bytes that may wait for a reader when more comes. One who is further behind is left, and may come again from where they are. */
-const MOST_WAITING = 65_536
+/**
+ * Most bytes buffered for one client. A client that reads too slowly is disconnected, and may resume from the last item
+ * it received.
+ */
+const MAX_BUFFERED_BYTES = 65_536
 
-/** Items kept for those who are nearly at the end: they come from memory to all streams. */
-const RECENT = 1_000
+/** Most recent items kept in memory for all streams. A stream that needs older items reads the database. */
+const MAX_RECENT = 1_000
 
-/** Items that a stream which begins in the past reads at once. */
-const PAGE = 200
+/** Items per read of a stream that starts in the past. */
+const PAGE_SIZE = 200
 
-/** How often a quiet stream says that it is there, in milliseconds: proxies close what says nothing for longer. */
-const BEAT_MS = 15_000
+/** How often a comment is sent to every stream, in milliseconds. Proxies close connections that are idle for longer. */
+const HEARTBEAT_MS = 15_000
 
-/** How long the last words may take to reach a reader, in milliseconds: at the end of the service, and behind all that a slow one has yet to take. */
-const LEAVE_WITHIN_MS = 1_000
-const DROP_WITHIN_MS = 10_000
+/**
+ * How long the last message may take to be sent, in milliseconds: when the service stops, and to a client that reads
+ * too slowly.
+ */
+const CLOSE_TIMEOUT_MS = 1_000
+const DROP_TIMEOUT_MS = 10_000
 
-/** When one for whom there is no room should come again, in seconds. */
-const RETRY_AFTER = 5
+/** When a client that exceeds a stream limit should try again, in seconds. */
+const RETRY_AFTER_SECONDS = 5
 
-/** When a reader should come again, in milliseconds. */
+/** When a client should reconnect, in milliseconds. */
 const RETRY_MS = 1_000
 
-/** Those who are all sent away at once come again one after another within so many more, in milliseconds. */
+/** The reconnects of clients that are disconnected together are spread over this time, in milliseconds. */
 const RETRY_SPREAD_MS = 4_000
 
 type Item = { readonly stored: Stored; readonly text: string }
 
 type Stream = {
   readonly response: ServerResponse
-  /** Whose it is: an address. */
-  readonly client: string
+  /** The address of the client. */
+  readonly address: string
   readonly filter: SettlementFilter
-  /** Everything up to this was sent. */
+  /** The position up to which all items were sent. */
   after: number
-  /** It reads what is older than what is kept. */
+  /** True while it reads items from the database that are older than those in memory. */
   isCatchingUp: boolean
 }
 
 const itemOf = (stored: Stored): Item => {
-  const shown = settlement(stored)
-  return { stored, text: `id: ${shown.seq}\nevent: ${shown.type}\ndata: ${JSON.stringify(shown)}\n\n` }
+  const item = settlement(stored)
+  return { stored, text: `id: ${item.seq}\nevent: ${item.type}\ndata: ${JSON.stringify(item)}\n\n` }
 }
 
 const notice = (event: string, reason: string): string => `event: ${event}\ndata: ${JSON.stringify({ reason })}\n\n`
@@ -62,21 +69,22 @@ export const isStream = (accept: string | undefined): boolean =>
   accept?.split(',').some((type) => type.trim().startsWith('text/event-stream')) === true
 
 /**
- * The open streams of settlements. What is new is read once and written to all; one who begins in the past reads by themselves until they
- * have come to what is kept. No reader makes another wait.
+ * Creates the streams of settlements. New items are read once and written to all streams. A stream that starts in the
+ * past reads the database until it reaches the items in memory. No client delays another one.
  */
 export const createStreams = (deps: {
-  readonly sources: Pick<Sources, 'changes' | 'settlements'>
-  /** Streams that may be open at once, and those of one client. */
+  readonly changes: Changes
+  readonly settlements: SettlementQueries
+  /** Most open streams of all clients, and of one client. */
   readonly max: number
   readonly maxPerClient: number
   readonly log: FastifyBaseLogger
 }) => {
-  const { max, maxPerClient, log } = deps
-  const { changes, settlements } = deps.sources
+  const { changes, settlements, max, maxPerClient, log } = deps
   const streams = new Set<Stream>()
+  const chainIds = configuredChains()
   const feed = feedOf(chainIds)
-  /** The newest items, and what they begin and end with: every item above `start` up to `end` is among them. */
+  /** The most recent items: all items after position `start` up to position `end`. */
   let recent: Item[] = []
   let start = 0
   let end = 0
@@ -84,26 +92,26 @@ export const createStreams = (deps: {
   let dropped = 0
   let closed = false
 
-  const leave = (stream: Stream, words: string, withinMs: number): void => {
+  const finish = (stream: Stream, text: string, timeoutMs: number): void => {
     streams.delete(stream)
     const { response } = stream
-    response.end(words)
-    setTimeout(() => response.destroy(), withinMs).unref()
+    response.end(text)
+    setTimeout(() => response.destroy(), timeoutMs).unref()
   }
 
   const drop = (stream: Stream, reason: string): void => {
     dropped += 1
-    leave(stream, notice('dropped', reason), DROP_WITHIN_MS)
+    finish(stream, notice('dropped', reason), DROP_TIMEOUT_MS)
   }
 
   const write = (stream: Stream, text: string): void => {
     if (!streams.has(stream) || text === '') return
-    // What is written now waits for this tick to end, however quick the reader is.
-    if (stream.response.writableLength > MOST_WAITING) drop(stream, 'too slow')
+    // Data written in this tick stays buffered until the tick ends, so the limit is checked before the write.
+    if (stream.response.writableLength > MAX_BUFFERED_BYTES) drop(stream, 'too slow')
     else stream.response.write(text)
   }
 
-  /** Writes what is kept and was not sent yet. */
+  /** Writes the items in memory that were not sent yet. */
   const deliver = (stream: Stream): void => {
     if (stream.isCatchingUp || !streams.has(stream)) return
     if (stream.after < start) return void catchUp(stream)
@@ -112,7 +120,7 @@ export const createStreams = (deps: {
     stream.after = Math.max(stream.after, end)
   }
 
-  /** Resolves when a reader has taken what waits for them, or is gone. */
+  /** Resolves when the buffer of a stream is empty or its client has disconnected. */
   const drained = ({ response }: Stream): Promise<void> =>
     new Promise((resolve) => {
       if (response.destroyed || !response.writableNeedDrain) return resolve()
@@ -128,39 +136,39 @@ export const createStreams = (deps: {
     try {
       for (let isFull = true; isFull && streams.has(stream); ) {
         const reached = end
-        const page = await settlements.after(stream.after, stream.filter, PAGE)
+        const page = await settlements.after(stream.after, stream.filter, PAGE_SIZE)
         write(stream, page.map((stored) => itemOf(stored).text).join(''))
-        isFull = page.length === PAGE
-        // A page that is not full holds all there was, what is kept included.
+        isFull = page.length === PAGE_SIZE
+        // A page that is not full reaches the end, so it includes the items in memory.
         stream.after = Math.max(page.at(-1)?.seq ?? stream.after, isFull ? 0 : reached)
         await drained(stream)
       }
       stream.isCatchingUp = false
       deliver(stream)
     } catch (fault) {
-      log.debug({ fault: errorText(fault) }, 'stream given up')
+      log.debug({ fault: errorText(fault) }, 'stream ended: settlements cannot be read')
       drop(stream, 'the database is out of reach')
     }
   }
 
-  /** Reads what is new, once for all streams. */
+  /** Reads new items, once for all streams. */
   const pump = async (): Promise<void> => {
     if (reading || streams.size === 0 || changes.version(feed) <= end) return
     reading = true
     try {
       const reached = changes.position()
       for (let isFull = true; isFull; ) {
-        const page = await settlements.after(end, { chainIds }, RECENT)
-        isFull = page.length === RECENT
+        const page = await settlements.after(end, { chainIds }, MAX_RECENT)
+        isFull = page.length === MAX_RECENT
         recent = [...recent, ...page.map(itemOf)]
-        const forgotten = recent.splice(0, Math.max(0, recent.length - RECENT))
-        start = forgotten.at(-1)?.stored.seq ?? start
-        // It may have been set anew meanwhile: the last reader left and another one came.
+        const removed = recent.splice(0, Math.max(0, recent.length - MAX_RECENT))
+        start = removed.at(-1)?.stored.seq ?? start
+        // `end` may have advanced during the read: the last stream closed and a new one opened.
         end = Math.max(end, page.at(-1)?.seq ?? 0, isFull ? 0 : reached)
       }
     } catch (fault) {
-      // The next commit, or the next beat of the changes, tries again.
-      log.debug({ fault: errorText(fault) }, 'settlements not read')
+      // The next commit or the next poll of the change log tries again.
+      log.debug({ fault: errorText(fault) }, 'cannot read settlements')
     } finally {
       reading = false
     }
@@ -168,51 +176,53 @@ export const createStreams = (deps: {
   }
 
   const stop = changes.onCommit(() => void pump())
-  const beat = setInterval(() => {
+  const heartbeat = setInterval(() => {
     for (const stream of streams) write(stream, ': beat\n\n')
-  }, BEAT_MS).unref()
+  }, HEARTBEAT_MS).unref()
 
   return {
-    /** Streams that are open, and how many were ended because their reader or the database did not keep up. */
+    /**
+     * The number of open streams, and of streams ended because their client read too slowly or the database was out of
+     * reach.
+     */
     tally: () => ({ open: streams.size, dropped }),
     /**
-     * Throws `service_unavailable` when there are as many streams as there may be, and `rate_limited` when the client has as many as one
-     * may.
+     * Throws `service_unavailable` after `close` and when `max` streams are open, and `rate_limited` when the client
+     * has `maxPerClient`.
      */
-    makeRoom(client: string): void {
-      if (closed) throw unavailable('the service restarts', undefined, RETRY_AFTER)
-      if (streams.size >= max) throw unavailable('as many streams are open as may be', undefined, RETRY_AFTER)
-      let own = 0
-      for (const stream of streams) if (stream.client === client) own += 1
-      if (own < maxPerClient) return
-      const message = `${maxPerClient} streams are open for your address, which is the most`
-      throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER })
+    requireCapacity(address: string): void {
+      if (closed) throw unavailable('the service restarts', undefined, RETRY_AFTER_SECONDS)
+      if (streams.size >= max)
+        throw unavailable(`stream limit reached (${max}): try again later`, undefined, RETRY_AFTER_SECONDS)
+      if ([...streams].filter((stream) => stream.address === address).length < maxPerClient) return
+      const message = `stream limit of your address reached (${maxPerClient}): close a stream first`
+      throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER_SECONDS })
     },
     /**
-     * Streams to a client's response whose head was written, from after a place in the feed, until its reader leaves or `close`. One who left
-     * before is nobody's reader.
+     * Sends the items after a position to a response whose head was written, until its client disconnects or `close` is
+     * called.
      */
-    open(response: ServerResponse, client: string, after: number, filter: SettlementFilter): void {
+    open(response: ServerResponse, address: string, after: number, filter: SettlementFilter): void {
       if (response.destroyed || response.req.socket.destroyed) return
       if (streams.size === 0) {
         recent = []
         start = end = changes.position()
       }
-      const stream: Stream = { response, client, filter, after, isCatchingUp: false }
+      const stream: Stream = { response, address, filter, after, isCatchingUp: false }
       streams.add(stream)
       response.on('error', () => response.destroy())
-      whenOver(response, () => streams.delete(stream))
+      onResponseEnd(response, () => streams.delete(stream))
       write(stream, `retry: ${RETRY_MS}\nid: ${after}\n\n`)
       deliver(stream)
     },
-    /** Takes leave of all readers. */
+    /** Ends all streams and asks their clients to reconnect. */
     close(): void {
       closed = true
       stop()
-      clearInterval(beat)
+      clearInterval(heartbeat)
       for (const stream of streams) {
         const retry = RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS)
-        leave(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`, LEAVE_WITHIN_MS)
+        finish(stream, `retry: ${retry}\n${notice('end', 'the service restarts')}`, CLOSE_TIMEOUT_MS)
       }
     },
   }

@@ -1,20 +1,11 @@
-/** Parts of packages that come without types. */
-
-declare module '@fastify/rate-limit/store/LocalStore.js' {
-  type Told = (fault: Error | null, count: { readonly current: number; readonly ttl: number } | null) => void
-  export default class LocalStore {
-    constructor(continueExceeding: boolean, exponentialBackoff: boolean, cache: number)
-    incr(client: string, told: Told, timeWindow: number, max: number): void
-    read(client: string, told: Told, timeWindow: number, max: number): void
-  }
-}
+/** Types for modules of packages that have none. */
 
 declare module '@fastify/rate-limit/store/RedisStore.js' {
-  type Told = (fault: Error | null, count: { readonly current: number; readonly ttl: number } | null) => void
+  type Callback = (fault: Error | null, count: { readonly current: number; readonly ttl: number } | null) => void
   export default class RedisStore {
     constructor(continueExceeding: boolean, exponentialBackoff: boolean, redis: object, key: string)
-    incr(client: string, told: Told, timeWindow: number, max: number): void
-    read(client: string, told: Told, timeWindow: number, max: number): void
+    incr(client: string, callback: Callback, timeWindow: number, max: number): void
+    read(client: string, callback: Callback, timeWindow: number, max: number): void
   }
 }
 

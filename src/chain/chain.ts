@@ -4,77 +4,87 @@ import { createGate } from '../lib/gate.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { broadcast } from './broadcast.ts'
-import type { Said } from './endpoint.ts'
-import { isMissingBlock } from './errors.ts'
-import { createNode, type Node } from './failover.ts'
+import type { ChainStatus } from './endpoints/status.ts'
 import { createHead, type Head } from './head.ts'
-import { createKeeper } from './keeper.ts'
 import { fetchLogs, type LogRange } from './logs.ts'
-import { askAll } from './opinions.ts'
+import { createNode, type Node } from './pool/failover.ts'
+import { queryAllEndpoints } from './pool/query-all.ts'
+import { createEndpointRegistry } from './pool/registry.ts'
 import { createReader, type Reader } from './read.ts'
-import type { Block, Request } from './requests.ts'
+import type { Batch, EndpointAnswer } from './rpc/batch.ts'
+import { isMissingBlock } from './rpc/errors.ts'
+import type { Block } from './rpc/requests.ts'
 import { estimateGas } from './simulate.ts'
-import type { ChainStatus } from './status.ts'
 
-/** One chain as the service sees it: its nodes and the protocol on it. */
+/** One chain: its nodes and the protocol on it. */
 export type Chain = Node &
   Reader & {
     readonly chainId: ChainId
     readonly deployment: Deployment
-    /** The block that reads are pinned to now; asked for again when the known one is lower than `atLeast`. */
+    /**
+     * The block that reads are pinned to now. It is requested again when the known one is below `atLeast`; see
+     * `Head.latest`.
+     */
     head(atLeast?: bigint): Promise<Block>
     /**
-     * Runs `read` at the pinned head. When no node has that block any more (a reorg between the two requests), it runs once more
-     * at a new head; what `read` throws otherwise passes through.
+     * Runs `read` at the pinned head, and once more at a new head when no node has that block any more, as after a
+     * reorg between the two requests. Throws what `read` throws.
      */
     pinned<T>(read: (block: Block) => Promise<T>): Promise<T>
-    /** The protocol's logs of the blocks from `from` on, as many blocks as the node takes at once; see `fetchLogs`. */
-    logs(span: { readonly from: bigint; readonly upTo: bigint }): Promise<LogRange>
-    /** Gas units, or null when the call reverts, no node answers in two seconds or too many estimates wait. */
-    estimateGas(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<bigint | null>
-    /** Relays signed bytes; see `broadcast`. Throws `service_unavailable` also when too many wait. */
-    broadcast(signedTx: Hex): Promise<Hex>
-    /** What each endpoint says to the same batch, for when the word of one is not enough; see `askAll`. */
-    opinions<const T extends readonly Request<unknown>[]>(requests: T): Promise<readonly Said<T>[]>
     /**
-     * Has an endpoint that contradicts others or itself asked last: for 5 seconds, then for twice as long each time, up to 10 minutes.
-     * `endpoint` as `sendBy`, `opinions` and `logs` tell it; `why` is for operators.
+     * The protocol's logs from block `from` on, for as many blocks as the endpoint serves in one request; see
+     * `fetchLogs`.
      */
-    doubt(endpoint: number, why: string): void
-    /** The same for one that left logs out: it is asked after those that did not, before those that lag. */
-    forgot(endpoint: number, why: string): void
-    /** The fewest blocks that an endpoint which serves logs is asked for at once; null when none serves them. */
+    logs(span: { readonly from: bigint; readonly upTo: bigint }): Promise<LogRange>
+    /** Gas units, or null when the call reverts, no node answers within two seconds or too many estimates wait. */
+    estimateGas(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<bigint | null>
+    /** Relays signed bytes; see `broadcast`. Also throws `service_unavailable` when too many broadcasts wait. */
+    broadcast(signedTx: Hex): Promise<Hex>
+    /**
+     * The answers of all endpoints to one batch, for decisions that a single endpoint must not make; see
+     * `queryAllEndpoints`.
+     */
+    queryAllEndpoints<const B extends Batch>(batch: B): Promise<readonly EndpointAnswer<B>[]>
+    /**
+     * Ranks an endpoint that contradicts others or itself last: for 5 seconds, and for twice as long each further time,
+     * up to 10 minutes. `endpoint` is the index that `sendBy`, `queryAllEndpoints` and `logs` return; `why` is for
+     * operators.
+     */
+    penalize(endpoint: number, why: string): void
+    /** The same for one that left logs out: it ranks below those that did not and above those that lag. */
+    reportMissingLogs(endpoint: number, why: string): void
+    /** The smallest log width among the endpoints that serve logs; null when none serves them. */
     logWidth(): bigint | null
-    /** What is known of the chain's endpoints; asks nobody. */
+    /** The state of the chain's endpoints; sends no request. */
     status(): ChainStatus
-    /** Reads the heights of endpoints again where that was long ago, for a second at most. */
+    /** Reads outdated heights of endpoints again, within a second. */
     refresh(): Promise<void>
     close(): Promise<void>
   }
 
 export type ChainOptions = {
   readonly deployment: Deployment
-  /** Private node URLs, in order of preference; they never leave the process. */
+  /** Private node URLs in order of preference. They are never logged or returned, because they may contain keys. */
   readonly rpcUrls: readonly string[]
   readonly timeoutMs: number
-  /** How long a head may be reused, in milliseconds. */
+  /** How long a head is reused, in milliseconds. */
   readonly headMaxAgeMs: number
-  /** Blocks to ask the logs of at first; 100 unless given. */
+  /** Blocks in the first request for logs; 100 unless given. */
   readonly logWidth?: bigint
   readonly log: Logger
 }
 
 /**
- * Gas estimates, and broadcasts, that a chain's nodes get at once, and those that wait for their turn: each is a request of its own, and together
- * they leave half of the 32 connections of a node to reads.
+ * The most concurrent gas estimates, and the most that wait for their turn; the same for broadcasts. Each takes a
+ * connection, and together they leave half of the 32 connections of a node to reads.
  */
 const LIMITS = { atOnce: 8, waiting: 64 }
 
-/** Answers kept per chain: what is asked at one block, many times over. */
+/** Cached answers of each chain. */
 const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
 
 /**
- * Opens a chain; nothing is sent until something is asked.
+ * Opens a chain without sending a request.
  *
  * @example
  * const base = createChain({ deployment, rpcUrls: ['http://127.0.0.1:8545'], timeoutMs: 3_000, headMaxAgeMs: 200, log })
@@ -83,11 +93,11 @@ const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
 export const createChain = (options: ChainOptions): Chain => {
   const { deployment, rpcUrls: urls, ...rest } = options
   const { chainId } = deployment
-  const keeper = createKeeper({ chainId, urls, ...rest })
-  const node = createNode({ chainId, keeper, timeoutMs: options.timeoutMs })
+  const registry = createEndpointRegistry({ chainId, urls, ...rest })
+  const node = createNode({ chainId, registry, timeoutMs: options.timeoutMs })
   const head: Head = createHead({
     node,
-    doubt: keeper.doubt,
+    penalize: registry.penalize,
     isAlone: urls.length === 1,
     maxAgeMs: options.headMaxAgeMs,
     now: Date.now,
@@ -95,10 +105,10 @@ export const createChain = (options: ChainOptions): Chain => {
   const gateOf = (work: string) =>
     createGate({
       ...LIMITS,
-      refuse: () => unavailable(`too many ${work} chain ${chainId} at once: retry after 1 s`),
+      refuse: () => unavailable(`too many ${work} for chain ${chainId} at once: retry after 1 s`),
     })
-  const estimates = gateOf('gas estimates are asked of')
-  const broadcasts = gateOf('transactions are being sent to')
+  const estimates = gateOf('gas estimates')
+  const broadcasts = gateOf('broadcasts')
   const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {
@@ -125,15 +135,15 @@ export const createChain = (options: ChainOptions): Chain => {
         }
       }
     },
-    logs: (span) => fetchLogs({ keeper, deployment }, span),
+    logs: (span) => fetchLogs({ registry, deployment }, span),
     estimateGas: (tx) => estimateGas(node, tx, estimates),
     broadcast: (signedTx) => broadcasts(() => broadcast(node, signedTx)),
-    opinions: (requests) => askAll({ keeper, chainId }, requests),
-    doubt: keeper.doubt,
-    forgot: keeper.forgot,
-    logWidth: keeper.logWidth,
-    status: keeper.status,
-    refresh: keeper.refresh,
-    close: keeper.close,
+    queryAllEndpoints: (batch) => queryAllEndpoints({ registry, chainId }, batch),
+    penalize: registry.penalize,
+    reportMissingLogs: registry.reportMissingLogs,
+    logWidth: registry.logWidth,
+    status: registry.status,
+    refresh: registry.refresh,
+    close: registry.close,
   }
 }

@@ -1,104 +1,116 @@
 import { unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
-import type { Outcome } from './endpoint.ts'
-import { toServiceError } from './errors.ts'
-import type { Node } from './failover.ts'
-import { type Block, getBlock } from './requests.ts'
+import type { Node } from './pool/failover.ts'
+import { toServiceError } from './rpc/errors.ts'
+import { type Block, getBlock } from './rpc/requests.ts'
+import type { Outcome } from './rpc/transport.ts'
 
 /** The block that reads are pinned to. */
 export type Head = {
   /**
-   * The newest block that was seen, asked for at most `maxAgeMs` ago; readers that overlap share one request. It never goes back in height
-   * before a lower one has persisted for ten seconds, or it was dropped. One that is lower than `atLeast` is asked for again, and given
-   * if it still is. Throws `service_unavailable` when no node answers.
+   * The newest known block, read at most `maxAgeMs` ago; concurrent readers share one request. A lower block replaces
+   * it only after it was reported for ten seconds, or after `drop`. A block below `atLeast` is requested again and
+   * returned even if it is still below. Throws `service_unavailable` when no node answers.
    */
   latest(atLeast?: bigint): Promise<Block>
-  /** Forgets the block, so that the next reader asks: no node has it. */
+  /** Discards the block because no node has it, so the next reader requests a new one. */
   drop(block: Block): void
 }
 
-/** A node that lags says something lower for as long as it is asked; a chain that went back does so for ever. */
+/** A lower head may come from a lagging node; only a chain that went back reports it for this long. */
 const LOWER_PERSISTS_MS = 10_000
 
-/** How old the block is at least by whose hash a node is known to be on the same chain as before; at most twice that. */
-const LANDMARK_MS = 2_000
+/**
+ * The least age of the reference block, whose hash shows that a node is on the same chain as before; its age is at most
+ * twice that.
+ */
+const REFERENCE_MS = 2_000
 
-/** A fork that all nodes are on for so long is the chain; one node's may be its own, while the others do not answer. */
+/**
+ * A fork that no node contradicts for this long is the chain. A shorter one may be a single node's while others do not
+ * answer.
+ */
 const FORK_PERSISTS_MS = 2_000
 
-/** Two such blocks in a row are no reorg. */
+/** Two dropped blocks of one endpoint within this time are not a reorg: the endpoint is penalized. */
 const DROPPED_AGAIN_MS = 1_000
 
-type Known = { readonly block: Block; readonly by: number; readonly askedAt: number; readonly saidAt: number }
-type Landmark = { readonly block: Block; readonly since: number }
+type KnownHead = {
+  readonly block: Block
+  readonly endpoint: number
+  /** When a head was last requested. */
+  readonly requestedAt: number
+  /** When this block was reported. */
+  readonly reportedAt: number
+}
+type ReferenceBlock = { readonly block: Block; readonly since: number }
 
 export const createHead = (deps: {
   readonly node: Pick<Node, 'sendBy'>
-  readonly doubt: (endpoint: number, why: string) => void
-  /** There is one endpoint: its word is all there is. */
+  readonly penalize: (endpoint: number, why: string) => void
+  /** There is only one endpoint, so no answer can be checked against another one. */
   readonly isAlone: boolean
   readonly maxAgeMs: number
   readonly now: () => number
 }): Head => {
-  let known: Known | undefined
-  let landmark: Landmark | undefined
-  let nextLandmark: Landmark | undefined
+  let known: KnownHead | undefined
+  let reference: ReferenceBlock | undefined
+  let nextReference: ReferenceBlock | undefined
   let forkedSince: number | undefined
-  let dropped: { readonly by: number; readonly at: number } | undefined
+  let dropped: { readonly endpoint: number; readonly at: number } | undefined
   const once = createSingleFlight<Block>()
 
-  /** Heads of some seconds ago: deep enough that few reorgs reach them, new enough that every node has them. */
-  const keep = (block: Block, now: number): void => {
-    if (deps.isAlone || (nextLandmark !== undefined && now - nextLandmark.since < LANDMARK_MS)) return
-    landmark = nextLandmark
-    nextLandmark = { block, since: now }
+  /** Reference blocks are a few seconds old: few reorgs reach them, and every node has them. */
+  const keepReference = (block: Block, now: number): void => {
+    if (deps.isAlone || (nextReference !== undefined && now - nextReference.since < REFERENCE_MS)) return
+    reference = nextReference
+    nextReference = { block, since: now }
   }
 
   const fetch = async (): Promise<Block> => {
-    const held = landmark?.block
-    const contradicts = ([, past]: readonly Outcome<Block | null>[]): string | null =>
+    const held = reference?.block
+    const contradicts = ({ past }: { readonly past: Outcome<Block | null> | undefined }): string | null =>
       past?.ok === true && past.value !== null && past.value.hash !== held?.hash
-        ? `block ${past.value.number} is another one than it was`
+        ? `block ${past.value.number} has another hash than before`
         : null
-    const asked = held === undefined ? [getBlock('latest')] : [getBlock('latest'), getBlock(held.number)]
-    const { endpoint, outcomes } = await deps.node.sendBy(asked, { contradicts })
-    const [latest] = outcomes
-    if (latest === undefined) throw new RangeError('a batch has an outcome for each request')
+    const batch = { latest: getBlock('latest'), past: held && getBlock(held.number) }
+    const { endpoint, outcomes } = await deps.node.sendBy(batch, { contradicts })
+    const { latest } = outcomes
     if (!latest.ok) throw toServiceError(latest.error)
     if (latest.value === null) throw unavailable('the node has no latest block')
     const now = deps.now()
     if (contradicts(outcomes) === null) forkedSince = undefined
     else {
-      // Nobody says otherwise.
       forkedSince ??= now
-      if (now - forkedSince < FORK_PERSISTS_MS) throw unavailable('the chain is not what it was')
+      if (now - forkedSince < FORK_PERSISTS_MS) throw unavailable('the nodes report another fork: retry after 1 s')
       forkedSince = undefined
       known = undefined
-      landmark = undefined
-      nextLandmark = undefined
+      reference = undefined
+      nextReference = undefined
     }
     const isLower = known !== undefined && latest.value.number < known.block.number
-    if (known !== undefined && isLower && now - known.saidAt < LOWER_PERSISTS_MS) {
-      known = { ...known, askedAt: now }
+    if (known !== undefined && isLower && now - known.reportedAt < LOWER_PERSISTS_MS) {
+      known = { ...known, requestedAt: now }
       return known.block
     }
-    known = { block: latest.value, by: endpoint, askedAt: now, saidAt: now }
-    keep(latest.value, now)
+    known = { block: latest.value, endpoint, requestedAt: now, reportedAt: now }
+    keepReference(latest.value, now)
     return latest.value
   }
 
   return {
     async latest(atLeast = 0n) {
-      const isRecent = known !== undefined && deps.now() - known.askedAt <= deps.maxAgeMs
+      const isRecent = known !== undefined && deps.now() - known.requestedAt <= deps.maxAgeMs
       if (known !== undefined && isRecent && known.block.number >= atLeast) return known.block
       return once('latest', fetch)
     },
     drop(block) {
       if (known?.block.hash !== block.hash) return
-      const { by } = known
+      const { endpoint } = known
       const now = deps.now()
-      if (dropped?.by === by && now - dropped.at < DROPPED_AGAIN_MS) deps.doubt(by, 'no node has its newest blocks')
-      dropped = { by, at: now }
+      if (dropped?.endpoint === endpoint && now - dropped.at < DROPPED_AGAIN_MS)
+        deps.penalize(endpoint, 'no node has its newest blocks')
+      dropped = { endpoint, at: now }
       known = undefined
     },
   }

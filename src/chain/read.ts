@@ -3,10 +3,10 @@ import type { Address, Hex } from 'viem'
 import { unavailable } from '../lib/errors.ts'
 import type { Call } from '../protocol/outputs.ts'
 import type { Slot } from '../protocol/slots.ts'
-import type { Outcome } from './endpoint.ts'
-import { isRevert, toServiceError } from './errors.ts'
-import type { Node } from './failover.ts'
-import { type Block, type Request, storageAt, viewCall } from './requests.ts'
+import type { Node } from './pool/failover.ts'
+import { isRevert, toServiceError } from './rpc/errors.ts'
+import { type Block, type Request, storageAt, viewCall } from './rpc/requests.ts'
+import type { Outcome } from './rpc/transport.ts'
 
 type CallOutcomes<T extends readonly (Call | Slot)[]> = {
   [K in keyof T]: T[K] extends Slot<infer V> | Call<infer V> ? Outcome<V> : never
@@ -15,23 +15,34 @@ type CallOutcomes<T extends readonly (Call | Slot)[]> = {
 /** Views of the protocol at one block. */
 export type Reader = {
   /**
-   * Runs view calls, or reads slots of the proxy, at a block, by its hash, so that every answer is of the same state. A call that
-   * reverts is an outcome and not an error. Throws `service_unavailable` when no node answers, none has the block or too many requests
-   * wait, `upstream_error` when nodes refuse.
+   * Runs view calls, or reads storage slots of the proxy, at a block identified by its hash, so all outcomes are of the
+   * same state. A call that reverts is an outcome and not an error. Throws `service_unavailable` when no node answers,
+   * no node has the block or too many requests wait, `upstream_error` when nodes refuse.
    */
   readAt<const T extends readonly (Call | Slot)[]>(block: Pick<Block, 'hash'>, asked: T): Promise<CallOutcomes<T>>
 }
 
-/** Different requests that may wait for their answers, those under way included: a silent node must not let them fill the memory. */
-const MAX_ASKED = 20_000
+const requestFor = (diamond: Address, call: Call | Slot, blockHash: Hex): Request<unknown> =>
+  'data' in call ? viewCall(diamond, call, { blockHash }) : storageAt(diamond, call, { blockHash })
 
-/** Requests sent at once; the endpoint merges the view calls among them. */
-const AT_ONCE = 500
+/** Adds the types of the calls to their outcomes, which follow them one by one. */
+const typed = <T extends readonly (Call | Slot)[]>(_asked: T, outcomes: readonly Outcome<unknown>[]) =>
+  outcomes as CallOutcomes<T>
 
-/** While a send of a block is under way, what is asked meanwhile waits for it, but no longer than this, and goes together. */
+/**
+ * The most different requests without an answer, queued or sent: a node that hangs must not let them fill the memory.
+ */
+const MAX_PENDING = 20_000
+
+/** Requests in one batch; the endpoint merges the view calls among them. */
+const BATCH = 500
+
+/**
+ * While a batch of a block is under way, further requests of that block are collected for this long and sent together.
+ */
 const GATHER_MS = 10
 
-/** Nobody reads a block for longer, and each block has answers of its own: what is older would only wait to be pushed out. */
+/** No reader stays at a block for longer, and answers of one block are of no use to another one. */
 const KEPT_MS = 60_000
 
 type Waiting = {
@@ -40,18 +51,20 @@ type Waiting = {
   readonly reject: (fault: unknown) => void
 }
 
-/** What is asked of one block. */
-type Queue = { readonly waiting: Waiting[]; sends: number; isDue: boolean }
+/**
+ * The requests of one block that are not sent yet, the number of batches under way, and whether a flush is scheduled.
+ */
+type Queue = { readonly waiting: Waiting[]; sends: number; isScheduled: boolean }
 
 /**
- * Answers are kept under (block hash, call), also that something does not exist: a block's state never changes, so nothing is ever
- * invalidated. Calls that overlap share one request, and different ones travel together, whoever makes them.
+ * Outcomes, including reverts, are cached by block hash and call. The state at a block never changes, so nothing is
+ * invalidated. Concurrent equal calls share one request, and different ones of the same block travel in one batch.
  */
 export const createReader = (deps: {
   readonly node: Pick<Node, 'send'>
   readonly diamond: Address
   readonly maxEntries: number
-  /** Of the answers as the node wrote them. */
+  /** The most memory for answers, as the node wrote them. */
   readonly maxBytes: number
 }): Reader => {
   const answers = new LRUCache<string, Outcome<unknown>>({
@@ -63,7 +76,7 @@ export const createReader = (deps: {
 
   const send = async (batch: readonly Waiting[]): Promise<void> => {
     try {
-      const outcomes = await deps.node.send(batch.map(({ request }) => request))
+      const { outcomes } = await deps.node.send({ outcomes: batch.map(({ request }) => request) })
       for (const [at, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[at]
         if (outcome === undefined) reject(new RangeError('a batch has an outcome for each call'))
@@ -76,10 +89,10 @@ export const createReader = (deps: {
   }
 
   const flush = (hash: Hex, queue: Queue): void => {
-    queue.isDue = false
+    queue.isScheduled = false
     while (queue.waiting.length > 0) {
       queue.sends += 1
-      void send(queue.waiting.splice(0, AT_ONCE)).then(() => {
+      void send(queue.waiting.splice(0, BATCH)).then(() => {
         queue.sends -= 1
         if (queue.sends > 0) return
         if (queue.waiting.length > 0) flush(hash, queue)
@@ -90,11 +103,11 @@ export const createReader = (deps: {
 
   const ask = (hash: Hex, request: Request<unknown>): Promise<Outcome<unknown>> =>
     new Promise((resolve, reject) => {
-      const queue = queues.get(hash) ?? { waiting: [], sends: 0, isDue: false }
+      const queue = queues.get(hash) ?? { waiting: [], sends: 0, isScheduled: false }
       queues.set(hash, queue)
       queue.waiting.push({ request, resolve, reject })
-      if (queue.isDue) return
-      queue.isDue = true
+      if (queue.isScheduled) return
+      queue.isScheduled = true
       if (queue.sends === 0) setImmediate(flush, hash, queue)
       else setTimeout(flush, GATHER_MS, hash, queue)
     })
@@ -110,27 +123,37 @@ export const createReader = (deps: {
       answers.set(key, outcome, { size: key.length + bytes })
       return outcome
     } finally {
-      // A fault is nobody's answer: the next reader asks again.
+      // A fault is not cached: the next reader sends the request again.
       asking.delete(key)
     }
   }
 
-  const readOne = (blockHash: Hex, it: Call | Slot): Promise<Outcome<unknown>> | Outcome<unknown> => {
-    // A slot's position is as long as no calldata is, so the two never share a key.
-    const key = `${blockHash}${'data' in it ? it.data : it.position}`
+  const readOne = (blockHash: Hex, call: Call | Slot): Promise<Outcome<unknown>> | Outcome<unknown> => {
+    // No calldata is as long as a slot's position, so the two never share a key.
+    const key = `${blockHash}${'data' in call ? call.data : call.position}`
     const known = answers.get(key) ?? asking.get(key)
     if (known !== undefined) return known
-    if (asking.size >= MAX_ASKED)
-      return Promise.reject(unavailable(`${MAX_ASKED} views wait for a node, which is the limit: retry after 1 s`))
-    const at = { blockHash }
-    const request = 'data' in it ? viewCall(deps.diamond, it, at) : storageAt(deps.diamond, it, at)
-    const asked = askOnce(key, blockHash, request)
+    if (asking.size >= MAX_PENDING)
+      return Promise.reject(unavailable(`${MAX_PENDING} views wait for a node, which is the limit: retry after 1 s`))
+    const asked = askOnce(key, blockHash, requestFor(deps.diamond, call, blockHash))
     asking.set(key, asked)
     return asked
   }
 
   return {
-    // As in `Node.send`, the outcomes follow the calls one by one.
-    readAt: (block, asked) => Promise.all(asked.map((it) => readOne(block.hash, it))) as never,
+    readAt: async (block, asked) => typed(asked, await Promise.all(asked.map((it) => readOne(block.hash, it)))),
   }
 }
+
+/** Reads without the cache: a node may answer the same call differently later. */
+export const createUncachedReader = (deps: {
+  readonly node: Pick<Node, 'send'>
+  readonly diamond: Address
+}): Reader => ({
+  async readAt(block, asked) {
+    if (asked.length === 0) return typed(asked, [])
+    const { outcomes } = await deps.node.send({ outcomes: asked.map((it) => requestFor(deps.diamond, it, block.hash)) })
+    for (const outcome of outcomes) if (!outcome.ok && !isRevert(outcome.error)) throw toServiceError(outcome.error)
+    return typed(asked, outcomes)
+  },
+})

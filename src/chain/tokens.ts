@@ -6,32 +6,32 @@ import { createSingleFlight } from '../lib/single-flight.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { configuredTokens, type Token } from '../protocol/tokens.ts'
 import type { Chain } from './chain.ts'
-import { isRevert, NodeError } from './errors.ts'
-import { isOfTheNode } from './faults.ts'
-import type { Request } from './requests.ts'
+import { isRevert, NodeError } from './rpc/errors.ts'
+import { isNodeFault } from './rpc/faults.ts'
+import type { Request } from './rpc/requests.ts'
 
 export type Tokens = {
-  /** What is known of a token; undefined before it was asked for. */
+  /** The known metadata of a token; undefined before `ask`. */
   known(chainId: ChainId, address: Address): Token | undefined
-  /** Asks the chain, at most once an hour a token. Throws `service_unavailable` when no node is in reach. */
+  /** Reads a token from the chain, at most once an hour. Throws `service_unavailable` when no node answers. */
   ask(chainId: ChainId, address: Address): Promise<Token>
 }
 
-/** An owner of the protocol allows tokens one by one; nobody else can make them more. */
+/** The most tokens that are kept. Only the owner of the protocol can allow further tokens, one by one. */
 const KEPT = 1_000
 
-/** Tokens can be upgraded, so what one said of itself is asked again after so long, in milliseconds. */
+/** Tokens can be upgraded, so their metadata is read again after this time, in milliseconds. */
 const KEPT_MS = 3_600_000
 
-/** A longer symbol is no symbol. */
+/** A longer symbol counts as missing. */
 const MAX_SYMBOL = 32
 
-/** The type of a token's decimals, which the decoder does not hold them to. */
+/** The largest `uint8`, which the decoder does not enforce. */
 const MAX_DECIMALS = 255
 
 const unreadable = (message: string): NodeError => new NodeError({ code: 3, message: `execution reverted: ${message}` })
 
-/** Reads what a token returns. Bytes that mean nothing are the token's fault and not the node's. */
+/** Decodes a token's answer. Bytes that cannot be decoded are an error of the token and not of the node. */
 const answerOf = <T>(raw: unknown, decode: (data: Hex) => T): T => {
   if (typeof raw !== 'string' || !isHex(raw)) throw new TypeError('expected 0x hex')
   if (raw === '0x') throw unreadable('no code or function at the address')
@@ -48,7 +48,7 @@ const symbolOf = (token: Address): Request<string> => ({
   parse: (raw) => answerOf(raw, (data) => decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data })),
 })
 
-/** The question how many decimals a token has. */
+/** Reads the number of decimals of a token. */
 export const decimalsOf = (token: Address): Request<number> => ({
   method: 'eth_call',
   params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) }, 'latest'],
@@ -59,13 +59,16 @@ export const decimalsOf = (token: Address): Request<number> => ({
   },
 })
 
-/** How nodes name a call that failed without a revert: the token's code is the same on every node. */
+/**
+ * Texts of calls that failed without a revert. The token's code is the same on every node, so another node would fail
+ * too.
+ */
 const FAILED = /out of gas|invalid opcode|opcode 0x[\da-f]+ not defined|invalid jump/i
 
 const isOfTheToken = (error: NodeError): boolean =>
-  isRevert(error) || (!isOfTheNode(error.fault) && FAILED.test(error.message))
+  isRevert(error) || (!isNodeFault(error.fault) && FAILED.test(error.message))
 
-/** Opens the tokens of some chains; nothing is asked yet. Each is asked once an hour at most. */
+/** The tokens of some chains. Nothing is read before the first `ask`. */
 export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
   const keyOf = (chainId: ChainId, address: Address): string => `${chainId},${address.slice(2).toLowerCase()}`
   const fixed = new Map(
@@ -74,7 +77,7 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
     ),
   )
   const asked = new LRUCache<string, Token>({ max: KEPT, ttl: KEPT_MS })
-  // The rows of a page are mostly of one token.
+  // Most rows of a page have the same token.
   const once = createSingleFlight<Token>()
   const known: Tokens['known'] = (chainId, address) => {
     const key = keyOf(chainId, address)
@@ -88,14 +91,14 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
       const chain = chains.get(chainId)
       if (chain === undefined) throw unavailable(`chain ${chainId} is not configured`)
       return once(keyOf(chainId, address), async () => {
-        const [symbol, decimals] = await chain.send([symbolOf(address), decimalsOf(address)])
+        const { symbol, decimals } = await chain.send({ symbol: symbolOf(address), decimals: decimalsOf(address) })
         const token: Token = {
           token: getAddress(address),
           symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
           decimals: decimals.ok ? decimals.value : null,
         }
-        // What a node could not tell now it may tell another time.
-        if ([symbol, decimals].every((said) => said.ok || isOfTheToken(said.error)))
+        // A failure of the node is not kept: the next request may succeed.
+        if ([symbol, decimals].every((outcome) => outcome.ok || isOfTheToken(outcome.error)))
           asked.set(keyOf(chainId, address), token)
         return token
       })

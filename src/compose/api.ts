@@ -1,17 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import type { z } from 'zod'
+import { setFlagsFromString } from 'node:v8'
 import { buildApp } from '../api/app.ts'
 import type { LimitStore } from '../api/rate-limit.ts'
 import { measureChains } from '../chain/metrics.ts'
 import { environments } from '../config/environments.ts'
-import { load } from '../config/load.ts'
+import { type ConfigOf, load } from '../config/load.ts'
 import { limitsOf, metricsOf, secretsOf } from '../config/parts.ts'
 import { measureDatabases } from '../db/metrics.ts'
-import type { Database } from '../db/pool.ts'
-import { createQueries } from '../db/query.ts'
-import { createReader, type Reader } from '../db/reader.ts'
-import { createSettlementQueries } from '../db/settlements.ts'
-import { readVitals, type Vitals } from '../db/vitals.ts'
+import { createReader } from '../db/reader.ts'
 import { defaultClaims } from '../identity/me.ts'
 import { createIdentity } from '../identity/verify.ts'
 import { createDrain } from '../lib/drain.ts'
@@ -21,44 +17,19 @@ import { createMetrics } from '../lib/metrics.ts'
 import { serveMetrics } from '../lib/metrics-server.ts'
 import { packaged } from '../lib/root.ts'
 import { serve } from '../lib/serve.ts'
-import { createSingleFlight } from '../lib/single-flight.ts'
 import type { Tracing } from '../lib/tracing.ts'
 import { createPricingClient } from '../pricing/client.ts'
-import { type Changes, createChanges } from '../reads/changes.ts'
-import { type Checks, createChecks } from '../reads/checks.ts'
-import { createLists } from '../reads/lists.ts'
-import { showIndex } from '../reads/metrics.ts'
-import type { Sources } from '../reads/read.ts'
+import { configureChains, knownChains } from '../protocol/chains.ts'
+import { createChanges } from '../reads/cache/resources.ts'
+import { createChecks } from '../reads/health/checks.ts'
+import { showIndex } from '../reads/health/metrics.ts'
 import { diamondFunctions } from '../tx/builders.ts'
 import { openChains, openDatabase, requireVersionOf } from './parts.ts'
+import { createSources } from './sources.ts'
 
-const sourcesOf = (deps: {
-  readonly chains: Sources['chains']
-  readonly database: Database
-  /** What `changes` come from too: what is read has to be as new as what is known. */
-  readonly reader: Reader
-  readonly changes: Changes
-  readonly checks: Checks
-  readonly maxLagSeconds: number
-}): Sources => {
-  const { chains, database, reader, changes, checks, maxLagSeconds } = deps
-  const vitals = createSingleFlight<Vitals>()
-  return {
-    chains,
-    queries: createQueries(database),
-    lists: createLists({ database: reader, chains }),
-    changes,
-    settlements: createSettlementQueries(database),
-    // Whoever asks how an index is while that is read is told the same.
-    vitals: (chainId) => vitals(`${chainId}`, () => readVitals(database, chainId)),
-    checks,
-    maxLagSeconds,
-  }
-}
-
-/** Where the API counts requests, where it does so with other processes; its driver is loaded for that alone. */
+/** The store of request counts that API processes share. Its driver is loaded only when the store is configured. */
 const openLimitStore = async (
-  config: Pick<z.output<typeof environments.api>, 'RATE_LIMIT_PER_MINUTE' | 'REDIS_URL' | 'JOBS_PREFIX'>,
+  config: Pick<ConfigOf<typeof environments.api>, 'RATE_LIMIT_PER_MINUTE' | 'REDIS_URL' | 'JOBS_PREFIX'>,
   log: Logger,
   closers: Closers,
 ): Promise<LimitStore | undefined> => {
@@ -68,19 +39,30 @@ const openLimitStore = async (
   return closers.add('limits', createLimitStore({ redisUrl, prefix, log }), (it) => it.close())
 }
 
-/** Traces, where they are wanted; what makes them is loaded for that alone. */
+/** Opens tracing if it is configured. Its libraries are loaded only then. */
 const openTracing = async (endpoint: string | undefined, closers: Closers): Promise<Tracing | undefined> => {
   if (endpoint === undefined) return undefined
   const opened = (await import('./tracing.ts')).openTracing({ endpoint, service: 'fx-protection-api' })
   return closers.add('traces', opened, (it) => it.close())
 }
 
-/** Connections that may wait to be accepted, as far as the system's own bound allows: one that finds no place is tried again by its client after seconds. */
+/**
+ * Maximum connections that wait to be accepted, up to the system's own limit. A client whose connection does not fit
+ * retries after seconds.
+ */
 const BACKLOG = 4_096
 
-/** The HTTP API until a signal. */
+/**
+ * Growth of the old heap generation, in percent of the live memory, before V8 collects it. V8's own choice is up to
+ * 300, with which short-lived bodies of megabytes keep a third more memory (`npm run bench:memory`).
+ */
+const HEAP_GROWTH_PERCENT = 20
+
+/** Runs the HTTP API until a signal. */
 export const runApi = async (): Promise<void> => {
+  setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
   const config = load(environments.api)
+  configureChains(config.CHAINS)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'api', secrets: secretsOf(config) })
   const drain = createDrain({ ms: config.DRAIN_MS, log })
   await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
@@ -106,7 +88,7 @@ export const runApi = async (): Promise<void> => {
     const pricing = createPricingClient({ url: config.ENGINE_URL, timeoutMs: config.ENGINE_TIMEOUT_MS })
     closers.add('pricing engine', pricing, (it) => it.close())
     const checks = createChecks({ chains, pricing, writes: diamondFunctions, log })
-    const sources = sourcesOf({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS })
+    const sources = createSources({ chains, database, reader, changes, checks, maxLagSeconds: config.MAX_LAG_SECONDS })
     measureChains(metrics, chains)
     measureDatabases(metrics, { reads: database, ...(copy && { copy }) })
     showIndex(metrics, sources)
@@ -117,7 +99,7 @@ export const runApi = async (): Promise<void> => {
       sources,
       identity,
       pricing,
-      defaultChainId: config.DEFAULT_CHAIN_ID,
+      defaultChainId: config.DEFAULT_CHAIN_ID ?? config.CHAINS[0],
       maxPageBytes: config.PAGE_CACHE_BYTES,
       limits,
       ...(limitStore && { limitStore }),
@@ -136,12 +118,18 @@ export const runApi = async (): Promise<void> => {
 
 const OPENAPI_FILE = packaged('docs/openapi.json')
 
-/** Writes what `/v1/openapi.json` serves to the repository; with `check`, exit code 1 when the file there says something else. */
+/**
+ * Writes the API description to the repository; with `check`, exit code 1 when the file there differs. It describes an
+ * API without chains, so it lists no chain ids; the document that a process serves does.
+ */
 export const runOpenapi = async ({ check }: { readonly check: boolean }): Promise<void> => {
   const log = createLogger({ level: 'error', process: 'openapi' })
   const closers = createClosers()
+  // Examples of requests are decoded.
+  const [defaultChainId = 0, ...others] = knownChains.keys()
+  configureChains([defaultChainId, ...others])
   try {
-    // Routes describe themselves without asking anybody, so nothing has to be in reach.
+    // Routes describe themselves without requests, so no database or node needs to be reachable.
     const nowhere = { url: 'postgres://127.0.0.1:9/none', maxConnections: 1, statementTimeoutMs: 1, log }
     const database = openDatabase(nowhere, closers)
     const changes = closers.add('changes', createChanges({ ...nowhere, database }), (it) => it.close())
@@ -161,10 +149,10 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       trustedProxies: 0,
     }
     const app = await buildApp({
-      sources: sourcesOf({ chains: new Map(), database, reader: database, changes, checks, maxLagSeconds: 0 }),
+      sources: createSources({ chains: new Map(), database, reader: database, changes, checks, maxLagSeconds: 0 }),
       identity,
       pricing,
-      defaultChainId: 8453,
+      defaultChainId,
       maxPageBytes: 1,
       limits: nobody,
       draining: new AbortController().signal,
@@ -173,11 +161,12 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
     })
     closers.add('app', app, (it) => it.close())
     const served = await app.inject('/v1/openapi.json')
-    if (served.statusCode !== 200) throw new Error('the API cannot describe itself')
+    if (served.statusCode !== 200)
+      throw new Error(`the API answered /v1/openapi.json with status ${served.statusCode}: ${served.body}`)
     const text = `${JSON.stringify(served.json(), null, 2)}\n`
     if (!check) await writeFile(OPENAPI_FILE, text)
     else if (text !== (await readFile(OPENAPI_FILE, 'utf8'))) {
-      process.stderr.write('docs/openapi.json is not what the API serves: run npm run openapi\n')
+      process.stderr.write('docs/openapi.json differs from the description that the API serves: run npm run openapi\n')
       process.exitCode = 1
     }
   } finally {

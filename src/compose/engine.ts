@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises'
-import type { z } from 'zod'
-import { createNode } from '../chain/failover.ts'
 import { createHead } from '../chain/head.ts'
-import { createKeeper } from '../chain/keeper.ts'
+import { createNode } from '../chain/pool/failover.ts'
+import { createEndpointRegistry } from '../chain/pool/registry.ts'
 import { environments } from '../config/environments.ts'
-import { load } from '../config/load.ts'
+import { type ConfigOf, load } from '../config/load.ts'
 import { metricsOf, ratesOf, secretsOf, signedDeploymentsOf } from '../config/parts.ts'
 import { createDrain } from '../lib/drain.ts'
 import { errorText, OperatorError } from '../lib/errors.ts'
@@ -20,16 +19,18 @@ import { drawChart } from '../pricing/chart/chart.ts'
 import { ChartRequest } from '../pricing/chart/request.ts'
 import { type Engine, type EngineOptions, openEngine } from '../pricing/engine.ts'
 import { buildEngineApp } from '../pricing/server.ts'
+import { configureChains } from '../protocol/chains.ts'
 
 /*
- * The engine's composition, apart from the rest: its process loads no queue, reads of chains the newest block alone, loads a database only where
- * it is given one, and no other process loads its key.
+ * The engine's composition, separate from the other processes: the engine loads no queue, reads only the newest block
+ * of each chain, and loads a database driver only when a database is configured. No other process loads its key.
  */
 
-type Config = z.output<typeof environments.engine>
+type Config = ConfigOf<typeof environments.engine>
 
 const optionsOf = (config: Config): Omit<EngineOptions, 'deployments' | 'findSet' | 'now' | 'log'> => ({
   key: config.ENGINE_PRIVATE_KEY,
+  chainIds: config.CHAINS,
   isProduction: config.NODE_ENV === 'production',
   ...ratesOf(config),
   usdRateUrl: config.ENGINE_USD_RATE_URL,
@@ -38,10 +39,10 @@ const optionsOf = (config: Config): Omit<EngineOptions, 'deployments' | 'findSet
   maxStalenessDays: config.ENGINE_MAX_STALENESS_DAYS,
 })
 
-/** Longest a look for stored calibrations may take, in milliseconds: the engine can calibrate for itself. */
+/** Maximum milliseconds of a query for stored calibrations. It is short because the engine can calibrate itself. */
 const FIND_WITHIN_MS = 2_000
 
-/** Finds sets in a database; its driver takes memory, so it is loaded where there is one. */
+/** Finds sets in a database. The driver is loaded only when a database is configured, because it takes memory. */
 const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindSet> => {
   const [{ createDatabase }, { newestSet }, { requireVersionOnceReached }] = await Promise.all([
     import('../db/pool.ts'),
@@ -55,25 +56,26 @@ const findIn = async (url: string, log: Logger, closers: Closers): Promise<FindS
   return (model) => newestSet(database, model)
 }
 
-/** How long the newest block of a chain may be reused, in milliseconds: it is read every 2 seconds. */
+/** Maximum age in milliseconds of a cached newest block, which is read every 2 seconds. */
 const HEAD_MAX_AGE_MS = 500
 
-/** What quotes are signed for. The nodes are asked for the newest block and for nothing else. */
+/** The deployments that quotes are signed for. Their nodes are used only to read the newest block. */
 const openDeployments = (config: Config, log: Logger, closers: Closers): SigningDeployment[] =>
   signedDeploymentsOf(config).map(({ chainId, diamond, rpcUrls: urls }) => {
     if (urls.length === 0) return { chainId, diamond }
     const timeoutMs = config.NODE_TIMEOUT_MS
-    const keeper = createKeeper({ chainId, urls, timeoutMs, log })
-    closers.add(`chain ${chainId}`, keeper, (it) => it.close())
-    const node = createNode({ chainId, keeper, timeoutMs })
+    const registry = createEndpointRegistry({ chainId, urls, timeoutMs, log })
+    closers.add(`chain ${chainId}`, registry, (it) => it.close())
+    const node = createNode({ chainId, registry, timeoutMs })
     const isAlone = urls.length === 1
-    const head = createHead({ node, doubt: keeper.doubt, isAlone, maxAgeMs: HEAD_MAX_AGE_MS, now: Date.now })
+    const head = createHead({ node, penalize: registry.penalize, isAlone, maxAgeMs: HEAD_MAX_AGE_MS, now: Date.now })
     return { chainId, diamond, headTime: async () => (await head.latest()).timestamp }
   })
 
-/** The pricing engine until a signal: it reads rates again all the while. */
+/** Runs the pricing engine until a signal, with a periodic refresh of its rates. */
 export const runEngine = async (): Promise<void> => {
   const config = load(environments.engine)
+  configureChains(config.CHAINS)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'engine', secrets: secretsOf(config) })
   const drain = createDrain({ ms: config.DRAIN_MS, log })
   await serve({ log, drainMs: config.DRAIN_MS }, async (closers) => {
@@ -111,15 +113,16 @@ const write = async (text: string, out: string | undefined): Promise<void> => {
 }
 
 /**
- * Draws one quote to the file `out`, else to stdout, by the configured rates and the synthetic ones: a picture says which, and nothing is
- * signed. Throws a ServiceError for flags that no quote can be made of.
+ * Draws one quote to the file `out` or to stdout, on the configured rates and the synthetic ones. The picture names its
+ * rates, and nothing is signed. Throws a ServiceError for invalid flags.
  */
 export const runChart = async (
   pair: string | undefined,
   flags: { readonly out?: string | undefined },
 ): Promise<void> => {
-  const { request, at } = parseInput(ChartRequest, { pair, ...flags }, 'chart')
   const config = load(environments.engine)
+  configureChains(config.CHAINS)
+  const { request, at } = parseInput(ChartRequest, { pair, ...flags }, 'chart')
   const log = createLogger({ level: 'warn', process: 'chart', fd: 2 })
   const now = at === undefined ? Date.now : () => at * 1000
   const alone = { key: undefined, deployments: [], findSet: undefined, synthetic: true }

@@ -1,4 +1,6 @@
 import { type Chain, createChain } from '../chain/chain.ts'
+import type { environments } from '../config/environments.ts'
+import type { ConfigOf } from '../config/load.ts'
 import { chainsOf } from '../config/parts.ts'
 import { createDatabase, type Database, type DatabaseOptions } from '../db/pool.ts'
 import { requireVersionOnceReached } from '../db/versions.ts'
@@ -6,9 +8,9 @@ import type { Closers } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 
-/** The chains of an environment, which close with the process. */
+/** Opens the chains of an environment. They close with the process. */
 export const openChains = (
-  config: Parameters<typeof chainsOf>[0],
+  config: Pick<ConfigOf<typeof environments.audit>, 'chains' | 'NODE_TIMEOUT_MS'>,
   headMaxAgeMs: number,
   log: Logger,
   closers: Closers,
@@ -20,14 +22,14 @@ export const openChains = (
     }),
   )
 
-/** Longest a statement of the worker or the audit may take, in milliseconds. */
+/** Maximum milliseconds of a statement of the worker or the audit. */
 export const WORK_WITHIN_MS = 10_000
 
-/** A database that closes with the process. */
+/** Opens a database that closes with the process. */
 export const openDatabase = (options: DatabaseOptions, closers: Closers): Database =>
   closers.add('database', createDatabase(options), (it) => it.close())
 
-/** Resolves when the database serves this version or cannot be asked: see `requireVersionOnceReached`. */
+/** Resolves when the database serves this version, or cannot be reached: see `requireVersionOnceReached`. */
 export const requireVersionOf = (database: Database, log: Logger, closers: Closers): Promise<void> => {
   const { signal } = closers.add('version', new AbortController(), (it) => it.abort())
   return requireVersionOnceReached({ database, log, signal })

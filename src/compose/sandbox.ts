@@ -1,30 +1,34 @@
 import { environments } from '../config/environments.ts'
 import { inherited, load } from '../config/load.ts'
+import { factsOf } from '../config/parts.ts'
 import { runSandbox as runEmbedded } from '../sandbox/run.ts'
 
-/** The sandbox's nodes are local: looking often costs nothing and shows a new row at once. */
+/**
+ * Poll interval of the sandbox. Its nodes are local, so a short interval costs nothing and shows new rows immediately.
+ */
 const SANDBOX_POLL_MS = 200
 
-/** The whole system on embedded parts until a signal; what it prints is for the person at the terminal. */
+/** Runs the whole system on embedded services until a signal. Its output is for a person at the terminal. */
 export const runSandbox = async (flags: {
   readonly quiet: boolean
   readonly persist: string | undefined
 }): Promise<void> => {
   const config = load(environments.sandbox)
   await runEmbedded({
-    ports: { api: config.PORT, rpc8453: config.SANDBOX_RPC_PORT_8453, rpc56: config.SANDBOX_RPC_PORT_56 },
+    apiPort: config.PORT,
+    chains: config.chains.map((it) => ({ chainId: it.chainId, ...factsOf(it), rpcPort: it.SANDBOX_RPC_PORT })),
     persistDir: flags.persist,
     quiet: flags.quiet,
     redisUrl: config.REDIS_URL,
     service: {
       command: process.execPath,
-      // As we were started ourselves: from the build, or from the sources with a loader.
+      // The services start like this process: from the build, or from the sources with a loader.
       args: [...process.execArgv, ...process.argv.slice(1, 2)],
-      // What a sandbox has, production refuses.
+      // Production rejects the sandbox's settings.
       env: {
-        ...inherited(),
+        ...inherited(config.CHAINS),
         NODE_ENV: 'development',
-        // Everything starts at once on one machine: a healthy database may take seconds to answer then.
+        // Everything starts at once on one machine, so a healthy database may take seconds to answer.
         API_QUERY_TIMEOUT_MS: '10000',
         LOG_LEVEL: config.LOG_LEVEL,
         POLL_MS: String(SANDBOX_POLL_MS),

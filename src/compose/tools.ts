@@ -4,8 +4,8 @@ import { secretsOf } from '../config/parts.ts'
 import { migrate } from '../db/migrate.ts'
 import { adviceOf, faultText } from '../db/refusals.ts'
 import { requireVersion } from '../db/versions.ts'
-import { audit } from '../indexer/audit.ts'
-import { formatAudit } from '../indexer/audit-format.ts'
+import { audit } from '../indexer/audit/audit.ts'
+import { formatAudit } from '../indexer/audit/format.ts'
 import { isUnavailable, OperatorError, ServiceError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/log.ts'
@@ -13,10 +13,10 @@ import { createMeter } from '../lib/meter.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { openChains, openDatabase, WORK_WITHIN_MS } from './parts.ts'
 
-/** How long a tool waits for a connection, in milliseconds: nobody else waits for its answer. */
+/** Milliseconds that a tool waits for a connection. It is long because no client waits for the answer. */
 const CONNECT_WITHIN_MS = 10_000
 
-/** Brings the database to the schema of this version. */
+/** Migrates the database to the schema of this version. */
 export const runMigrate = async (): Promise<void> => {
   const config = load(environments.migrate)
   await migrate({
@@ -26,8 +26,9 @@ export const runMigrate = async (): Promise<void> => {
 }
 
 /**
- * Compares the index with every chain and prints what was compared and what differs. Exit code 0 when nothing differs, 1 when something does, 2
- * when something could not be compared; a chain that cannot be audited keeps no other from being audited.
+ * Compares the index with every chain and prints the comparisons and differences. Exit code 0 without a difference, 1
+ * with a difference, 2 when something could not be compared. A chain that cannot be audited does not prevent the audit
+ * of others.
  */
 export const runAudit = async (): Promise<void> => {
   const config = load(environments.audit)
@@ -66,8 +67,8 @@ export const runAudit = async (): Promise<void> => {
 }
 
 const notAudited = (chainId: ChainId, why: string): string =>
-  `chain ${chainId} was not audited: ${why}\n  Run the audit again when a worker runs and a node of RPC_URLS_${chainId} answers.\n`
+  `chain ${chainId} was not audited: ${why}\n  Run the audit again while a worker runs and a node of RPC_URLS_${chainId} answers.\n`
 
-/** Exit codes of the audit; a difference that was found outweighs what could not be compared. */
+/** Exit codes of the audit. A difference takes precedence over an incomplete comparison. */
 const FOUND = 1
 const NOT_COMPARED = 2

@@ -3,13 +3,13 @@ import { environments } from '../config/environments.ts'
 import { load } from '../config/load.ts'
 import { metricsOf, ratesOf, secretsOf } from '../config/parts.ts'
 import { appendSet, newestSet } from '../db/calibrations.ts'
+import { requestSweep } from '../db/index/refresh-queue.ts'
+import { rerender } from '../db/index/rerender.ts'
+import { isAuditDue } from '../db/index/upgrades.ts'
 import { measureDatabases } from '../db/metrics.ts'
 import { createRenderer } from '../db/rendering.ts'
-import { rerender } from '../db/rerender.ts'
-import { markChangeable } from '../db/unobserved.ts'
-import { isAuditDue } from '../db/upgrades.ts'
-import { createConfirm } from '../indexer/audit-repair.ts'
-import { auditSlice } from '../indexer/audit-slice.ts'
+import { createConfirm } from '../indexer/audit/repair.ts'
+import { auditSlice } from '../indexer/audit/slice.ts'
 import { follow } from '../indexer/follow.ts'
 import { createObserver } from '../indexer/observer.ts'
 import { watchStartBlock } from '../indexer/start-block.ts'
@@ -23,10 +23,9 @@ import { createPace } from '../lib/pace.ts'
 import { serve } from '../lib/serve.ts'
 import { createCalibrator } from '../pricing/calibration-sets.ts'
 import { openMarket } from '../pricing/market/open-market.ts'
-import { chainOf } from '../reads/read.ts'
 import { openChains, openDatabase, requireVersionOf, WORK_WITHIN_MS } from './parts.ts'
 
-/** How often everything that can still change is looked at again, in milliseconds. */
+/** Milliseconds between two sweeps, which refresh every record that can still change. */
 const SWEEP_EVERY_MS = 60_000
 
 /** The index asks for an observation when it has noted something; so often it is made sure of, in milliseconds. */
@@ -35,25 +34,25 @@ const OBSERVE_EVERY_MS = 1_000
 /** What is noted within so many milliseconds is observed together: an event that many buy from is read once. */
 const OBSERVE_AT_MOST_EVERY_MS = 1_000
 
-/** How often the next slice of an index is compared with its chain, in milliseconds. */
+/** Milliseconds between comparisons of the next slice of an index with its chain. */
 const AUDIT_EVERY_MS = 30_000
 
-/** How often rows without a text, or with one of an earlier format, are searched for, in milliseconds. */
+/** Milliseconds between searches for rows without a text, or with a text of an earlier format. */
 const RENDER_EVERY_MS = 60_000
 
 /**
- * How long a worker waits for a connection, in milliseconds: no client waits for it, and on a machine that is busy starting everything a
- * connection to a healthy database takes more than a second. One that is down refuses at once.
+ * Milliseconds that a worker waits for a connection. No client waits for it, and on a machine that starts everything at
+ * once a connection to a healthy database takes more than a second. A database that is down refuses immediately.
  */
 const CONNECT_WITHIN_MS = 5_000
 
-/** Slices that one run of the audit compares after an upgrade, at most. */
+/** Maximum slices that one run of the audit compares after an upgrade. */
 const MOST_SLICES = 1_000
 
-/** How long after its start a worker does what can wait, in milliseconds. */
+/** Milliseconds after its start at which a worker begins its deferrable jobs. */
 const SETTLED_AFTER_MS = 5_000
 
-/** The indexer and its jobs until a signal. */
+/** Runs the indexer and its jobs until a signal. */
 export const runWorker = async (): Promise<void> => {
   const config = load(environments.worker)
   const log = createLogger({ level: config.LOG_LEVEL, process: 'worker', secrets: secretsOf(config) })
@@ -67,7 +66,7 @@ export const runWorker = async (): Promise<void> => {
     const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
     await requireVersionOf(database, log, closers)
     const stop = new AbortController()
-    // However many jobs wait for the database, the index does not.
+    // A separate pool, so that the index never waits behind jobs.
     const indexing = openDatabase({ ...pool, name: 'index', maxConnections: chains.size, signal: stop.signal }, closers)
     const jobs = closers.add(
       'jobs',
@@ -90,25 +89,31 @@ export const runWorker = async (): Promise<void> => {
       }),
     )
     await jobs.work({
+      // The queue may hold jobs of chains that only other workers have, or that were removed from CHAINS: they are
+      // skipped.
       async sweep({ chainId }, signal) {
-        await markChangeable(database, chainId, signal)
+        if (!chains.has(chainId)) return
+        await requestSweep(database, chainId, signal)
         await jobs.add('observe', { chainId })
       },
       async observe({ chainId }, signal) {
         const observer = observers.get(chainId)
-        if (observer === undefined) throw new Error(`this worker has no chain ${chainId}`)
+        if (observer === undefined) return
         await observer.pace(signal)
         await observer.observeAll(signal)
       },
       async audit({ chainId }, signal) {
-        const chain = chainOf({ chains }, chainId)
+        const chain = chains.get(chainId)
+        if (chain === undefined) return
         const slice = { chain, database, confirm: createConfirm(chain), signal, log }
-        // A slice at a time, and after an upgrade many without a pause.
+        // One slice per run, and many without a pause after an upgrade.
         for (let slices = 0; slices < MOST_SLICES && (await auditSlice(slice)); slices += 1)
           if (signal.aborted || !(await isAuditDue(database, chainId))) return
       },
       async render({ chainId }, signal) {
-        const renderer = createRenderer(chainOf({ chains }, chainId).deployment)
+        const chain = chains.get(chainId)
+        if (chain === undefined) return
+        const renderer = createRenderer(chain.deployment)
         const rows = await rerender(database, chainId, renderer, signal)
         if (rows > 0) log.info({ chainId, rows }, 'rows of lists were rendered again')
       },
@@ -117,9 +122,9 @@ export const runWorker = async (): Promise<void> => {
 
     const following = Promise.all(
       [...chains].map(([chainId, chain]) => {
-        const onNoted = (): void => jobs.ask('observe', { chainId })
+        const onWrite = (): void => jobs.ask('observe', { chainId })
         const session = openDatabase({ ...pool, maxConnections: 1 }, closers)
-        return follow({ chain, database: indexing, session, pollMs: config.POLL_MS, onNoted, log }, stop.signal)
+        return follow({ chain, database: indexing, session, pollMs: config.POLL_MS, onWrite, log }, stop.signal)
       }),
     )
     const watching = Promise.all([...chains.values()].map((chain) => watchStartBlock({ chain, log }, stop.signal)))
@@ -140,7 +145,10 @@ export const runWorker = async (): Promise<void> => {
   })
 }
 
-/** Sweeps, audits and above all calibrating take a processor for a while: a worker that starts sees to its index first. */
+/**
+ * Delays the schedule of sweeps, audits and calibrations, which need much processor time: a starting worker updates its
+ * index first.
+ */
 const whenSettled = async (signal: AbortSignal, schedule: () => Promise<void>): Promise<void> => {
   await sleep(SETTLED_AFTER_MS, signal)
   if (!signal.aborted) await schedule()

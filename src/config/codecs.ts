@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { type ChainId, MAX_CHAIN_ID } from '../protocol/chains.ts'
 
 /*
- * What a variable may hold. Every refusal repeats the value, cut short, and says what is expected instead: none of these holds a secret.
+ * The types of variables. Every error repeats the value, truncated, and names the expected values: none of these
+ * variables is a secret.
  */
 
 const MAX_SHOWN = 40
@@ -11,7 +13,7 @@ const shown = (text: string): string =>
 
 const got = (expected: string, text: string): string => `expected ${expected}, got ${shown(text)}`
 
-/** Digits alone: no sign, blank, exponent, fraction, prefix or leading zero, each of which `Number` takes for something. */
+/** Digits only: no sign, blank, exponent, fraction, prefix or leading zero, which `Number` would accept. */
 const DIGITS = /^(0|[1-9]\d{0,19})$/
 
 const whole = (min: bigint, max: bigint) => {
@@ -30,10 +32,10 @@ export const integer = (min: number, max: number) => whole(BigInt(min), BigInt(m
 /** A block number. */
 export const blockNumber = whole(0n, 10n ** 18n)
 
-/** A TCP port; 0 is any free one. */
+/** A TCP port; 0 selects a free one. */
 export const port = integer(0, 65_535)
 
-/** A port, or `off` for none. */
+/** A port, or `off` to disable the server. */
 export const portOrOff = z.string().transform((text, context): number | 'off' => {
   if (text === 'off') return text
   const { success, data } = port.safeParse(text)
@@ -42,7 +44,32 @@ export const portOrOff = z.string().transform((text, context): number | 'off' =>
   return z.NEVER
 })
 
-/** One of some words. */
+const isChainId = (text: string): boolean => DIGITS.test(text) && Number(text) > 0 && Number(text) <= MAX_CHAIN_ID
+
+/** A chain id. Whether it is one of the configured chains is checked where these are known. */
+export const chainId = z
+  .string()
+  .refine(isChainId, { error: ({ input }) => got(`a chain id from 1 to ${MAX_CHAIN_ID}`, String(input)) })
+  .transform(Number)
+
+/** Chain ids separated by commas, at least one and at most `max`, each once. */
+export const chainIds = (max: number) =>
+  z.string().transform((text, context): readonly [ChainId, ...ChainId[]] => {
+    const ids = text.split(',').map((id) => id.trim())
+    const strange = ids.find((id) => !isChainId(id))
+    const [first = 0, ...others] = ids.map(Number)
+    const twice = ids.find((id, at) => ids.indexOf(id) !== at)
+    const refuse = (message: string) => {
+      context.addIssue({ code: 'custom', message })
+      return z.NEVER
+    }
+    if (strange !== undefined) return refuse(got(`chain ids from 1 to ${MAX_CHAIN_ID}, separated by commas`, strange))
+    if (twice !== undefined) return refuse(`${twice} is given twice: remove one of them`)
+    if (ids.length > max) return refuse(`expected at most ${max} chain ids, got ${ids.length}: remove some`)
+    return [first, ...others]
+  })
+
+/** One of a list of words. */
 export const oneOf = <const Words extends readonly [string, string, ...string[]]>(words: Words) =>
   z.enum(words, {
     error: ({ input }) => {
@@ -53,7 +80,7 @@ export const oneOf = <const Words extends readonly [string, string, ...string[]]
 
 export const trueOrFalse = oneOf(['true', 'false']).transform((word) => word === 'true')
 
-/** A URL of some schemes; its value is not repeated, for it may hold a password. */
+/** A URL with one of the given schemes. Errors do not repeat its value, because it may contain a password. */
 export const url = (schemes: RegExp, expected: string) =>
   z
     .string({ error: `expected ${expected}` })
@@ -64,6 +91,12 @@ export const url = (schemes: RegExp, expected: string) =>
 export const host = z.string().refine((text) => /^\S+$/.test(text), {
   error: ({ input }) => got('a host without blanks', String(input)),
 })
+
+/** A short text in one line, such as a name. */
+export const text = (expected: string) =>
+  z.string({ error: `expected ${expected}` }).refine((value) => /^\S(.{0,98}\S)?$/.test(value), {
+    error: ({ input }) => got(`${expected} in at most 100 characters, without blanks around it`, String(input)),
+  })
 
 /** `name=value,…`, each name once. */
 export const pairs = (example: string) =>

@@ -2,24 +2,41 @@ import { zeroAddress } from 'viem'
 import { z } from 'zod'
 import { type Claims, defaultClaims } from '../identity/me.ts'
 import { tierNames } from '../pricing/tiers.ts'
-import { type ChainId, chainIds, PathChainId } from '../protocol/chains.ts'
+import { type ChainFacts, type ChainId, knownChains, MAX_CHAINS } from '../protocol/chains.ts'
 import { profileNames } from '../protocol/profiles.ts'
 import { Address20 } from '../protocol/wire.ts'
-import { blockNumber, factors, host, integer, oneOf, pairs, port, portOrOff, trueOrFalse, url } from './codecs.ts'
+import {
+  blockNumber,
+  chainId,
+  chainIds,
+  factors,
+  host,
+  integer,
+  oneOf,
+  pairs,
+  port,
+  portOrOff,
+  text,
+  trueOrFalse,
+  url,
+} from './codecs.ts'
 
-/** Milliseconds that a timer waits: at most what is sensible, which is far below what a timer can. */
+/** Milliseconds of a timer. The maximum is a sensible limit, far below the maximum of a timer. */
 const Milliseconds = (max: number) => integer(1, max)
 const NodeUrl = url(/^https?$/, 'an http(s) URL').refine(
   (text) => !/^https?:\/\/[^/]*@/.test(text),
-  'expected a URL without user and password: they would not be sent',
+  'expected a URL without user and password, because they would not be sent: remove them',
 )
 const Contract = z
   .string({ error: 'expected an address: 0x and 40 hex digits' })
   .pipe(Address20)
   .refine((address) => address !== zeroAddress, 'the zero address is no contract')
+/** Lets a check of several variables run when others are at fault too: all faults are reported at once. */
+const always = (): boolean => true
+
 const Level = oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
 
-/** More nodes of a chain would only be asked more often whether they answer. */
+/** Maximum nodes of a chain: more nodes only cause more health probes. */
 const MAX_NODES = 20
 
 const logging = { LOG_LEVEL: Level.default('info') }
@@ -33,42 +50,61 @@ export const metrics = {
 
 const database = { DATABASE_URL: url(/^postgres(ql)?$/, 'a postgres:// URL') }
 
-/** One chain's variables; each ends in the chain's id. Addresses and nodes have no default: money goes there. */
-const chain = {
-  RPC_URLS: z
-    .string({ error: 'expected one or more node URLs, separated by commas' })
-    // A file has them on lines.
-    .transform((list) => list.split(/[,\n]/).map((url) => url.trim()))
-    .pipe(z.array(NodeUrl).min(1).max(MAX_NODES, `expected at most ${MAX_NODES} node URLs: remove some`)),
-  PUBLIC_RPC_URL: NodeUrl,
-  DIAMOND_ADDRESS: Contract,
-  USDC_ADDRESS: Contract,
-  START_BLOCK: blockNumber,
-  PROFILE: oneOf(profileNames).default('reference'),
-}
+/** The chains, in the order that clients see. */
+export const chains = { CHAINS: chainIds(MAX_CHAINS).prefault([...knownChains.keys()].join()) }
 
-type OfChain<Id extends ChainId> = { [Name in keyof typeof chain as `${Name}_${Id}`]: (typeof chain)[Name] }
+const nodes = { NODE_TIMEOUT_MS: Milliseconds(600_000).default(3_000) }
 
-const ofChain = <Id extends ChainId>(id: Id): OfChain<Id> =>
-  Object.fromEntries(Object.entries(chain).map(([name, codec]) => [`${name}_${id}`, codec])) as OfChain<Id>
+const RpcUrls = z
+  .string({ error: 'expected one or more node URLs, separated by commas' })
+  // A file has them on lines.
+  .transform((list) => list.split(/[,\n]/).map((url) => url.trim()))
+  .pipe(z.array(NodeUrl).min(1).max(MAX_NODES, `expected at most ${MAX_NODES} node URLs: remove some`))
 
-export const chains = {
-  ...ofChain(8453),
-  ...ofChain(56),
-  USDT_ADDRESS_56: Contract.optional(),
-  NODE_TIMEOUT_MS: Milliseconds(600_000).default(3_000),
-}
+const Decimals = integer(0, 255)
 
-/** What the engine knows of a chain; it signs nothing for one that it is not given. */
-const engineChains = {
-  RPC_URLS_8453: chains.RPC_URLS_8453.optional(),
-  RPC_URLS_56: chains.RPC_URLS_56.optional(),
-  DIAMOND_ADDRESS_8453: chains.DIAMOND_ADDRESS_8453.optional(),
-  DIAMOND_ADDRESS_56: chains.DIAMOND_ADDRESS_56.optional(),
-  NODE_TIMEOUT_MS: chains.NODE_TIMEOUT_MS,
-}
+/** A codec whose variable may be unset where its value is known. */
+const orKnown = <T>(codec: z.ZodType<T, string>, known: T | undefined): z.ZodType<T, string | undefined> =>
+  known === undefined ? codec : codec.optional().transform((value) => value ?? known)
 
-/** Servers that others send requests to. */
+/** Names and decimals of a chain. The token that a chain may lack has decimals only where these are known or given. */
+const facts = (known: ChainFacts | undefined) => ({
+  CHAIN_NAME: orKnown(text('the name of the chain'), known?.name),
+  NATIVE_SYMBOL: orKnown(text('the symbol of the native coin'), known?.symbol),
+  USDC_DECIMALS: orKnown(Decimals, known?.paymentDecimals.USDC),
+  USDT_DECIMALS: Decimals.optional().transform((decimals) => decimals ?? known?.paymentDecimals.USDT),
+})
+
+/** The variables of a chain for the API, the worker and the audit. Addresses and nodes have no default. */
+const ofChain = (chainId: ChainId) =>
+  z
+    .object({
+      ...facts(knownChains.get(chainId)),
+      RPC_URLS: RpcUrls,
+      PUBLIC_RPC_URL: NodeUrl,
+      DIAMOND_ADDRESS: Contract,
+      USDC_ADDRESS: Contract,
+      USDT_ADDRESS: Contract.optional(),
+      START_BLOCK: blockNumber,
+      PROFILE: oneOf(profileNames).default('reference'),
+    })
+    .refine(({ USDT_ADDRESS, USDT_DECIMALS }) => USDT_ADDRESS === undefined || USDT_DECIMALS !== undefined, {
+      path: ['USDT_DECIMALS'],
+      error: 'expected the decimals of the token at USDT_ADDRESS, a whole number from 0 to 255',
+      when: always,
+    })
+
+/** The variables of a chain that the engine reads; it signs nothing for a chain whose diamond it is not given. */
+const ofSignedChain = () => z.object({ RPC_URLS: RpcUrls.optional(), DIAMOND_ADDRESS: Contract.optional() })
+
+/** The variables of a chain of the sandbox, whose nodes are local and whose tokens are made for it. */
+const ofLocalChain = (chainId: ChainId, place: number) =>
+  z.object({
+    ...facts(knownChains.get(chainId) ?? { name: `Chain ${chainId}`, symbol: 'ETH', paymentDecimals: { USDC: 6 } }),
+    SANDBOX_RPC_PORT: port.default(8_545 + place),
+  })
+
+/** Variables of processes that serve requests. */
 const serving = {
   DRAIN_MS: integer(0, 600_000).default(5_000),
 }
@@ -85,7 +121,7 @@ export const api = {
   DATABASE_READ_URL: database.DATABASE_URL.optional(),
   HOST: host.default('0.0.0.0'),
   PORT: port.default(3000),
-  DEFAULT_CHAIN_ID: oneOf(['8453', '56']).transform(String).pipe(PathChainId).default(8453),
+  DEFAULT_CHAIN_ID: chainId.optional(),
   API_POOL_SIZE: integer(1, 1_000).default(10),
   API_QUERY_TIMEOUT_MS: Milliseconds(10_000).default(2_000),
   PAGE_CACHE_BYTES: integer(0, 17_179_869_184).default(67_108_864),
@@ -108,7 +144,7 @@ const fields = Object.keys(defaultClaims)
 
 const CLAIMS = 'field=place|place,…'
 
-/** `user=sub|id,address=wallet.address`: for each named field the places to look at; the others keep theirs. */
+/** `user=sub|id,address=wallet.address`: the paths for each named field; other fields keep their defaults. */
 const IdentityClaims = pairs(CLAIMS)
   .refine(
     (entries) => entries.every(([field, places]) => fields.includes(field) && !places.split('|').includes('')),
@@ -127,7 +163,7 @@ const identity = {
   IDENTITY_CLAIMS: IdentityClaims.default(defaultClaims),
 }
 
-/** The market's rates. The worker calibrates on them and the engine prices on them, so both are given the same. */
+/** The market's rates. The worker calibrates on them and the engine prices on them, so both need the same values. */
 export const rates = {
   NODE_ENV: oneOf(['development', 'production', 'test']).default('development'),
   ENGINE_RATES_FOLDER: z.string().optional(),
@@ -143,12 +179,13 @@ const worker = {
   CALIBRATION_INTERVAL_MS: Milliseconds(604_800_000).default(3_600_000),
 }
 
-/** `TIER=FACTOR,…`: what a tier's volatility is multiplied by. */
+/** `TIER=FACTOR,…`: the factor of a tier's volatility. */
 const Markups = factors('TIER=FACTOR, separated by commas', tierNames, [0.1, 10])
 
-export const engine = {
+const engine = {
   DATABASE_URL: database.DATABASE_URL.optional(),
-  ...engineChains,
+  ...chains,
+  ...nodes,
   ENGINE_HOST: host.default('127.0.0.1'),
   ENGINE_PORT: port.default(3100),
   ENGINE_PRIVATE_KEY: z
@@ -164,10 +201,9 @@ export const engine = {
 
 const sandbox = {
   PORT: port.default(3000),
-  SANDBOX_RPC_PORT_8453: port.default(8545),
-  SANDBOX_RPC_PORT_56: port.default(8546),
+  ...chains,
   REDIS_URL: redis.REDIS_URL,
-  // The sandbox prints for a person; the services' structured lines would drown that.
+  // The sandbox prints for a person, and the services' structured lines would hide that output.
   LOG_LEVEL: Level.default('warn'),
 }
 
@@ -177,23 +213,50 @@ const isHonest = ({ NODE_ENV, ENGINE_SYNTHETIC }: MadeUp): boolean => NODE_ENV !
 
 const honesty = {
   path: ['ENGINE_SYNTHETIC'],
-  error: 'NODE_ENV=production prices on no made-up rates: unset it',
-  // Also when something else is wrong: all faults are told at once.
-  when: () => true,
+  error: 'NODE_ENV=production rejects synthetic rates: unset it',
+  when: always,
 }
 
-/** The variables of each command; `.env.example` is held against them by a test. */
+type Defaulting = { readonly CHAINS?: readonly ChainId[]; readonly DEFAULT_CHAIN_ID?: ChainId | undefined }
+
+const hasDefault = ({ CHAINS, DEFAULT_CHAIN_ID }: Defaulting): boolean =>
+  DEFAULT_CHAIN_ID === undefined || !Array.isArray(CHAINS) || CHAINS.includes(DEFAULT_CHAIN_ID)
+
+const defaulting = {
+  path: ['DEFAULT_CHAIN_ID'],
+  error: 'expected one of the ids in CHAINS: change it, or add it to CHAINS',
+  when: always,
+}
+
+/** The variables of a command: its own, and those of each chain of `CHAINS`, whose names end in the chain's id. */
+export type Environment<Own extends z.ZodObject = z.ZodObject, OfChain extends z.ZodObject = z.ZodObject> = {
+  readonly own: Own
+  /** Those of the chain at a position in `CHAINS`, named without the id; absent if the command reads none. */
+  readonly ofChain?: (chainId: ChainId, place: number) => OfChain
+}
+
+const indexed = { ...logging, ...database, ...chains, ...nodes }
+
+/** The variables of each command; a test compares `.env.example` with them. */
 export const environments = {
-  api: z.object({ ...logging, ...metrics, ...tracing, ...serving, ...database, ...chains, ...api, ...identity }),
-  worker: z.object({ ...logging, ...metrics, ...database, ...chains, ...rates, ...worker }).refine(isHonest, honesty),
-  engine: z.object({ ...logging, ...metrics, ...serving, ...rates, ...engine }).refine(isHonest, honesty),
-  audit: z.object({ ...logging, ...database, ...chains }),
-  migrate: z.object({ ...logging, ...database }),
-  sandbox: z.object(sandbox),
-}
+  api: {
+    own: z
+      .object({ ...indexed, ...metrics, ...tracing, ...serving, ...api, ...identity })
+      .refine(hasDefault, defaulting),
+    ofChain,
+  },
+  worker: { own: z.object({ ...indexed, ...metrics, ...rates, ...worker }).refine(isHonest, honesty), ofChain },
+  engine: {
+    own: z.object({ ...logging, ...metrics, ...serving, ...rates, ...engine }).refine(isHonest, honesty),
+    ofChain: ofSignedChain,
+  },
+  audit: { own: z.object(indexed), ofChain },
+  migrate: { own: z.object({ ...logging, ...database }) },
+  sandbox: { own: z.object(sandbox), ofChain: ofLocalChain },
+} as const satisfies Readonly<Record<string, Environment>>
 
-/** What is secret or private: instead of `NAME`, `NAME_FILE` may name a file that holds it. */
-export const privateNames: readonly string[] = [
+/** Variables that hold something secret or private: instead of `NAME`, `NAME_FILE` may name a file that holds it. */
+export const privateNames = (chainIds: readonly ChainId[]): string[] => [
   'DATABASE_URL',
   'DATABASE_READ_URL',
   'REDIS_URL',

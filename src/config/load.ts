@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { errorText, OperatorError } from '../lib/errors.ts'
-import { privateNames } from './environments.ts'
+import type { ChainId } from '../protocol/chains.ts'
+import { chains, type Environment, privateNames } from './environments.ts'
 
-/** A mistake in the environment; the message lists every faulty variable, so that one start is enough to mend them all. */
+/**
+ * A mistake in the environment; the message lists every faulty variable, so that one start is enough to fix them all.
+ */
 export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError'
 }
 
 type Fault = readonly [name: string, message: string]
 
-/** The value that a variable's file holds, or what is wrong with it: never a word of what is in it. */
+/** The value in a variable's file, or the fault. A fault never repeats the file's content. */
 const readPrivate = (name: string, env: NodeJS.ProcessEnv): { value?: string; fault?: Fault } => {
   const [variable, path] = [`${name}_FILE`, env[`${name}_FILE`]]
   if (path === undefined) return {}
@@ -24,37 +27,65 @@ const readPrivate = (name: string, env: NodeJS.ProcessEnv): { value?: string; fa
   }
 }
 
+/** The values of a command's own variables by their names, and those of each chain, in the order of `CHAINS`. */
+export type Config<Own extends z.ZodObject, OfChain extends z.ZodObject> = Readonly<z.output<Own>> & {
+  readonly chains: readonly (Readonly<z.output<OfChain>> & { readonly chainId: ChainId })[]
+}
+
+export type ConfigOf<E extends Environment> =
+  E extends Environment<infer Own, infer OfChain> ? Config<Own, OfChain> : never
+
 /**
- * The environment of one command, checked and frozen. An empty variable counts as unset. Throws a ConfigError that names every
- * fault at once.
+ * The environment of one command, checked and frozen. An empty variable counts as unset. Throws a ConfigError that
+ * lists all faults.
  *
  * @example const { DATABASE_URL } = load(environments.migrate)
  */
-export const load = <S extends z.ZodObject>(
-  environment: S,
+export const load = <Own extends z.ZodObject, OfChain extends z.ZodObject>(
+  { own, ofChain }: Environment<Own, OfChain>,
   env: NodeJS.ProcessEnv = process.env,
-): Readonly<z.output<S>> => {
+): Config<Own, OfChain> => {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
+  // A fault in CHAINS itself is found with the other variables of the command.
+  const { data: chainIds = [] } = chains.CHAINS.safeParse(given.CHAINS)
+  const mayBeFiles = new Set(privateNames(chainIds))
   const faults: Fault[] = []
-  const unread = new Set<PropertyKey | undefined>()
-  for (const name of privateNames.filter((each) => each in environment.shape)) {
-    const { value, fault } = readPrivate(name, given)
-    if (value !== undefined) given[name] = value
-    if (fault === undefined) continue
-    faults.push(fault)
-    unread.add(name)
+
+  /** The values of some variables, whose names end in `suffix`; undefined when one of them is at fault. */
+  const parse = <S extends z.ZodObject>(schema: S, suffix: string): z.output<S> | undefined => {
+    const values: Record<string, string | undefined> = {}
+    const unread = new Set<PropertyKey | undefined>()
+    for (const variable of Object.keys(schema.shape)) {
+      const name = `${variable}${suffix}`
+      const { value = given[name], fault } = mayBeFiles.has(name) ? readPrivate(name, given) : {}
+      values[variable] = value
+      if (fault === undefined) continue
+      faults.push(fault)
+      unread.add(variable)
+    }
+    const { data, error } = schema.safeParse(values)
+    for (const { path, message } of error?.issues ?? []) {
+      const [variable, ...rest] = path
+      if (!unread.has(variable)) faults.push([[`${String(variable)}${suffix}`, ...rest].join('.'), message])
+    }
+    return data
   }
-  const parsed = environment.safeParse(given)
-  if (parsed.success && faults.length === 0) return Object.freeze(parsed.data)
-  for (const { path, message } of parsed.error?.issues ?? []) {
-    if (!unread.has(path[0])) faults.push([path.join('.'), message])
-  }
+
+  const values = parse(own, '')
+  const ofChains = chainIds.flatMap((chainId, place) => {
+    const found = ofChain && parse(ofChain(chainId, place), `_${chainId}`)
+    return found === undefined ? [] : [{ ...found, chainId }]
+  })
+  if (values !== undefined && faults.length === 0) return Object.freeze({ ...values, chains: ofChains })
   const lines = faults.map(([name, message]) => `  ${name}: ${message}`)
   throw new ConfigError(`the environment is not complete:\n${lines.join('\n')}\nSee .env.example for what each means.`)
 }
 
-/** What processes started by this one inherit. Where a value is given to them, the file of another must not contradict it. */
-export const inherited = (): NodeJS.ProcessEnv => ({
+/**
+ * The environment for child processes. It omits the `_FILE` variables, so that they cannot contradict values that a
+ * child is given.
+ */
+export const inherited = (chainIds: readonly ChainId[]): NodeJS.ProcessEnv => ({
   ...process.env,
-  ...Object.fromEntries(privateNames.map((name) => [`${name}_FILE`, ''])),
+  ...Object.fromEntries(privateNames(chainIds).map((name) => [`${name}_FILE`, ''])),
 })

@@ -3,34 +3,51 @@ import { z } from 'zod'
 import type { Limits } from '../api/limits.ts'
 import { credentialsOf, partsOf } from '../lib/secrets.ts'
 import type { Rates } from '../pricing/market/open-market.ts'
-import { type ChainId, chainIds, type Deployment } from '../protocol/chains.ts'
-import type { api, chains, engine, metrics, rates } from './environments.ts'
+import type { ChainFacts, ChainId, Deployment } from '../protocol/chains.ts'
+import type { api, environments, metrics, rates } from './environments.ts'
+import type { ConfigOf } from './load.ts'
 
-/** The chains of a parsed environment: where the protocol is, and the private nodes that serve it. */
-export const chainsOf = (
-  config: z.output<z.ZodObject<typeof chains>>,
-): { deployment: Deployment; rpcUrls: readonly string[] }[] =>
-  chainIds.map((chainId) => ({
+type Facts = Pick<
+  ConfigOf<typeof environments.audit>['chains'][number],
+  'CHAIN_NAME' | 'NATIVE_SYMBOL' | 'USDC_DECIMALS' | 'USDT_DECIMALS'
+>
+
+/** What clients are shown of a chain, apart from addresses. */
+export const factsOf = (it: Facts): ChainFacts => ({
+  name: it.CHAIN_NAME,
+  symbol: it.NATIVE_SYMBOL,
+  paymentDecimals: { USDC: it.USDC_DECIMALS, ...(it.USDT_DECIMALS !== undefined && { USDT: it.USDT_DECIMALS }) },
+})
+
+/** The chains of an environment: where the protocol is, and the private nodes that serve it. */
+export const chainsOf = ({
+  chains,
+}: Pick<ConfigOf<typeof environments.audit>, 'chains'>): { deployment: Deployment; rpcUrls: readonly string[] }[] =>
+  chains.map((it) => ({
     deployment: {
-      chainId,
-      diamond: config[`DIAMOND_ADDRESS_${chainId}`],
-      usdc: config[`USDC_ADDRESS_${chainId}`],
-      usdt: chainId === 56 ? (config.USDT_ADDRESS_56 ?? null) : null,
-      publicRpcUrl: config[`PUBLIC_RPC_URL_${chainId}`],
-      startBlock: config[`START_BLOCK_${chainId}`],
-      profile: config[`PROFILE_${chainId}`],
+      chainId: it.chainId,
+      ...factsOf(it),
+      diamond: it.DIAMOND_ADDRESS,
+      usdc: it.USDC_ADDRESS,
+      usdt: it.USDT_ADDRESS ?? null,
+      publicRpcUrl: it.PUBLIC_RPC_URL,
+      startBlock: it.START_BLOCK,
+      profile: it.PROFILE,
     },
-    rpcUrls: config[`RPC_URLS_${chainId}`],
+    rpcUrls: it.RPC_URLS,
   }))
 
-/** The diamonds that an engine signs quotes for, and the nodes that tell it the time of their chains. */
-export const signedDeploymentsOf = (
-  config: z.output<z.ZodObject<typeof engine>>,
-): { chainId: ChainId; diamond: Address; rpcUrls: readonly string[] }[] =>
-  chainIds.flatMap((chainId) => {
-    const diamond = config[`DIAMOND_ADDRESS_${chainId}`]
-    return diamond === undefined ? [] : [{ chainId, diamond, rpcUrls: config[`RPC_URLS_${chainId}`] ?? [] }]
-  })
+/** The diamonds that an engine signs quotes for, and the nodes that it reads the time of their chains from. */
+export const signedDeploymentsOf = ({
+  chains,
+}: Pick<ConfigOf<typeof environments.engine>, 'chains'>): {
+  chainId: ChainId
+  diamond: Address
+  rpcUrls: readonly string[]
+}[] =>
+  chains.flatMap(({ chainId, DIAMOND_ADDRESS: diamond, RPC_URLS: rpcUrls = [] }) =>
+    diamond === undefined ? [] : [{ chainId, diamond, rpcUrls }],
+  )
 
 /** The rates of a parsed environment. */
 export const ratesOf = (config: z.output<z.ZodObject<typeof rates>>): Rates => ({
@@ -40,7 +57,7 @@ export const ratesOf = (config: z.output<z.ZodObject<typeof rates>>): Rates => (
   synthetic: config.ENGINE_SYNTHETIC,
 })
 
-/** Where a parsed environment has metrics served. */
+/** The address of a parsed environment's metrics server. */
 export const metricsOf = (
   config: z.output<z.ZodObject<typeof metrics>>,
 ): { readonly host: string; readonly port: number | 'off' } => ({
@@ -48,7 +65,7 @@ export const metricsOf = (
   port: config.METRICS_PORT,
 })
 
-/** How much the API of a parsed environment takes. */
+/** The API's limits in a parsed environment. */
 export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => ({
   requestsPerMinute: config.RATE_LIMIT_PER_MINUTE,
   maxStreams: config.MAX_STREAMS,
@@ -60,10 +77,11 @@ export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => (
   trustedProxies: config.TRUSTED_PROXIES,
 })
 
-/** What of a parsed environment nobody may be told: node URLs in every part, of the others what lets somebody in. */
+/** The texts of an environment that no log may show: every part of node URLs, and the credentials in other values. */
 export const secretsOf = (config: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(config).flatMap(([name, value]) => {
+    if (name === 'chains') return z.array(z.record(z.string(), z.unknown())).parse(value).flatMap(secretsOf)
     const texts = z.array(z.string()).catch([]).parse([value].flat())
-    if (name.startsWith('RPC_URLS_')) return texts.flatMap(partsOf)
+    if (name === 'RPC_URLS') return texts.flatMap(partsOf)
     return name.endsWith('PRIVATE_KEY') ? texts : texts.flatMap(credentialsOf)
   })

@@ -1,14 +1,15 @@
-import { customType } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { bigint, customType, integer, type PgColumn } from 'drizzle-orm/pg-core'
 import { type Address, bytesToHex, getAddress, type Hex } from 'viem'
 
-/** A uint256; exact, unlike any JSON or float. */
+/** A uint256; exact, unlike a JSON number or a float. */
 export const uint256 = customType<{ data: bigint; driverData: string }>({
   dataType: () => 'numeric(78,0)',
   toDriver: (value) => value.toString(),
   fromDriver: (value) => BigInt(value),
 })
 
-/** Bytes are sent as the text that Postgres has for them, which is theirs with another prefix, and come back as a buffer. */
+/** The driver sends bytes as PostgreSQL's hex text (`\x…`) and returns them as a buffer. */
 type Bytes = Buffer | string
 
 const toBytes = (value: Hex): string => `\\x${value.slice(2)}`
@@ -21,16 +22,33 @@ export const address = customType<{ data: Address; driverData: Bytes }>({
   fromDriver: (value) => getAddress(fromBytes(value)),
 })
 
-/** Text of anybody's choosing, as its bytes: `text` refuses the NUL that a contract takes. */
+/**
+ * Text that a caller of the protocol may choose, stored as bytes: PostgreSQL's `text` rejects NUL, contracts accept it.
+ */
 export const utf8 = customType<{ data: string; driverData: Bytes }>({
   dataType: () => 'bytea',
   toDriver: (value) => Buffer.from(value, 'utf8'),
   fromDriver: (value) => (typeof value === 'string' ? Buffer.from(value.slice(2), 'hex') : value).toString('utf8'),
 })
 
-/** 32 bytes of a block's or transaction's hash. */
+/** The 32 bytes of a block hash or transaction hash. */
 export const hash = customType<{ data: Hex; driverData: Bytes }>({
   dataType: () => 'bytea',
   toDriver: toBytes,
   fromDriver: fromBytes,
 })
+
+/* Columns of many tables. */
+export const chainId = integer('chain_id').notNull()
+export const id = bigint('id', { mode: 'bigint' }).notNull()
+export const eventId = bigint('event_id', { mode: 'bigint' }).notNull()
+
+/** The block at which a row is true; its time in Unix seconds. */
+export const block = {
+  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
+  blockHash: hash('block_hash').notNull(),
+  blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
+}
+
+/** The age of a time in seconds, by the clock of the database; null for a null time. */
+export const ageOf = (time: PgColumn) => sql`extract(epoch from clock_timestamp() - ${time})`.mapWith(Number)

@@ -1,21 +1,24 @@
 import type { PgColumn } from 'drizzle-orm/pg-core'
 
 /*
- * Rows as `COPY … (FORMAT binary)` takes them: the layout is in PostgreSQL's documentation of COPY, that of numeric in `numeric_send`. The server
- * reads them in less time than text, and they take half the bytes.
+ * Encodes rows for `COPY … (FORMAT binary)`. PostgreSQL's documentation of COPY defines the layout, `numeric_send` in
+ * its source that of numeric. The server reads the binary format faster than text, and it has half the size.
  */
 
 const SIGNATURE = Buffer.from('5047434f50590aff0d0a000000000000000000', 'hex')
 const END = -1
 const NULL = -1
 
-/** Room for a row: 30 columns of the widest type, but for bytes, which are measured. */
+/** Bytes reserved per row: 30 columns of the widest type. `bytea` values reserve their own length. */
 const ROW = 30 * 60
 
-/** A digit of numeric is four decimal ones. What is below 2^53 is written as a number; a bigint above it is taken apart by three such digits. */
+/**
+ * One digit of a numeric stands for four decimal digits. Values below 2^53 are converted as a number; a larger bigint
+ * is first divided into groups of three such digits.
+ */
 const [DIGIT, THREE_DIGITS, EXACT] = [10_000, 10n ** 12n, 2n ** 53n]
 
-/** Writes values one after the other into a buffer that grows. */
+/** Creates a writer that appends values to a growing buffer. */
 const createWriter = () => {
   let bytes = Buffer.allocUnsafe(2 ** 16)
   let at = SIGNATURE.copy(bytes)
@@ -40,7 +43,7 @@ const createWriter = () => {
       at = bytes.writeUInt32BE(number % 2 ** 32, at)
     }
   }
-  /** Digits of four decimal places, the lowest first. */
+  /** Digits of base 10,000, lowest first. */
   const digits = new Int16Array(24)
   const numeric = (value: bigint): void => {
     if (value < 0n) throw new RangeError('a uint256 is not negative')
@@ -58,7 +61,7 @@ const createWriter = () => {
     }
     at = bytes.writeInt32BE(8 + count * 2, at)
     at = bytes.writeInt16BE(count, at)
-    // The weight of the first digit; then no sign and no places after the point.
+    // The weight of the first digit, then zero for the sign (positive) and for the decimal places.
     at = bytes.writeInt16BE(Math.max(count - 1, 0), at)
     at = bytes.writeInt32BE(0, at)
     while (count > 0) {
@@ -66,7 +69,7 @@ const createWriter = () => {
       at = bytes.writeInt16BE(digits[count] ?? 0, at)
     }
   }
-  /** Bytes, or hex with its prefix. */
+  /** Bytes, or hex with a prefix of two characters. */
   const bytea = (value: Buffer | string): void => {
     const length = typeof value === 'string' ? (value.length - 2) / 2 : value.length
     reserve(length + ROW)
@@ -93,7 +96,9 @@ const createWriter = () => {
 type Row = Readonly<Record<string, unknown>>
 type Write = (value: never) => void
 
-/** Rows of these columns. The value of each comes, under the name given with it, from `same` or else from the row. */
+/**
+ * Encodes rows. The value of each column comes, under the name given with the column, from `same` or else from the row.
+ */
 export const copyRows = (
   columns: readonly (readonly [string, PgColumn])[],
   same: Row,
@@ -104,8 +109,8 @@ export const copyRows = (
   const cells = columns.map(([name, column]) => {
     const type = column.getSQLType()
     const write = types[type]
-    if (write === undefined) throw new TypeError(`no column of type ${type} is copied`)
-    // Bytes are hex in rows, but for texts, of which the column makes a buffer.
+    if (write === undefined) throw new TypeError(`COPY does not support columns of type ${type}: use insertMany`)
+    // Rows have bytes as hex, except texts, which the column converts to a buffer.
     const isText = type === 'bytea' && Buffer.isBuffer(column.mapToDriverValue(''))
     return { name, write, same: same[name], map: isText ? (value: unknown) => column.mapToDriverValue(value) : null }
   })

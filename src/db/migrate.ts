@@ -1,65 +1,62 @@
 import { drizzle } from 'drizzle-orm/node-postgres'
 import { migrate as apply } from 'drizzle-orm/node-postgres/migrator'
-import { Client, DatabaseError } from 'pg'
+import { Client } from 'pg'
 import { OperatorError } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { adviceOf, faultText, isOutOfReach } from './refusals.ts'
+import { adviceOf, faultText, hasState, isOutOfReach } from './refusals.ts'
 import { migrationsFolder, migrationsOf, readApplied, versionFault } from './versions.ts'
 
-/** Any number, as long as every version of this service takes the same. */
+/** The advisory lock of migrations. Arbitrary, but the same in every version of this service. */
 const LOCK = 4_210_001
 
-/** How long one that comes second waits for the first, in milliseconds. */
-const TURN_WITHIN_MS = 60_000
+/** How long a second process waits for the migration of another one, in milliseconds. */
+const LOCK_WITHIN_MS = 60_000
 
 /**
- * How long a migration waits for a table that others use, in milliseconds. While it waits, whoever comes to the table later waits behind it: it
- * is better to give up.
+ * How long a migration waits for a table that others use, in milliseconds. Later statements on the table queue behind a
+ * waiting migration, so it gives up soon.
  */
 const TABLE_WITHIN_MS = 5_000
 
-/** The server's code for a lock that was not had in time. */
+/** The SQLSTATE of a lock that was not granted in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
-const isTimeout = (fault: unknown): boolean =>
-  fault instanceof Error &&
-  ((fault instanceof DatabaseError && fault.code === LOCK_NOT_AVAILABLE) || isTimeout(fault.cause))
-
-/** Throws an OperatorError with `text` for a lock that was not had in time. */
-const within = async <T>(client: Client, ms: number, text: string, work: () => Promise<T>): Promise<T> => {
+/** Runs `work` with a lock timeout. Throws an OperatorError with `text` when a lock is not granted in time. */
+const withLockTimeout = async <T>(client: Client, ms: number, text: string, work: () => Promise<T>): Promise<T> => {
   await client.query(`SET lock_timeout = ${ms}`)
   try {
     return await work()
   } catch (cause) {
-    throw isTimeout(cause) ? new OperatorError(text, { cause }) : cause
+    throw hasState(cause, LOCK_NOT_AVAILABLE) ? new OperatorError(text, { cause }) : cause
   }
 }
 
 /**
- * Brings a database to the schema of this version. Safe to run from several processes at once: they take turns. A database of a newer version
- * that still serves this one stays as it is. Throws an OperatorError that says what to do when the database is out of reach, does not
- * serve this version, is migrated by somebody else for too long, or has a table in use for too long; nothing is migrated in part.
+ * Migrates a database to the schema of this version. Several processes may call it at once; an advisory lock serializes
+ * them. A database of a newer version that still supports this one stays unchanged. All migrations are applied in one
+ * transaction or none is. Throws an OperatorError with advice when the database is out of reach or does not support
+ * this version, when another process migrates it for too long, or when a table is in use for too long.
  */
 export const migrate = async (options: {
   readonly databaseUrl: string
   readonly log?: Logger
-  /** This build's unless given. */
+  /** The migrations' folder; by default that of this build. */
   readonly folder?: string
-  readonly turnWithinMs?: number
+  readonly lockWithinMs?: number
   readonly tableWithinMs?: number
 }): Promise<void> => {
   const { databaseUrl, log, folder = migrationsFolder } = options
-  const { turnWithinMs = TURN_WITHIN_MS, tableWithinMs = TABLE_WITHIN_MS } = options
+  const { lockWithinMs = LOCK_WITHIN_MS, tableWithinMs = TABLE_WITHIN_MS } = options
   const client = new Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 })
   await client.connect().catch((cause: unknown) => {
     throw new OperatorError(`no database to migrate (${faultText(cause)}): ${adviceOf(cause)}`, { cause })
   })
   const handle = drizzle(client)
   try {
-    const turn = `another process has been migrating this database for ${turnWithinMs / 1_000} s: let it end, or end it, and run this again`
-    await within(client, turnWithinMs, turn, () => client.query('SELECT pg_advisory_lock($1)', [LOCK]))
-    const busy = `a table was in use for ${tableWithinMs / 1_000} s, so nothing was migrated: run this again when less is going on`
-    await within(client, tableWithinMs, busy, () => apply(handle, { migrationsFolder: folder }))
+    const locked = `another process has been migrating this database for ${lockWithinMs / 1_000} s: wait for it or stop it, then run this again`
+    await withLockTimeout(client, lockWithinMs, locked, () => client.query('SELECT pg_advisory_lock($1)', [LOCK]))
+    const busy = `a table was in use for ${tableWithinMs / 1_000} s, so nothing was migrated: run this again under less load`
+    await withLockTimeout(client, tableWithinMs, busy, () => apply(handle, { migrationsFolder: folder }))
     const known = migrationsOf(folder)
     const applied = await readApplied(handle)
     const fault = versionFault(known, applied)

@@ -1,73 +1,89 @@
 import { pipeline } from 'node:stream/promises'
 import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres'
 import type { PgTransactionConfig } from 'drizzle-orm/pg-core'
-import { Pool, type PoolClient, type QueryArrayConfig } from 'pg'
+import { Pool, type QueryArrayConfig } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { createChannel } from '../lib/channel.ts'
 import { unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { createOutageLog } from '../lib/outage-log.ts'
 import { waited } from '../lib/timing.ts'
 import { adviceOf, faultText, isOutOfReach, withoutStatement } from './refusals.ts'
-import { type Asked, databaseReports } from './reports.ts'
+
+/** A unit of work of the database: a statement, or a transaction of several statements. */
+type Work = {
+  /** The pool's name. */
+  readonly pool: string
+  readonly kind: 'query' | 'transaction'
+  /** The name of a prepared statement. */
+  readonly name: string | undefined
+}
+
+/** Publishes each query and transaction. */
+export const databaseStatements = createChannel<Work, unknown>('fx-protection:database')
 
 export type DatabaseOptions = {
   readonly url: string
-  /** What its figures are told under; `database` unless given. */
+  /** The pool's name in metrics and logs; `database` by default. */
   readonly name?: string
   readonly maxConnections: number
   readonly statementTimeoutMs: number
-  /** Longest to wait for a connection, a second unless given. */
+  /** Longest wait for a connection; one second by default. */
   readonly connectTimeoutMs?: number
-  /** Longest that a transaction may do nothing, two seconds unless given. */
+  /** Longest time that a transaction may be idle; two seconds by default. */
   readonly idleInTransactionMs?: number
-  /** When it aborts, the transactions that run are given up and no more begin. */
+  /** When it aborts, running transactions are given up and no new ones begin. */
   readonly signal?: AbortSignal
   readonly log: Logger
 }
 
-/** What queries run on: the pool, or one transaction. */
+/** Runs queries: on the pool, or inside one transaction. */
 export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
 
-/** Runs a `COPY … FROM STDIN` on a transaction's connection with the bytes given. */
+/** Runs a `COPY … FROM STDIN` with these bytes on the connection of a transaction. */
 export type Copy = (statement: string, bytes: Uint8Array) => Promise<void>
 
-/** A statement with its values. One with a name is prepared once a connection, so names must be few and each stand for one text. */
+/**
+ * A statement with its values. A named one is prepared once per connection, so names must be few and each must mean one
+ * text.
+ */
 export type Statement = { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }
 
-/** Connections of a pool: all, those of them that are idle, and how many wait for one. */
-export type Connections = { readonly total: number; readonly idle: number; readonly waiting: number }
-
 export type Database = {
-  /** The pool, to prepare statements on; they are executed inside `run`. */
+  /** The pool, for preparing statements. Execute them inside `run`. */
   readonly handle: Handle
   /** Runs queries. Throws `service_unavailable` when the database is out of reach. */
   run<T>(query: (handle: Handle) => Promise<T>): Promise<T>
-  /** Runs one statement as it is and gives its rows, each an array of its columns as text. Throws as `run` does. */
+  /** Runs one statement and returns its rows, each an array of columns as text. Throws as `run` does. */
   rows(statement: Statement): Promise<(string | null)[][]>
-  /** Runs queries, and copies rows in, in one transaction; what `work` throws rolls it back. Throws as `run` does. */
+  /** Runs queries and COPY in one transaction. An error that `work` throws rolls it back. Throws as `run` does. */
   transaction<T>(work: (handle: Handle, copy: Copy) => Promise<T>): Promise<T>
-  /** Runs reads that all see the database as it is at the first of them. Throws as `run` does. */
+  /** Runs reads that all see the database as of the first one. Throws as `run` does. */
   snapshot<T>(work: (handle: Handle) => Promise<T>): Promise<T>
-  connections(): Connections
+  /** Connections of the pool, idle connections, and callers that wait for a connection. */
+  connections(): { readonly total: number; readonly idle: number; readonly waiting: number }
   close(): Promise<void>
 }
 
-/** A database that does not take a connection in this time is out of reach, unless told otherwise. */
+/** By default, a database that does not accept a connection within this time is out of reach. */
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
- * A process that stopped inside a transaction holds its locks, a lease's among them; after this time the server takes them back.
- * Shorter than a lease lives.
+ * A process that hangs inside a transaction holds its locks, also that of a lease. After this time the server ends the
+ * transaction. Shorter than the lifetime of a lease.
  */
 const IDLE_IN_TRANSACTION_MS = 2_000
 
-/** A server that works for nobody any more, a process that was killed say, notices within this and rolls back. */
+/**
+ * How often a server that executes a statement checks whether its client still exists. It rolls back when the client
+ * was killed.
+ */
 const CHECK_CLIENT_MS = 500
 
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const
 
 /**
- * Opens a pool; nothing connects until something is asked.
+ * Opens a pool. It connects at the first query.
  *
  * @example
  * const database = createDatabase({ url, maxConnections: 10, statementTimeoutMs: 5_000, log })
@@ -81,15 +97,15 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     max: options.maxConnections,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: options.statementTimeoutMs,
-    // A server that vanished without a word must not hold a query for ever.
+    // A server that vanished without closing the connection must not block a query for ever.
     query_timeout: options.statementTimeoutMs + CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     keepAlive: true,
     options: `-c client_connection_check_interval=${CHECK_CLIENT_MS}`,
     application_name: 'fx-protection',
   })
-  // A connection may break while nothing is asked of it, in the pool or between two statements of a transaction. The next query
-  // meets the fault or takes another connection; without a listener the process would end.
+  // A connection may break while it is idle, in the pool or between two statements of a transaction. The next query
+  // fails or takes another connection. Without a listener the event would end the process.
   const lost = (error: Error): void => options.log.warn({ fault: error.message }, 'database connection lost')
   pool.on('error', lost)
   pool.on('connect', (client) => client.on('error', lost))
@@ -102,15 +118,15 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     describe: (fault) => ({ pool: name, fault: faultText(fault), advice: adviceOf(fault) }),
   })
 
-  const guarded = <T>(asked: Asked, work: () => Promise<T>): Promise<T> =>
-    databaseReports.tell(asked, async () => {
+  const guarded = <T>(description: Work, work: () => Promise<T>): Promise<T> =>
+    databaseStatements.trace(description, async () => {
       try {
         const result = await waited('db', work)
         outages.worked()
         return result
       } catch (error) {
         if (!isOutOfReach(error)) throw withoutStatement(error)
-        // Transactions that are given up end their connections themselves.
+        // An aborted transaction ends its own connection, which is no outage.
         if (!options.signal?.aborted) outages.failed(error)
         throw unavailable('the database is out of reach', withoutStatement(error))
       }
@@ -120,20 +136,21 @@ export const createDatabase = (options: DatabaseOptions): Database => {
     guarded({ pool: name, kind: 'transaction', name: undefined }, async () => {
       options.signal?.throwIfAborted()
       const client = await pool.connect()
-      // Ends its connection, whatever it waits for; the server then rolls back.
+      // Ends the connection in any state; the server then rolls back.
       const giveUp = (): void => void client.end()
       options.signal?.addEventListener('abort', giveUp, { once: true })
       let fault: unknown
       try {
-        // It may have come while there was no connection yet.
+        // The signal may have aborted during the wait for a connection.
         options.signal?.throwIfAborted()
-        return await drizzle(client).transaction((transaction) => work(transaction, copyOn(client)), config)
+        const copy: Copy = (statement, bytes) => pipeline([bytes], client.query(copyFrom(statement)))
+        return await drizzle(client).transaction((transaction) => work(transaction, copy), config)
       } catch (error) {
         fault = error
         throw error
       } finally {
         options.signal?.removeEventListener('abort', giveUp)
-        // A connection that may still be stuck in what failed is not for the next one.
+        // A connection on which the database became unreachable may still hang, so it does not return to the pool.
         client.release(isOutOfReach(fault))
       }
     })
@@ -159,10 +176,5 @@ export const createDatabase = (options: DatabaseOptions): Database => {
   }
 }
 
-/** Leaves every value as the server wrote it. */
+/** Leaves every value as the server's text. */
 const asText = { getTypeParser: () => (value: string | Buffer) => value.toString() }
-
-const copyOn =
-  (client: PoolClient): Copy =>
-  (statement, bytes) =>
-    pipeline([bytes], client.query(copyFrom(statement)))

@@ -9,45 +9,48 @@ import {
   primaryKey,
   smallint,
   text,
-  timestamp,
 } from 'drizzle-orm/pg-core'
-import { address, hash, uint256, utf8 } from './columns.ts'
+import { address, block, chainId, eventId, hash, id, uint256, utf8 } from './columns.ts'
 
 /*
- * Facts (what was created; append-only) and observations (what the chain said at a block; replaced by newer blocks only). Both
- * carry the block that makes them true, so a rollback deletes what lies above the ancestor. Ids and block numbers are counters of
- * a chain and fit 63 bits; amounts, rates and anything a caller may choose are uint256.
+ * The tables of the index. Facts are the creations of entities and are append-only. Observations are the state that the
+ * chain's views returned at a block; only a newer block replaces one. Both carry the block at which they are true, so a
+ * rollback deletes the rows above the common ancestor. Ids and block numbers are counters of a chain and fit 63 bits.
+ * Amounts, rates and every number that a caller of the protocol may choose are uint256.
  */
 
-const chainId = integer('chain_id').notNull()
-const id = bigint('id', { mode: 'bigint' }).notNull()
-const eventId = bigint('event_id', { mode: 'bigint' }).notNull()
-
-/** Where a fact comes from. One that was read from the chain's state has no log: its block is then the first at which it was seen. */
-const origin = {
-  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
-  blockHash: hash('block_hash').notNull(),
-  blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
-  txHash: hash('tx_hash'),
-  logIndex: integer('log_index'),
-}
-
-const observedAt = {
-  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
-  blockHash: hash('block_hash').notNull(),
-  blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
-}
+/**
+ * The log that created an entity. A fact that was read from the chain's state has no log: its transaction and log index
+ * are null, and its block is the first at which it was read. No answer shows `logIndex`. The audit compares it with the
+ * log: together with `txHash` it identifies the log.
+ */
+export const origin = { ...block, txHash: hash('tx_hash'), logIndex: integer('log_index') }
 
 /**
- * The row of a list that was rendered from an observation (`protocol/rows.ts`): null until it is rendered, and again when what it was rendered
- * from changes. Triggers of migration 0010 see to that: see decision 22.
+ * The list row that was rendered from an observation (`protocol/rows.ts`). Null until it is rendered, and null again
+ * after something that it was rendered from changes: triggers of migration 0010 clear it (decision 22).
  */
 const rendered = {
   rowText: text('row_text'),
-  /** What the text depends on besides columns (`renderKeyOf`): a reader serves it only where the key is its own. */
+  /**
+   * Identifies the settings and the format that the text depends on (`renderKeyOf`). A reader serves only texts with
+   * its own key.
+   */
   renderKey: bigint('render_key', { mode: 'bigint' }),
-  /** Flipped by each statement that sets the text. A statement that changes other columns without flipping it loses the text. */
+  /**
+   * Each statement that sets the text flips this. A statement that changes other columns without flipping it clears the
+   * text.
+   */
   renderFlip: boolean('render_flip').notNull().default(false),
+}
+
+/** The values of an event that are fixed at its creation and that views return. */
+export const eventColumns = {
+  creator: address('creator').notNull(),
+  underlying: utf8('underlying').notNull(),
+  strike: uint256('strike').notNull(),
+  premiumRate: uint256('premium_rate').notNull(),
+  expiryDate: uint256('expiry_date').notNull(),
 }
 
 export const events = pgTable(
@@ -55,14 +58,16 @@ export const events = pgTable(
   {
     chainId,
     id,
-    creator: address('creator').notNull(),
-    underlying: utf8('underlying').notNull(),
-    strike: uint256('strike').notNull(),
-    premiumRate: uint256('premium_rate').notNull(),
-    expiryDate: uint256('expiry_date').notNull(),
-    /** Told by the log alone. */
+    ...eventColumns,
+    /**
+     * Only the creation log has it; null where the event was read from the chain's state. No answer shows it. The audit
+     * compares it with the log, and a non-null value shows that the fact comes from a log.
+     */
     initialLiquidity: uint256('initial_liquidity'),
-    /** The token that it was last observed with, which its members' rows show; a trigger keeps it. Null before the first observation. */
+    /**
+     * The token of the last observation, which the rows of deposits and positions show. A trigger maintains it. Null
+     * before the first observation.
+     */
     paymentToken: address('payment_token'),
     ...origin,
   },
@@ -94,16 +99,21 @@ export const deposits = pgTable(
   ],
 )
 
+/** The values of a position, in addition to its event, that are fixed at its creation and that views return. */
+export const positionColumns = {
+  hedger: address('hedger').notNull(),
+  notional: uint256('notional').notNull(),
+  premiumPaid: uint256('premium_paid').notNull(),
+  platformFee: uint256('platform_fee').notNull(),
+}
+
 export const positions = pgTable(
   'positions',
   {
     chainId,
     id,
     eventId,
-    hedger: address('hedger').notNull(),
-    notional: uint256('notional').notNull(),
-    premiumPaid: uint256('premium_paid').notNull(),
-    platformFee: uint256('platform_fee').notNull(),
+    ...positionColumns,
     ...origin,
   },
   (table) => [
@@ -114,52 +124,63 @@ export const positions = pgTable(
   ],
 )
 
-/** Finds what a rollback removes. Unlike a B-tree it lets an update stay on its page (HOT), although each one changes the block number. */
+/**
+ * An index for rollbacks, which delete by block number. Every update changes the block number. With BRIN such an update
+ * can still be a heap-only tuple (HOT); with a B-tree it could not.
+ */
 const observedSince = (table: string, blockNumber: IndexColumn) =>
   index(`${table}_since_block`).using('brin', blockNumber).with({ pages_per_range: 16, autosummarize: true })
 
-/** What payment tokens return of themselves; those that are configured are not here. */
+/** Symbols and decimals that payment tokens return. Configured tokens are not stored. */
 export const tokens = pgTable(
   'tokens',
   {
     chainId,
     address: address('address').notNull(),
-    /** Null where the token has none. */
+    /** Null where the token has no symbol. */
     symbol: utf8('symbol'),
     decimals: smallint('decimals').notNull(),
   },
   (table) => [primaryKey({ columns: [table.chainId, table.address] })],
 )
 
-/** An event as the chain described it, with what its log leaves out. */
+/** The values of an event that views return and that its creation log lacks. Most of them change. */
+export const eventStateColumns = {
+  name: utf8('name').notNull(),
+  payoutCap: uint256('payout_cap').notNull(),
+  initialRate: uint256('initial_rate').notNull(),
+  strikeAbove: boolean('strike_above').notNull(),
+  paymentToken: address('payment_token').notNull(),
+  status: smallint('status').notNull(),
+  poolOpen: boolean('pool_open').notNull(),
+  allowExternalLp: boolean('allow_external_lp').notNull(),
+  settlementPrice: uint256('settlement_price').notNull(),
+  triggered: boolean('triggered').notNull(),
+  settledAt: uint256('settled_at').notNull(),
+  creatorEarnings: uint256('creator_earnings').notNull(),
+  totalLiquidity: uint256('total_liquidity').notNull(),
+  totalExposure: uint256('total_exposure').notNull(),
+  totalPremiums: uint256('total_premiums').notNull(),
+  lpCount: uint256('lp_count').notNull(),
+  hedgerCount: uint256('hedger_count').notNull(),
+  totalMaxPayout: uint256('total_max_payout').notNull(),
+  availableCapacity: uint256('available_capacity').notNull(),
+  utilizationPercent: uint256('utilization_percent').notNull(),
+}
+
+/** The observed state of events. */
 export const eventObservations = pgTable(
   'event_observations',
   {
     chainId,
     id,
-    name: utf8('name').notNull(),
-    payoutCap: uint256('payout_cap').notNull(),
-    initialRate: uint256('initial_rate').notNull(),
-    strikeAbove: boolean('strike_above').notNull(),
-    paymentToken: address('payment_token').notNull(),
-    status: smallint('status').notNull(),
-    poolOpen: boolean('pool_open').notNull(),
-    allowExternalLp: boolean('allow_external_lp').notNull(),
-    settlementPrice: uint256('settlement_price').notNull(),
-    triggered: boolean('triggered').notNull(),
-    settledAt: uint256('settled_at').notNull(),
-    creatorEarnings: uint256('creator_earnings').notNull(),
-    totalLiquidity: uint256('total_liquidity').notNull(),
-    totalExposure: uint256('total_exposure').notNull(),
-    totalPremiums: uint256('total_premiums').notNull(),
-    lpCount: uint256('lp_count').notNull(),
-    hedgerCount: uint256('hedger_count').notNull(),
-    totalMaxPayout: uint256('total_max_payout').notNull(),
-    availableCapacity: uint256('available_capacity').notNull(),
-    utilizationPercent: uint256('utilization_percent').notNull(),
-    ...observedAt,
+    ...eventStateColumns,
+    ...block,
     ...rendered,
-    /** What lists can add to rows of the event and of its members: the texts of `inclusions` in their order, U+001F between them. */
+    /**
+     * What lists can add to rows of the event, its deposits and its positions: the texts of `inclusions` in order,
+     * separated by U+001F.
+     */
     inclusions: text('inclusions'),
   },
   (table) => [
@@ -169,16 +190,22 @@ export const eventObservations = pgTable(
   ],
 )
 
+/** The observed state of deposits. */
 export const depositObservations = pgTable(
   'deposit_observations',
   {
     chainId,
     id,
+    /**
+     * The figure of the view, whose shape stored deposits have. Answers show claimed + pending instead
+     * (`protocol/records.ts`), because some deployments update their figure only at a claim. The audit compares the
+     * column with the view.
+     */
     premiumsEarned: uint256('premiums_earned').notNull(),
     premiumsClaimed: uint256('premiums_claimed').notNull(),
     pending: uint256('pending').notNull(),
     withdrawn: boolean('withdrawn').notNull(),
-    ...observedAt,
+    ...block,
     ...rendered,
   },
   (table) => [
@@ -188,6 +215,7 @@ export const depositObservations = pgTable(
   ],
 )
 
+/** The observed state of positions. */
 export const positionObservations = pgTable(
   'position_observations',
   {
@@ -196,7 +224,7 @@ export const positionObservations = pgTable(
     payoutAmount: uint256('payout_amount').notNull(),
     status: smallint('status').notNull(),
     claimed: boolean('claimed').notNull(),
-    ...observedAt,
+    ...block,
     ...rendered,
   },
   (table) => [
@@ -209,9 +237,8 @@ export const positionObservations = pgTable(
   ],
 )
 
-/** The protocol's own state; one row a chain. */
-export const chainObservations = pgTable('chain_observations', {
-  chainId: integer('chain_id').primaryKey(),
+/** The protocol's own state that views return. */
+export const chainStateColumns = {
   creationFee: uint256('creation_fee').notNull(),
   hedgerFeeRate: uint256('hedger_fee_rate').notNull(),
   payoutFeeRate: uint256('payout_fee_rate').notNull(),
@@ -219,128 +246,16 @@ export const chainObservations = pgTable('chain_observations', {
   creatorLoyaltyRate: uint256('creator_loyalty_rate').notNull(),
   paused: boolean('paused').notNull(),
   totalEvents: uint256('total_events').notNull(),
-  /** keccak256 of the loupe's listing; null where the diamond has no loupe, and from an upgrade to the next observation. */
-  loupeHash: hash('loupe_hash'),
-  ...observedAt,
-})
+}
 
-/** Changes of the diamond's functions, as the index learned of them. Append-only, but for those above a rollback's ancestor. */
-export const upgrades = pgTable(
-  'upgrades',
-  {
-    chainId,
-    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
-    blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
-    blockHash: hash('block_hash').notNull(),
-    /** Null where no log reported it. */
-    txHash: hash('tx_hash'),
-    recordedAt: timestamp('recorded_at', { withTimezone: true }).notNull().defaultNow(),
-  },
-  (table) => [primaryKey({ columns: [table.chainId, table.seq] })],
-)
-
-/**
- * What has to be observed again: `many` ids from `id` on. Written with the facts that say so, deleted with the observation. Subject `chain` has id 0. `noted`
- * is the order of arrival: what is noted over and over must not keep the rest waiting. `version` grows when it is noted again, so that an
- * observation from before that does not count.
- */
-export const unobserved = pgTable(
-  'unobserved',
-  {
-    chainId,
-    subject: text('subject').notNull(),
-    id,
-    many: integer('many').notNull().default(1),
-    noted: bigint('noted', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
-    version: integer('version').notNull().default(1),
-    since: timestamp('since', { withTimezone: true }).notNull().defaultNow(),
-  },
-  (table) => [
-    primaryKey({ columns: [table.chainId, table.subject, table.id] }),
-    index('unobserved_by_arrival').on(table.chainId, table.noted),
-  ],
-)
-
-/** The block up to which a chain's facts are complete. */
-export const cursors = pgTable('cursors', {
+/** The protocol's own state; one row per chain. */
+export const chainObservations = pgTable('chain_observations', {
   chainId: integer('chain_id').primaryKey(),
-  blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
-  blockHash: hash('block_hash').notNull(),
-  blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
+  ...chainStateColumns,
+  /**
+   * keccak256 of the functions that the diamond's loupe lists; null without a loupe, and from an upgrade until the next
+   * observation.
+   */
+  loupeHash: hash('loupe_hash'),
+  ...block,
 })
-
-/** Blocks at which something was written, one of them the common ancestor of a reorg. While entities are read by ids, the newest is above the cursor. */
-export const anchors = pgTable(
-  'anchors',
-  {
-    chainId,
-    blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
-    blockHash: hash('block_hash').notNull(),
-    blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
-    /** Facts were complete up to it. */
-    complete: boolean('complete').notNull().default(true),
-  },
-  (table) => [primaryKey({ columns: [table.chainId, table.blockNumber] })],
-)
-
-/**
- * When a chain's index was taken back, and to which block (-1 for nothing): who walks through a list is told when what they have seen
- * may have left the chain.
- */
-export const rollbacks = pgTable(
-  'rollbacks',
-  {
-    chainId,
-    seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
-    ancestorNumber: bigint('ancestor_number', { mode: 'bigint' }).notNull(),
-    /** The newest entry of `unobserved` then: while one that is not newer waits, observations are missing. */
-    lastNote: bigint('last_note', { mode: 'bigint' }).notNull().default(sql`0`),
-    rolledBackAt: timestamp('rolled_back_at', { withTimezone: true }).notNull().defaultNow(),
-  },
-  (table) => [primaryKey({ columns: [table.chainId, table.seq] })],
-)
-
-/**
- * What write transactions changed, for the processes that keep answers: the newest rows alone. `seq` grows in the order of the commits;
- * `before` is the number of the change before, by which a reader sees that it missed some. No scopes: everything of the chain.
- */
-export const changes = pgTable('changes', {
-  seq: bigint('seq', { mode: 'number' }).primaryKey(),
-  before: bigint('before', { mode: 'number' }).notNull(),
-  chainId,
-  scopes: text('scopes').array(),
-})
-
-/** The number of the newest change: one row, which whoever announces a change holds until the commit. */
-export const changeCounter = pgTable('change_counter', {
-  one: smallint('one').primaryKey(),
-  last: bigint('last', { mode: 'number' }).notNull(),
-  before: bigint('before', { mode: 'number' }).notNull(),
-})
-
-/** Settlements as they were seen, and those that left the chain again; append-only, numbered with the changes. */
-export const settlements = pgTable(
-  'settlements',
-  {
-    seq: bigint('seq', { mode: 'number' }).primaryKey(),
-    type: text('type').notNull(),
-    chainId,
-    eventId,
-    settledAt: uint256('settled_at').notNull(),
-    triggered: boolean('triggered').notNull(),
-    settlementPrice: uint256('settlement_price').notNull(),
-    blockNumber: bigint('block_number', { mode: 'bigint' }).notNull(),
-    blockHash: hash('block_hash').notNull(),
-  },
-  (table) => [
-    index('settlements_by_event').on(table.chainId, table.eventId, table.seq),
-    index('settlements_by_chain').on(table.chainId, table.seq),
-    index('settlements_by_block').on(table.chainId, table.blockNumber),
-  ],
-)
-
-/**
- * The oldest builds that this schema still serves, by the number of the newest migration that they know; the highest row counts. A migration
- * that only expands leaves it alone, one that contracts adds a row: see decision 15.
- */
-export const schemaFloors = pgTable('schema_floors', { oldest: integer('oldest').primaryKey() })

@@ -1,34 +1,28 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Address, Hex } from 'viem'
-import type { Kind } from '../protocol/kinds.ts'
+import type { Hex } from 'viem'
+import type { EntityViews, Kind } from '../protocol/entities.ts'
 import type { Output } from '../protocol/outputs.ts'
 import type { Handle } from './pool.ts'
 import * as t from './schema.ts'
 
-/* What the index holds, in the shapes of the protocol's views: one function makes a record of either. */
+/* Stored entities in the shapes of the protocol's views, so that one function makes records from either source. */
 
-/** The block at which stored state was true; `timestamp` in Unix seconds. */
+/** The block at which stored state is true; `timestamp` in Unix seconds. */
 export type StoredBlock = { readonly number: bigint; readonly hash: Hex; readonly timestamp: bigint }
 
 type Observed<T> = T & { readonly observedAt: StoredBlock }
 
-/** An event as its five views show it. */
-export type StoredEvent = Observed<{
-  readonly core: Output<'getHedgeEventCore'>
-  readonly stats: Output<'getHedgeEventStats'>
-  readonly range: Output<'getHedgeEventRange'>
-  readonly utilization: Output<'getPoolUtilization'>
-  readonly paymentToken: Address
-}>
+/** An entity in the shape of its views, and the block of the observation. */
+export type Stored<K extends Kind> = Observed<EntityViews<K>>
 
-export type StoredDeposit = Observed<{ readonly deposit: Output<'getHedgeLpDeposit'>; readonly pending: bigint }>
-export type StoredPosition = Observed<{ readonly position: Output<'getHedgePosition'> }>
 export type StoredProtocol = Observed<{
   readonly fees: Output<'getHedgeFeeConfig'>
   readonly paused: boolean
   readonly total: bigint
-  /** keccak256 of the loupe's listing: another one means that functions changed. Null where it is not known. */
+  /**
+   * keccak256 of the functions that the loupe lists. A different hash means that functions changed. Null when unknown.
+   */
   readonly loupeHash: Hex | null
 }>
 
@@ -40,17 +34,24 @@ export const storedBlock = (row: BlockColumns): StoredBlock => ({
   timestamp: row.blockTimestamp,
 })
 
-/** A kind's tables: what was created, and what was observed of it. */
+/** The columns that date a row by a block. */
+export const blockColumns = ({ number, hash, timestamp }: StoredBlock): BlockColumns => ({
+  blockNumber: number,
+  blockHash: hash,
+  blockTimestamp: timestamp,
+})
+
+/** The tables of each kind, and the owner's column in the table of facts. */
 export const entityTables = {
-  event: { facts: t.events, observations: t.eventObservations },
-  deposit: { facts: t.deposits, observations: t.depositObservations },
-  position: { facts: t.positions, observations: t.positionObservations },
+  event: { facts: t.events, observations: t.eventObservations, owner: t.events.creator },
+  deposit: { facts: t.deposits, observations: t.depositObservations, owner: t.deposits.lp },
+  position: { facts: t.positions, observations: t.positionObservations, owner: t.positions.hedger },
 } as const
 
-/** A table whose rows belong to entities. */
+/** A table with rows of entities. */
 export type Keyed = PgTable & { readonly chainId: PgColumn; readonly id: PgColumn }
 
-/** The rows of some entities in a table, by their ids. */
+/** Reads the rows of some entities of a table, by their ids. */
 export const rowsById = async <R = Readonly<Record<string, unknown>>>(
   handle: Handle,
   table: Keyed,
@@ -68,80 +69,32 @@ export type FactRow<K extends Kind> = (typeof entityTables)[K]['facts']['$inferS
 
 type Observation<K extends Kind> = (typeof entityTables)[K]['observations']['$inferSelect']
 
-/** The columns of an observation but for the texts that were rendered from it. */
-export type SeenRow<K extends Kind> = Omit<Observation<K>, 'rowText' | 'renderKey' | 'renderFlip' | 'inclusions'>
+/** The columns of an observation without the rendered texts. */
+export type ObservationRow<K extends Kind> = Omit<Observation<K>, 'rowText' | 'renderKey' | 'renderFlip' | 'inclusions'>
 
-export const storedEvent = (fact: FactRow<'event'>, now: SeenRow<'event'>): StoredEvent => ({
-  core: {
-    id: fact.id,
-    creator: fact.creator,
-    name: now.name,
-    underlying: fact.underlying,
-    strike: fact.strike,
-    premiumRate: fact.premiumRate,
-    expiryDate: fact.expiryDate,
-    status: now.status,
-    poolOpen: now.poolOpen,
-    allowExternalLp: now.allowExternalLp,
-    initialRate: now.initialRate,
-    strikeAbove: now.strikeAbove,
-  },
-  stats: {
-    settlementPrice: now.settlementPrice,
-    triggered: now.triggered,
-    settledAt: now.settledAt,
-    creatorEarnings: now.creatorEarnings,
-    totalLiquidity: now.totalLiquidity,
-    totalExposure: now.totalExposure,
-    totalPremiums: now.totalPremiums,
-    lpCount: now.lpCount,
-    hedgerCount: now.hedgerCount,
-    totalMaxPayout: now.totalMaxPayout,
-  },
-  range: {
-    strike: fact.strike,
-    payoutCap: now.payoutCap,
-    initialRate: now.initialRate,
-    strikeAbove: now.strikeAbove,
-  },
-  utilization: {
-    totalLiquidity: now.totalLiquidity,
-    totalExposure: now.totalExposure,
-    availableCapacity: now.availableCapacity,
-    utilizationPercent: now.utilizationPercent,
-  },
-  paymentToken: now.paymentToken,
-  observedAt: storedBlock(now),
-})
+/** Makes the views of an entity from its fact and its observation. */
+type ViewsOf = { readonly [K in Kind]: (fact: FactRow<K>, seen: ObservationRow<K>) => EntityViews<K> }
 
-export const storedDeposit = (fact: FactRow<'deposit'>, now: SeenRow<'deposit'>): StoredDeposit => ({
-  deposit: {
-    id: fact.id,
-    eventId: fact.eventId,
-    lp: fact.lp,
-    amount: fact.amount,
-    shares: fact.shares,
-    premiumsEarned: now.premiumsEarned,
-    premiumsClaimed: now.premiumsClaimed,
-    withdrawn: now.withdrawn,
-  },
-  pending: now.pending,
-  observedAt: storedBlock(now),
-})
+/**
+ * The objects may have more fields than their views, so read fields by name. Values that are fixed at creation come
+ * from the fact, because an observation that is about to be stored also has the fields of its views.
+ */
+const viewsOf: ViewsOf = {
+  event: (fact, seen) => ({
+    core: { ...seen, ...fact },
+    stats: seen,
+    range: { ...seen, ...fact },
+    utilization: seen,
+    paymentToken: seen.paymentToken,
+  }),
+  deposit: (fact, seen) => ({ deposit: { ...seen, ...fact }, pending: seen.pending }),
+  position: (fact, seen) => ({ position: { ...seen, ...fact, platformFeePaid: fact.platformFee } }),
+}
 
-export const storedPosition = (fact: FactRow<'position'>, now: SeenRow<'position'>): StoredPosition => ({
-  position: {
-    id: fact.id,
-    eventId: fact.eventId,
-    hedger: fact.hedger,
-    notional: fact.notional,
-    premiumPaid: fact.premiumPaid,
-    platformFeePaid: fact.platformFee,
-    payoutAmount: now.payoutAmount,
-    status: now.status,
-    claimed: now.claimed,
-  },
-  observedAt: storedBlock(now),
+/** Makes a stored entity from its fact and its observation. */
+export const storedEntity = <K extends Kind>(kind: K, fact: FactRow<K>, seen: ObservationRow<K>): Stored<K> => ({
+  ...viewsOf[kind](fact, seen),
+  observedAt: storedBlock(seen as BlockColumns),
 })
 
 export const storedProtocol = (row: typeof t.chainObservations.$inferSelect): StoredProtocol => ({

@@ -3,7 +3,7 @@ import { upstream } from '../lib/errors.ts'
 import { Account } from '../protocol/values.ts'
 import { Address20 } from '../protocol/wire.ts'
 
-/** The user a bearer token stands for. */
+/** The user that a bearer token identifies. */
 export const Me = z
   .object({
     address: Account,
@@ -16,10 +16,12 @@ export const Me = z
 
 export type Me = z.output<typeof Me>
 
-/** For each field the places of a provider's answer to look at, in order; a place is its keys and indexes joined by dots. */
+/**
+ * For each field the paths in a provider's answer, in order of preference. A path is keys and indexes joined by dots.
+ */
 export type Claims = { readonly [Field in keyof Me]: readonly string[] }
 
-/** OpenID's standard claims, and where providers of wallets put those. */
+/** OpenID's standard claims, and the paths that wallet providers use. */
 export const defaultClaims: Claims = {
   user: ['sub', 'id'],
   email: ['email'],
@@ -28,10 +30,10 @@ export const defaultClaims: Claims = {
   address: ['address', 'wallets.0.address', 'wallets.0', 'wallet.address'],
 }
 
-/** Longest claim that is passed on, in characters: OpenID allows 255 for a user, and a longer address gets no mail. */
+/** Maximum length of a claim in characters: OpenID allows 255 for a user, and e-mail addresses are shorter. */
 const MAX_CLAIM = 256
 
-/** A longer claim is not cut, since two that are cut may be the same: it counts as missing. */
+/** A longer claim counts as missing. It is not truncated, because two truncated claims may be equal. */
 const Text = z.string().min(1).max(MAX_CLAIM)
 const Email = Text.pipe(z.email())
 
@@ -43,7 +45,9 @@ const at = (answer: unknown, place: string): unknown =>
     return node.success ? Object.entries(node.data).find(([name]) => name === key)?.[1] : undefined
   }, answer)
 
-/** The first of the places that holds what the field is: OpenID's own `address`, say, is where one lives and no wallet. */
+/**
+ * The first path whose value fits the field. OpenID's own `address`, for example, is a postal address and not a wallet.
+ */
 const first = <T>(answer: unknown, places: readonly string[], field: z.ZodType<T>): T | null => {
   for (const place of places) {
     const value = field.safeParse(at(answer, place))
@@ -52,12 +56,15 @@ const first = <T>(answer: unknown, places: readonly string[], field: z.ZodType<T
   return null
 }
 
-/** Reads a provider's answer by a table of claims. Throws `upstream_error` when it names no user or no wallet address. */
+/**
+ * Reads a provider's answer by a table of claims. Throws `upstream_error` when the answer has no user or no wallet
+ * address.
+ */
 export const meOf = (answer: unknown, claims: Claims): Me => {
   const user = first(answer, claims.user, Text)
   const address = first(answer, claims.address, Address20)
-  if (user === null) throw upstream("the identity provider's answer names no user")
-  if (address === null) throw upstream("the identity provider's answer holds no wallet address")
+  if (user === null) throw upstream("the identity provider's answer has no user: check IDENTITY_CLAIMS")
+  if (address === null) throw upstream("the identity provider's answer has no wallet address: check IDENTITY_CLAIMS")
   return {
     address,
     email: first(answer, claims.email, Email),

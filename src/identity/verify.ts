@@ -7,41 +7,45 @@ import { OversizedJson, readJson } from '../lib/read-json.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { type Claims, type Me, meOf } from './me.ts'
 
-/** Who a bearer token stands for. */
+/** Verifies bearer tokens. */
 export type Identity = {
   /**
-   * Asks the provider, at most once in 60 seconds a token. Throws `unauthorized` when the provider refuses the token, `upstream_error`
-   * when it answers with an error, `service_unavailable` when it does not answer in time, too many tokens wait for it or none is configured.
+   * Asks the provider at most once per token in 60 seconds. Throws `unauthorized` when the provider rejects the token,
+   * and `upstream_error` when it answers with an error. Throws `service_unavailable` when it does not answer in time,
+   * when too many tokens wait, or when no provider is configured.
    */
   verify(token: string): Promise<Me>
   close(): Promise<void>
 }
 
 export type IdentityOptions = {
-  /** The provider's current-user endpoint; without one nobody can be verified. */
+  /** The provider's current-user endpoint; without it no token can be verified. */
   readonly userinfoUrl: string | undefined
   readonly claims: Claims
   readonly timeoutMs: number
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number
 }
 
-/** The specification's figure. */
+/** The cache time of the specification. */
 const CACHED_MS = 60_000
 
-/** Verdicts kept at a time. */
+/** Maximum cached verdicts. */
 const CACHED_TOKENS = 10_000
 
-/** No user fills this many bytes. */
+/** Maximum bytes of the provider's answer, far above the size of any user. */
 const MAX_ANSWER = 1_048_576
 
-/** Requests that the provider gets at once, and tokens that wait for their turn: what is sent to us must not flood it. */
+/**
+ * Maximum requests in flight to the provider, and maximum waiting tokens: clients of this API must not flood the
+ * provider.
+ */
 const LIMITS = { atOnce: 16, waiting: 256 }
 
-/** A user, or null for a token that the provider refused. */
+/** A user, or null for a token that the provider rejected. */
 type Verdict = { readonly me: Me | null }
 
-/** Opens a connection to the identity provider; nothing is sent until somebody is verified. */
+/** Creates the client of the identity provider; it sends nothing before the first verification. */
 export const createIdentity = ({ userinfoUrl, claims, timeoutMs, now }: IdentityOptions): Identity => {
   const agent = new Agent({ connect: { timeout: timeoutMs }, connections: LIMITS.atOnce })
   const verdicts = new LRUCache<string, Verdict>({
@@ -73,23 +77,23 @@ export const createIdentity = ({ userinfoUrl, claims, timeoutMs, now }: Identity
   }
 
   const ask = async (url: string, token: string): Promise<Verdict> => {
-    // From now on, so that a token does not wait for its turn any longer than for an answer.
+    // The timeout starts before the queue, so that it covers the wait for a free slot as well as the answer.
     const signal = AbortSignal.timeout(timeoutMs)
     const { status, answer } = await gate(() => fetchUser(url, token, signal))
     if (status === 401 || status === 403) return { me: null }
     if (status !== 200) throw upstream(`the identity provider answered with status ${status}`)
-    if (answer === undefined) throw upstream('the identity provider answered with something that is not JSON')
+    if (answer === undefined) throw upstream('the identity provider returned an answer that is not JSON')
     return { me: meOf(answer, claims) }
   }
 
   return {
     async verify(token) {
-      if (userinfoUrl === undefined) throw unavailable('no identity provider is configured')
+      if (userinfoUrl === undefined) throw unavailable('no identity provider is configured: set IDENTITY_USERINFO_URL')
       const key = createHash('sha256').update(token).digest('base64')
       const known = verdicts.get(key)
       const verdict = known ?? (await once(key, () => ask(userinfoUrl, token)))
       if (known === undefined) verdicts.set(key, verdict)
-      if (verdict.me === null) throw unauthorized('the identity provider refuses this token')
+      if (verdict.me === null) throw unauthorized('the identity provider rejects this token')
       return verdict.me
     },
     close: () => agent.close(),

@@ -5,16 +5,17 @@ import type { Renderer } from '../db/rendering.ts'
 import type { Token } from '../protocol/tokens.ts'
 
 export type EventTokens = {
-  /** What the tokens of events return of themselves, as far as that has to be stored. Never throws what nodes throw. */
+  /** Reads the tokens of events and returns those that have to be stored. Never throws an error of a node. */
   read(events: readonly { readonly paymentToken: Address }[]): Promise<Token[]>
-  /** Remembers that an answer was stored. */
+  /** Reports that tokens were stored. */
   stored(tokens: readonly Token[]): void
 }
 
 /**
- * The tokens of events, but for those that are configured. One of which a node could not tell everything now is left out: what is stored of it stays,
- * and rows of one that was never known have no text. Each answer is stored once and not with every batch: two workers that got different answers
- * would otherwise undo each other's, and clear the rows of the token each time.
+ * Reads the tokens of events that are not configured. A token that a node could not answer completely is left out: a
+ * stored one stays as it is, and rows of an unknown one have no text. Each answer is returned until it is stored once,
+ * not with every batch. Otherwise two workers with different answers would overwrite each other's, and each time clear
+ * the rows of the token.
  */
 export const createEventTokens = (chain: Chain, renderer: Renderer): EventTokens => {
   const { chainId } = chain

@@ -1,43 +1,32 @@
 import { zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.ts'
-import type { Outcome } from '../chain/endpoint.ts'
-import { isRevert } from '../chain/errors.ts'
-import type { LastIds } from '../db/progress.ts'
+import { isRevert } from '../chain/rpc/errors.ts'
+import type { Outcome } from '../chain/rpc/transport.ts'
+import type { LastIds } from '../db/index/progress.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import { type Kind, kinds } from '../protocol/kinds.ts'
-import { type Call, call, type Output } from '../protocol/outputs.ts'
+import { type Identity, identityCall, type Kind, kinds, ownerOf } from '../protocol/entities.ts'
+import type { Call } from '../protocol/outputs.ts'
 
-/** One entity. */
+/** An entity by its kind and id. */
 export type Entity = { readonly kind: Kind; readonly id: bigint }
 
-/** The view of an entity that names its owner. */
-export type View = Output<'getHedgeEventCore'> | Output<'getHedgeLpDeposit'> | Output<'getHedgePosition'>
+/** The call of an entity's record. Its outcome shows whether the entity exists (`exists`). */
+export const recordCall = ({ kind, id }: Entity): Call<Identity> => identityCall(kind, id)
 
-const views: Readonly<{ [K in Kind]: (id: bigint) => Call<View> }> = {
-  event: (id) => call('getHedgeEventCore', [id]),
-  deposit: (id) => call('getHedgeLpDeposit', [id]),
-  position: (id) => call('getHedgePosition', [id]),
-}
-
-const ownerOf = (view: View): string => {
-  if ('creator' in view) return view.creator
-  return 'lp' in view ? view.lp : view.hedger
-}
-
-/** The call for an entity's record, which tells whether it exists: see `exists`. */
-export const recordCall = ({ kind, id }: Entity): Call<View> => views[kind](id)
-
-/** An unknown id reverts on some deployments and answers zeros on others; whatever exists belongs to somebody. */
-export const exists = (outcome: Outcome<View> | undefined): boolean =>
+/**
+ * Whether an entity exists. The view of an unknown id reverts on some deployments and returns zeros on others; an
+ * existing entity has an owner.
+ */
+export const exists = (outcome: Outcome<Identity> | undefined): boolean =>
   outcome?.ok === true && ownerOf(outcome.value) !== zeroAddress
 
-/** Whether a node said of each that it does not exist; false also when it did not say. */
-export const noneExists = (outcomes: readonly Outcome<View>[]): boolean =>
+/** Whether none of the entities exists; false also when a node did not answer. */
+export const noneExists = (outcomes: readonly Outcome<Identity>[]): boolean =>
   outcomes.every((outcome) => (outcome.ok ? !exists(outcome) : isRevert(outcome.error)))
 
 /**
- * Ids are dense. After these last ones an index is complete when none of the entities given here exists: the next of each kind, and
- * where none is held, either id at which a deployment may begin.
+ * The entities whose absence proves that an index with these last ids is complete, because ids are dense: the next id
+ * of each kind, or both ids at which a deployment may begin if the index has none.
  */
 export const absentAfter = (last: LastIds): Entity[] =>
   kinds.flatMap((kind) => {

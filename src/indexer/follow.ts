@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from 'drizzle-orm'
 import type { Chain } from '../chain/chain.ts'
-import { EXTENDED_EVERY, extendLease, holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../db/lease.ts'
-import { saveLook } from '../db/looks.ts'
+import { saveHeartbeat } from '../db/index/heartbeat.ts'
+import {
+  EXTENDED_EVERY,
+  extendLease,
+  holdLease,
+  type Lease,
+  LeaseLost,
+  releaseLease,
+  takeLease,
+} from '../db/index/lease.ts'
 import type { Database } from '../db/pool.ts'
 import { backoffMs } from '../lib/backoff.ts'
 import { errorText } from '../lib/errors.ts'
@@ -12,34 +20,38 @@ import { createStep, type StepResult } from './step.ts'
 
 export type FollowDeps = {
   readonly chain: Chain
-  /** One that the follower's signal ends too, so that no long write keeps it. */
+  /** A database that the follower's signal aborts too, so that no long write delays its end. */
   readonly database: Database
-  /** A database of one connection of the follower's own: that it ended tells others that the follower did. */
+  /**
+   * A database with a single connection for the lease only. Other workers detect the end of the follower by the end of
+   * this session.
+   */
   readonly session: Database
-  /** Pause between two looks at a chain that has nothing new, in milliseconds. */
+  /** The pause between two probes of a chain without news, in milliseconds. */
   readonly pollMs: number
-  /** Called after a step that wrote: there may be something to observe. */
-  readonly onNoted: () => void
+  /** Called after each step that wrote, because it may have requested observations. */
+  readonly onWrite: () => void
   readonly log: Logger
 }
 
-/** A leader that says nothing for so long is taken for dead. */
+/** The lifetime of a lease that is not extended. */
 const LEASE_TTL_MS = 2_500
 
-/** Longest pause after a fault, in milliseconds: a node or database that is back is found within this. */
+/** The longest pause after a fault, in milliseconds. It bounds the delay after a node or the database recovers. */
 const MAX_PAUSE_MS = 1_000
 
-/** What is seen of a chain is stored so often, in milliseconds, and at once when trouble comes or goes. */
-const REMEMBER_EVERY_MS = 1_000
+/** How often the heartbeat is stored, in milliseconds. It is stored at once when the problem changes. */
+const HEARTBEAT_EVERY_MS = 1_000
 
 /**
- * Keeps one chain's index converging until `signal` aborts: takes the lease or stands by, then steps for ever. No fault of a node,
- * the database or a range ends it; each is logged and followed by a pause that grows while faults last.
+ * Keeps the index of one chain up to date until `signal` aborts: takes the lease or stands by, then steps in a loop. A
+ * fault of a node or of the database does not end it: each fault is logged and followed by a pause that grows with the
+ * number of consecutive faults.
  *
- * @example await follow({ chain, database, session, pollMs: 500, onNoted, log }, controller.signal)
+ * @example await follow({ chain, database, session, pollMs: 500, onWrite, log }, controller.signal)
  */
 export const follow = async (
-  { chain, database, session, pollMs, onNoted, log }: FollowDeps,
+  { chain, database, session, pollMs, onWrite, log }: FollowDeps,
   signal: AbortSignal,
 ): Promise<void> => {
   const { chainId } = chain
@@ -47,49 +59,51 @@ export const follow = async (
   const step = createStep({ chain, database, leaseTtlMs: LEASE_TTL_MS, log })
   let lease: Lease | null = null
   let faults = 0
-  let remembered: { readonly at: number; readonly trouble: string | null } | null = null
+  let reported: { readonly at: number; readonly problem: string | null } | null = null
 
-  const remember = async (held: Lease, { head, proven, source, trouble }: StepResult): Promise<void> => {
+  const report = async (current: Lease, { head, proven, source, problem }: StepResult): Promise<void> => {
     const now = performance.now()
-    if (remembered?.trouble === trouble && now - remembered.at < REMEMBER_EVERY_MS) return
-    const look = { head, proven, source, trouble, nodes: chain.status() }
+    if (reported?.problem === problem && now - reported.at < HEARTBEAT_EVERY_MS) return
+    const heartbeat = { head, proven, source, trouble: problem, nodes: chain.status() }
     await database.transaction(async (handle) => {
-      // What was seen by one who does not lead any more proves nothing.
-      await holdLease(handle, held, LEASE_TTL_MS)
-      await saveLook(handle, chainId, look)
+      // A worker that has lost the lease must not report a proof.
+      await holdLease(handle, current, LEASE_TTL_MS)
+      await saveHeartbeat(handle, chainId, heartbeat)
     })
-    remembered = { at: now, trouble }
+    reported = { at: now, problem }
   }
 
   let extending = false
   /**
-   * A step may take longer than the lease lives, two workers with slow nodes would take it from each other for ever; and on a quiet chain
-   * no step writes. Whether the lease still holds is decided where it counts, in the transaction that writes.
+   * Extends the lease in the background. A step may take longer than the lifetime of a lease, so two workers with slow
+   * nodes would otherwise take the lease from each other for ever; and on a quiet chain no step writes. Each write
+   * transaction checks the lease itself.
    */
   const extend = (): void => {
     if (lease === null || extending) return
-    const held = lease
+    const current = lease
     extending = true
-    // One whose steps do not reach the database must not lead on by another connection.
+    // A worker whose steps cannot reach the database must not keep the lease by its session's connection.
     database
       .run((handle) => handle.execute(sql`SELECT`))
-      .then(() => extendLease(session, held, LEASE_TTL_MS))
+      .then(() => extendLease(session, current, LEASE_TTL_MS))
       .catch(() => {})
       .finally(() => {
         extending = false
       })
   }
 
-  const turn = async (): Promise<number> => {
+  /** Takes one step and returns the pause after it, in milliseconds. */
+  const iterate = async (): Promise<number> => {
     if (lease === null) {
       lease = await takeLease(session, chainId, holder, LEASE_TTL_MS)
       if (lease === null) return LEASE_TTL_MS / 8
       log.info({ chainId, epoch: lease.epoch.toString() }, 'following')
     }
     const result = await step(lease)
-    await remember(lease, result)
+    await report(lease, result)
     faults = 0
-    if (result.did !== 'idle') onNoted()
+    if (result.did !== 'idle') onWrite()
     const isBehind = result.did === 'rolled back' || (result.did === 'advanced' && result.proven === null)
     return isBehind ? 0 : pollMs
   }
@@ -97,7 +111,7 @@ export const follow = async (
   const extensions = setInterval(extend, LEASE_TTL_MS * EXTENDED_EVERY)
   while (!signal.aborted) {
     try {
-      await sleep(await turn(), signal)
+      await sleep(await iterate(), signal)
     } catch (fault) {
       if (signal.aborted) break
       if (fault instanceof LeaseLost) lease = null
@@ -109,7 +123,7 @@ export const follow = async (
   }
   clearInterval(extensions)
   if (lease === null) return
-  // Without this the next worker waits for the lease to expire, which is all that is lost.
+  // If the release fails, the next worker has to wait until the lease expires.
   await releaseLease(session, lease).catch((fault) =>
     log.warn({ chainId, fault: errorText(fault) }, 'lease not released'),
   )

@@ -1,57 +1,49 @@
 import { type Hex, keccak256, stringToHex } from 'viem'
 import type { Chain } from '../chain/chain.ts'
-import type { Outcome } from '../chain/endpoint.ts'
-import { isRevert, toServiceError } from '../chain/errors.ts'
-import type { Block } from '../chain/requests.ts'
-import type { Observations } from '../db/observations.ts'
-import type { StoredDeposit, StoredEvent, StoredPosition, StoredProtocol } from '../db/stored.ts'
-import type { Subject } from '../db/unobserved.ts'
+import { isRevert, toServiceError } from '../chain/rpc/errors.ts'
+import type { Block } from '../chain/rpc/requests.ts'
+import type { Outcome } from '../chain/rpc/transport.ts'
+import type { Observations } from '../db/index/observations.ts'
+import type { Subject } from '../db/index/refresh-queue.ts'
+import type { StoredProtocol } from '../db/stored.ts'
 import { errorText, isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
-import { call, type Output } from '../protocol/outputs.ts'
-import { exists, type View } from './existence.ts'
+import { type EntityViews, entities, entityCalls, type Identity, type Kind } from '../protocol/entities.ts'
+import { type Call, call, type Output } from '../protocol/outputs.ts'
+import { exists } from './existence.ts'
 
-/** The answer of a view for something that is known to exist: a revert is then a fault of the node or the deployment. */
+/** The return value of a view of an existing entity. A revert is a fault of the node or of the deployment. */
 const answer = <T>(outcome: Outcome<T>): T => {
   if (outcome.ok) return outcome.value
   throw toServiceError(outcome.error)
 }
 
-/** The same of the view that names the owner; zeros are what some deployments answer for an id that does not exist. */
-const existing = <T extends View>(outcome: Outcome<T>): T => {
-  const view = answer(outcome)
-  if (!exists(outcome)) throw new Error('does not exist at this block')
-  return view
+/** Reads an entity's views at a block. Throws when it does not exist there: some deployments return zeros then. */
+const observeEntity = async <K extends Kind>(
+  chain: Chain,
+  block: Block,
+  kind: K,
+  id: bigint,
+): Promise<EntityViews<K>> => {
+  const calls = Object.entries<(id: bigint) => Call>(entityCalls(kind)).map(
+    ([name, callOf]) => [name, callOf(id)] as const,
+  )
+  const outcomes = await chain.readAt(
+    block,
+    calls.map(([, view]) => view),
+  )
+  const outputs = calls.map(([name, view], at) => {
+    const outcome = outcomes[at]
+    if (outcome === undefined) throw new RangeError('every view has an outcome')
+    const output = answer(outcome)
+    if (view.name === entities[kind].identity && !exists(outcome as Outcome<Identity>))
+      throw new Error('does not exist at this block')
+    return [name, output]
+  })
+  return Object.fromEntries(outputs) as EntityViews<K>
 }
 
-const observeEvent = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredEvent, 'observedAt'>> => {
-  const [core, stats, range, utilization, paymentToken] = await chain.readAt(block, [
-    call('getHedgeEventCore', [id]),
-    call('getHedgeEventStats', [id]),
-    call('getHedgeEventRange', [id]),
-    call('getPoolUtilization', [id]),
-    call('getEventPaymentToken', [id]),
-  ])
-  return {
-    core: existing(core),
-    stats: answer(stats),
-    range: answer(range),
-    utilization: answer(utilization),
-    paymentToken: answer(paymentToken),
-  }
-}
-
-const observeDeposit = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredDeposit, 'observedAt'>> => {
-  const [deposit, pending] = await chain.readAt(block, [call('getHedgeLpDeposit', [id]), call('pendingPremiums', [id])])
-  return { deposit: existing(deposit), pending: answer(pending) }
-}
-
-const observePosition = async (chain: Chain, block: Block, id: bigint): Promise<Omit<StoredPosition, 'observedAt'>> => {
-  const [position] = await chain.readAt(block, [call('getHedgePosition', [id])])
-  return { position: existing(position) }
-}
-
-/** Null for a diamond without a loupe. */
+/** keccak256 of the functions that the loupe lists; null for a diamond without a loupe. */
 const loupeHashOf = (facets: Outcome<Output<'facets'>>): Hex | null => {
   if (!facets.ok && isRevert(facets.error)) return null
   return keccak256(stringToHex(JSON.stringify(answer(facets))))
@@ -68,8 +60,9 @@ const observeProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredP
 }
 
 /**
- * Reads the subjects at one block, all in the same batches. One whose views revert, or that does not exist there, is left out with a
- * warning: a single entity must not keep the others from being seen. Throws `service_unavailable` when the nodes do not answer.
+ * Reads the subjects at one block, in shared batches. A subject whose views revert, or that does not exist at the
+ * block, is left out with a warning, so that it does not prevent the observation of the others. Throws
+ * `service_unavailable` when the nodes do not answer.
  */
 export const observe = async (
   { chain, log }: { readonly chain: Chain; readonly log: Logger },
@@ -92,9 +85,9 @@ export const observe = async (
     return found.flat()
   }
   const [events, deposits, positions, [protocol]] = await Promise.all([
-    each('event', (id) => observeEvent(chain, block, id)),
-    each('deposit', (id) => observeDeposit(chain, block, id)),
-    each('position', (id) => observePosition(chain, block, id)),
+    each('event', (id) => observeEntity(chain, block, 'event', id)),
+    each('deposit', (id) => observeEntity(chain, block, 'deposit', id)),
+    each('position', (id) => observeEntity(chain, block, 'position', id)),
     each('chain', () => observeProtocol(chain, block)),
   ])
   return { events, deposits, positions, protocol: protocol ?? null }

@@ -1,11 +1,18 @@
 import type { Chain } from '../chain/chain.ts'
-import type { Block } from '../chain/requests.ts'
-import { type Observations, storeObservations } from '../db/observations.ts'
+import type { Block } from '../chain/rpc/requests.ts'
+import { type Observations, storeObservations } from '../db/index/observations.ts'
+import { AnchorLost, holdAnchor, newestAnchor } from '../db/index/progress.ts'
+import {
+  completeRefreshRequests,
+  lockRefreshQueue,
+  nextRefreshRequests,
+  type RefreshRequest,
+  subjectsIn,
+} from '../db/index/refresh-queue.ts'
+import { storeTokens } from '../db/index/tokens.ts'
 import type { Database } from '../db/pool.ts'
-import { AnchorGone, holdAnchor, newestAnchor } from '../db/progress.ts'
-import { createRenderer, storeTokens } from '../db/rendering.ts'
+import { createRenderer } from '../db/rendering.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import { clearUnobserved, holdNotes, type Note, nextUnobserved, subjectsIn } from '../db/unobserved.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Token } from '../protocol/tokens.ts'
 import { createEventTokens } from './event-tokens.ts'
@@ -15,42 +22,44 @@ export type ObserverDeps = { readonly chain: Chain; readonly database: Database;
 
 export type Observer = {
   /**
-   * Observes what is noted, oldest first, until nothing waits, the index is too far behind, or `signal` aborts. Any number of processes may
-   * do so at once. Throws what nodes and database throw; what was stored until then stays.
+   * Observes the subjects of the refresh queue, oldest request first, until the queue is empty, the index is too far
+   * behind, or `signal` aborts. Several processes may do so at once. Throws what nodes and database throw; stored
+   * batches stay.
    */
   observeAll(signal: AbortSignal): Promise<void>
 }
 
-/** Logged once an upgrade. */
+/** The log message of an upgrade. */
 export const UPGRADED = 'the functions of the diamond changed: every entity is read again'
 
-/** Subjects that were read at a block, by their notes. */
+/** Refresh requests and the observations of their subjects at a block. */
 type Batch = {
-  readonly notes: readonly Note[]
+  readonly requests: readonly RefreshRequest[]
   readonly anchor: StoredBlock
-  readonly seen: Observations
-  /** The tokens of the events among them, as far as they are to be stored. */
+  readonly observations: Observations
+  /** The tokens of the observed events that have to be stored. */
   readonly tokens: readonly Token[]
 }
 
-/** Subjects observed at once, so that transactions stay short whatever piled up. */
-const AT_ONCE = 500
+/** Requests observed per batch, so that transactions stay short for any length of the queue. */
+const BATCH = 500
 
-/** Blocks in a row that may leave the chain under an observation before it is given up. */
-const MOST_GONE = 5
+/** Consecutive anchors that may be lost during observations before the observer gives up. */
+const MAX_LOST_ANCHORS = 5
 
 /**
- * Seconds of the chain that an index may be behind its head and still be observed at. Nodes keep the state of the last blocks alone, and what
- * is seen in the middle of a backfill would have to be seen again.
+ * How far the index may be behind the head to be observed, in seconds of chain time. Nodes keep only the state of the
+ * newest blocks, and observations in the middle of a backfill would have to be repeated.
  */
 const NEAR_SECONDS = 30n
 
-/** An index that was near a head seen at most so long ago, in milliseconds, is near the newest one. */
-const HEAD_KEPT_MS = 10_000
+/** How long a head is used to decide whether the index is near it, in milliseconds. */
+const HEAD_MAX_AGE_MS = 10_000
 
 /**
- * Observes a chain's subjects, each at the newest block of the index. An older block never replaces a newer one, a block that leaves the
- * chain takes its observations with it, and a note outlives an observation from before it: so nobody has to lead.
+ * Observes a chain's subjects at the newest block of the index. No lease is needed: an older block never replaces a
+ * newer one, a rollback deletes the observations of orphaned blocks, and a request that was raised since it was read is
+ * not completed.
  *
  * @example
  * const observer = createObserver({ chain, database, log })
@@ -64,45 +73,50 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
 
   const isNear = async (anchor: StoredBlock): Promise<boolean> => {
     const near = ({ timestamp }: Block): boolean => timestamp - anchor.timestamp <= NEAR_SECONDS
-    if (head !== null && Date.now() - head.at <= HEAD_KEPT_MS && near(head.block)) return true
-    // The head that was kept may be of a fork that is gone, whose clock was ahead.
+    if (head !== null && Date.now() - head.at <= HEAD_MAX_AGE_MS && near(head.block)) return true
+    // The stored head may be of an orphaned fork with a later time.
     head = { block: await chain.head(), at: Date.now() }
     return near(head.block)
   }
 
-  /** Reads what has waited longest, except what is being stored just now; null when there is nothing to do. */
-  const readNext = async (except: readonly Note[]): Promise<Batch | null> => {
-    const notes = await nextUnobserved(database, chainId, AT_ONCE, except)
-    if (notes.length === 0) return null
-    // Looked up after the notes, so that it is not older than what they tell of.
+  /**
+   * Observes the subjects of the oldest requests, except those that are being stored; null when there is nothing to do.
+   */
+  const readNext = async (except: readonly RefreshRequest[]): Promise<Batch | null> => {
+    const requests = await nextRefreshRequests(database, chainId, BATCH, except)
+    if (requests.length === 0) return null
+    // Read after the requests, so that the anchor is not older than the changes that caused them.
     const anchor = await database.run((handle) => newestAnchor(handle, chainId))
     if (anchor === null || !(await isNear(anchor))) return null
-    const seen = await observe({ chain, log }, anchor, subjectsIn(notes))
-    return { notes, anchor, seen, tokens: await tokens.read(seen.events) }
+    const observations = await observe({ chain, log }, anchor, subjectsIn(requests))
+    return { requests, anchor, observations, tokens: await tokens.read(observations.events) }
   }
 
-  const store = async ({ notes, anchor, seen, tokens: found }: Batch): Promise<void> => {
+  const store = async ({ requests, anchor, observations, tokens: found }: Batch): Promise<void> => {
     const isUpgraded = await database.transaction(async (handle) => {
-      await holdNotes(handle, chainId)
+      await lockRefreshQueue(handle, chainId)
       await holdAnchor(handle, chainId, anchor)
-      await clearUnobserved(handle, chainId, notes)
+      await completeRefreshRequests(handle, chainId, requests)
       await storeTokens(handle, chainId, found)
-      return storeObservations(handle, chainId, anchor, seen, renderer)
+      return storeObservations(handle, chainId, anchor, observations, renderer)
     })
     tokens.stored(found)
     if (isUpgraded) log.warn({ chainId, block: anchor.number.toString() }, UPGRADED)
   }
 
-  /** Reads one batch while the one before is stored. Throws AnchorGone, or what nodes and database throw; what was stored until then stays. */
+  /**
+   * Reads each batch while the previous one is stored. Throws AnchorLost, or what nodes and database throw; stored
+   * batches stay.
+   */
   const observeSome = async (signal: AbortSignal, onStored: () => void): Promise<void> => {
     let last: Batch | null = null
     let storing = Promise.resolve()
     try {
       while (!signal.aborted) {
-        const batch = await readNext(last?.notes ?? [])
+        const batch = await readNext(last?.requests ?? [])
         await storing
         if (last !== null) onStored()
-        // What was stored may have noted more.
+        // Storing the last batch may have added requests.
         if (batch === null && last === null) return
         last = batch
         if (batch !== null) storing = store(batch)
@@ -115,16 +129,16 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
 
   return {
     async observeAll(signal) {
-      let gone = 0
+      let lostAnchors = 0
       const onStored = (): void => {
-        gone = 0
+        lostAnchors = 0
       }
       for (;;) {
         try {
           return await observeSome(signal, onStored)
         } catch (fault) {
-          gone += 1
-          if (!(fault instanceof AnchorGone) || gone === MOST_GONE) throw fault
+          lostAnchors += 1
+          if (!(fault instanceof AnchorLost) || lostAnchors === MAX_LOST_ANCHORS) throw fault
         }
       }
     },

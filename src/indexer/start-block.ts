@@ -4,11 +4,14 @@ import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import { startBlockFault } from '../protocol/chains.ts'
 
-/** How often a chain is asked again, in milliseconds: while its start block is above its head, and while no node answers. */
+/** How often the head is read again, in milliseconds: while the start block is above it, and while no node answers. */
 const ABOVE_HEAD_MS = 60_000
 const NO_ANSWER_MS = 1_000
 
-/** Logs an error while the configured start block of a chain is above its newest block; ends when it is not, or when `signal` aborts. */
+/**
+ * Logs an error while the configured start block of a chain is above its newest block. Returns when it is not, or when
+ * `signal` aborts.
+ */
 export const watchStartBlock = async (
   { chain, log }: { readonly chain: Chain; readonly log: Logger },
   signal: AbortSignal,
@@ -17,7 +20,7 @@ export const watchStartBlock = async (
     try {
       const fault = startBlockFault(chain.deployment, (await chain.head()).number)
       if (fault === null) return
-      log.error({ chainId: chain.chainId, fault }, 'the start block is above the chain')
+      log.error({ chainId: chain.chainId, fault }, "the start block is above the chain's newest block")
       await sleep(ABOVE_HEAD_MS, signal)
     } catch (fault) {
       if (!isUnavailable(fault)) throw fault

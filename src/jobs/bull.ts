@@ -12,20 +12,23 @@ import { type JobName, queues } from './queues.ts'
 
 export type BullOptions = {
   readonly redisUrl: string
-  /** What this system's keys start with, so that several can share a Redis. */
+  /** The prefix of this system's keys, so that several systems can share a Redis. */
   readonly prefix: string
   readonly log: Logger
 }
 
-/** How long a Redis out of reach may hold up whoever adds a job, or the end of the process. */
-const PATIENCE_MS = 2_000
+/** How long a Redis that is out of reach may delay the caller that adds a job, or the end of the process. */
+const TIMEOUT_MS = 2_000
 
-/** How long after a fault, and how often from then on, the repeats are asked for again, in milliseconds. */
-const ASK_AGAIN_MS = 1_000
+/**
+ * The pause after a fault, and between attempts from then on, until the repeated jobs are scheduled again, in
+ * milliseconds.
+ */
+const RETRY_EVERY_MS = 1_000
 
 const jobNames = Object.keys(queues) as JobName[]
 
-/** Jobs in a Redis that several processes share (BullMQ). */
+/** Creates a driver with jobs in a Redis that several processes share (BullMQ). */
 export const createBullDriver = (options: BullOptions): Driver => {
   const { log, prefix } = options
   const stop = new AbortController()
@@ -35,41 +38,44 @@ export const createBullDriver = (options: BullOptions): Driver => {
     up: 'the job queue is in reach again',
   })
   const repeats = new Map<string, () => Promise<void>>()
-  let isAsking = false
+  let isRescheduling = false
 
-  /** Asks for the repeats until Redis takes them all: after a fault it may have lost them, and not every fault ends a connection. */
-  const askAgain = async (): Promise<void> => {
-    if (isAsking) return
-    isAsking = true
+  /**
+   * Schedules the repeated jobs until Redis accepts all of them. Redis may have lost them in a fault, and not every
+   * fault ends a connection.
+   */
+  const reschedule = async (): Promise<void> => {
+    if (isRescheduling) return
+    isRescheduling = true
     for (let isMissing = true; isMissing; ) {
-      await sleep(ASK_AGAIN_MS, stop.signal)
+      await sleep(RETRY_EVERY_MS, stop.signal)
       if (stop.signal.aborted) return
-      const asked = await Promise.allSettled([...repeats.values()].map((ask) => ask()))
-      isMissing = asked.some(({ status }) => status === 'rejected')
+      const results = await Promise.allSettled([...repeats.values()].map((schedule) => schedule()))
+      isMissing = results.some(({ status }) => status === 'rejected')
     }
-    isAsking = false
+    isRescheduling = false
   }
 
   const onFault = (fault: unknown): void => {
     if (stop.signal.aborted) return
     outages.failed(fault)
-    void askAgain()
+    void reschedule()
   }
 
   const connections: Redis[] = []
   const connect = (more: RedisOptions = {}): Redis => {
-    // BullMQ asks for connections that try for ever.
+    // BullMQ requires connections that retry without a limit.
     const reconnectOnError = createReconnectOnError()
     const redis = new Redis(options.redisUrl, { maxRetriesPerRequest: null, reconnectOnError, ...more })
     redis.on('error', onFault)
     connections.push(redis)
     return redis
   }
-  // What is added while Redis is gone fails, or it would pile up here.
+  // Adding a job while Redis is out of reach fails. An offline queue would grow without a bound.
   const adding = connect({ enableOfflineQueue: false })
   const ready = createSingleFlight<unknown>()
-  // A Redis that comes back may have forgotten everything.
-  adding.on('ready', () => void askAgain())
+  // A Redis that restarted may have lost everything.
+  adding.on('ready', () => void reschedule())
   const workers: Worker[] = []
   const running = new Set<Promise<void>>()
 
@@ -119,17 +125,17 @@ export const createBullDriver = (options: BullOptions): Driver => {
       outages.worked()
     },
     async repeat(name, key, payload, everyMs) {
-      const ask = async (): Promise<void> => {
+      const schedule = async (): Promise<void> => {
         await reach(name, async (queue) => {
           await queue.upsertJobScheduler(key, { every: everyMs }, { name, data: payload })
-          // A job whose result Redis refused stays active until its lock ends, and would keep its like from being added.
+          // A job whose result Redis rejected stays active until its lock ends, and its key would block equal jobs.
           await queue.removeDeduplicationKey(key)
         })
         outages.worked()
       }
-      repeats.set(`${name} ${key}`, ask)
-      // Asked again by `onFault`.
-      await ask().catch(() => {})
+      repeats.set(`${name} ${key}`, schedule)
+      // `onFault` schedules it again after a failure.
+      await schedule().catch(() => {})
     },
     async work(run) {
       for (const name of jobNames) {
@@ -139,12 +145,12 @@ export const createBullDriver = (options: BullOptions): Driver => {
           concurrency,
           lockDuration: lockMs,
           stalledInterval: lockMs / 4,
-          runRetryDelay: ASK_AGAIN_MS,
+          runRetryDelay: RETRY_EVERY_MS,
         })
         worker.on('error', onFault)
         worker.on('completed', () => outages.worked())
         worker.on('failed', (job, error) => {
-          // Given up because this process ends: it is tried again by another.
+          // The job was aborted because this process ends. Another process retries it.
           if (stop.signal.aborted) return
           const fields = { job: name, attempt: job?.attemptsMade, fault: errorText(error) }
           if (job === undefined || job.attemptsMade >= queues[name].attempts) log.error(fields, 'job dropped')
@@ -156,7 +162,7 @@ export const createBullDriver = (options: BullOptions): Driver => {
     waiting: (name) =>
       reach(name, async (queue) => {
         const [jobs, [first]] = [await queue.getWaitingCount(), await queue.getWaiting(0, 0)]
-        // A scheduled job is made an interval ahead.
+        // The timestamp of a scheduled job is one interval before it is due.
         const dueAt = first === undefined ? Date.now() : first.timestamp + (first.opts.delay ?? 0)
         return { jobs, oldestSeconds: Math.max(0, Date.now() - dueAt) / 1_000 }
       }),
@@ -164,18 +170,18 @@ export const createBullDriver = (options: BullOptions): Driver => {
       stop.abort()
       await Promise.allSettled(running)
       const closed = [...workers, ...open.values()].map((each) => each.close())
-      // Without its Redis nothing closes in order; the connections end either way.
+      // Without Redis nothing closes in order. The connections are ended in any case.
       await inTime(Promise.all(closed)).catch(() => {})
       for (const redis of connections) redis.disconnect()
     },
   }
 }
 
-/** What `work` comes to; throws when that takes too long, and the work then goes on unheard. */
+/** Awaits `work`. Throws when it takes too long; the work then continues unobserved. */
 const inTime = async <T>(work: Promise<T>): Promise<T> => {
   const late = new AbortController()
-  const timeout = sleep(PATIENCE_MS, late.signal).then(() => {
-    throw new Error(`no answer within ${PATIENCE_MS} ms`)
+  const timeout = sleep(TIMEOUT_MS, late.signal).then(() => {
+    throw new Error(`no answer within ${TIMEOUT_MS} ms`)
   })
   timeout.catch(() => {})
   work.catch(() => {})

@@ -1,26 +1,29 @@
 import type { JobName } from './queues.ts'
 
-/** Runs one job; what it throws is one failed attempt. `signal` aborts when the driver closes. */
+/** Runs one job. An error is one failed attempt. `signal` aborts when the driver closes. */
 export type Run = (name: JobName, payload: unknown, signal: AbortSignal) => Promise<void>
 
-/** Jobs that wait to be run; seconds since the first of them was added, 0 when there is none. */
+/** The number of waiting jobs, and the seconds since the first of them was added (0 when there is none). */
 export type Waiting = { readonly jobs: number; readonly oldestSeconds: number }
 
 /**
- * Where jobs wait and who runs them. Of jobs with one key at most one runs and one waits: a job that is added while its like runs
- * is run after it, since what it is about may have changed meanwhile.
+ * A queue of jobs and their execution. Of the jobs with one key, at most one runs and one waits. A job that is added
+ * while an equal one runs is run after it, because its inputs may have changed in the meantime.
  */
 export type Driver = {
   add(name: JobName, key: string, payload: unknown): Promise<void>
   /**
-   * Adds the job now and every `everyMs`, once however many processes ask for it. What has lost it, or was out of reach, gets it when it is
-   * back.
+   * Adds the job now and every `everyMs` milliseconds, once for all processes that call this. A queue that is out of
+   * reach, or that lost the schedule, gets it when it is back.
    */
   repeat(name: JobName, key: string, payload: unknown, everyMs: number): Promise<void>
-  /** Starts to run jobs here, also those added before. */
+  /** Starts to run jobs in this process, including those added before. */
   work(run: Run): Promise<void>
-  /** How many jobs wait, and for how long the first of them has; of all processes where they share a queue. Throws when it is out of reach. */
+  /**
+   * The waiting jobs of the queue, including those of other processes that share it. Throws when the queue is out of
+   * reach.
+   */
   waiting(name: JobName): Promise<Waiting>
-  /** Takes no more jobs, aborts those that run here and waits for them. */
+  /** Accepts no more jobs, aborts those that run in this process and waits for them. */
   close(): Promise<void>
 }

@@ -7,55 +7,59 @@ import { type JobName, queues } from './queues.ts'
 
 type Job = { readonly key: string; readonly payload: unknown; readonly addedAt: number }
 
-/** One queue in memory; the map keeps the order of arrival and one waiting job a key. */
-type Lane = { readonly name: JobName; readonly waiting: Map<string, Job>; readonly running: Map<string, Promise<void>> }
+/** A queue in memory. The map keeps the order of arrival and one waiting job per key. */
+type MemoryQueue = {
+  readonly name: JobName
+  readonly waiting: Map<string, Job>
+  readonly running: Map<string, Promise<void>>
+}
 
-/** Jobs in this process: nothing to install, nothing survives it. */
+/** Creates a driver with jobs in this process: it needs no installation, and jobs do not survive the process. */
 export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => {
   const stop = new AbortController()
   const timers = new Map<string, NodeJS.Timeout>()
-  const lanes = new Map<JobName, Lane>()
+  const open = new Map<JobName, MemoryQueue>()
   let run: Run | undefined
 
-  const laneOf = (name: JobName): Lane => {
-    const lane = lanes.get(name) ?? { name, waiting: new Map(), running: new Map() }
-    lanes.set(name, lane)
-    return lane
+  const queueOf = (name: JobName): MemoryQueue => {
+    const queue = open.get(name) ?? { name, waiting: new Map(), running: new Map() }
+    open.set(name, queue)
+    return queue
   }
 
   const attempt = async (name: JobName, { key, payload }: Job, runJob: Run): Promise<void> => {
     const { attempts, backoffMs: base } = queues[name]
-    for (let tried = 1; !stop.signal.aborted; tried += 1) {
+    for (let number = 1; !stop.signal.aborted; number += 1) {
       try {
         return await runJob(name, payload, stop.signal)
       } catch (error) {
-        const fields = { job: name, key, attempt: tried, fault: errorText(error) }
+        const fields = { job: name, key, attempt: number, fault: errorText(error) }
         if (stop.signal.aborted) return
-        if (tried >= attempts) return log.error(fields, 'job dropped')
+        if (number >= attempts) return log.error(fields, 'job dropped')
         log.warn(fields, 'job failed')
       }
-      await sleep(backoffMs(tried - 1, base, base * 2 ** attempts), stop.signal)
+      await sleep(backoffMs(number - 1, base, base * 2 ** attempts), stop.signal)
     }
   }
 
-  const drain = (lane: Lane): void => {
+  const drain = (queue: MemoryQueue): void => {
     if (run === undefined) return
-    for (const [key, job] of lane.waiting) {
-      if (lane.running.size >= queues[lane.name].concurrency || stop.signal.aborted) return
-      if (lane.running.has(key)) continue
-      lane.waiting.delete(key)
-      const done = attempt(lane.name, job, run).finally(() => {
-        lane.running.delete(key)
-        drain(lane)
+    for (const [key, job] of queue.waiting) {
+      if (queue.running.size >= queues[queue.name].concurrency || stop.signal.aborted) return
+      if (queue.running.has(key)) continue
+      queue.waiting.delete(key)
+      const done = attempt(queue.name, job, run).finally(() => {
+        queue.running.delete(key)
+        drain(queue)
       })
-      lane.running.set(key, done)
+      queue.running.set(key, done)
     }
   }
 
   const add = (name: JobName, key: string, payload: unknown): void => {
-    const lane = laneOf(name)
-    if (!lane.waiting.has(key)) lane.waiting.set(key, { key, payload, addedAt: performance.now() })
-    drain(lane)
+    const queue = queueOf(name)
+    if (!queue.waiting.has(key)) queue.waiting.set(key, { key, payload, addedAt: performance.now() })
+    drain(queue)
   }
 
   return {
@@ -75,10 +79,10 @@ export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => 
     },
     async work(runJob) {
       run = runJob
-      for (const lane of lanes.values()) drain(lane)
+      for (const queue of open.values()) drain(queue)
     },
     async waiting(name) {
-      const { waiting } = laneOf(name)
+      const { waiting } = queueOf(name)
       const [first] = waiting.values()
       return {
         jobs: waiting.size,
@@ -88,7 +92,7 @@ export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => 
     async close() {
       stop.abort()
       for (const timer of timers.values()) clearInterval(timer)
-      await Promise.all([...lanes.values()].flatMap(({ running }) => [...running.values()]))
+      await Promise.all([...open.values()].flatMap(({ running }) => [...running.values()]))
     },
   }
 }

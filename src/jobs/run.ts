@@ -1,34 +1,34 @@
 import { errorText, isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import { createBullDriver } from './bull.ts'
+import { jobRuns } from './channel.ts'
 import type { Driver, Waiting } from './driver.ts'
 import { createLocalDriver } from './local.ts'
 import { type JobName, type Payload, queues } from './queues.ts'
-import { jobReports } from './reports.ts'
 
-/** What does a job, by its name. It may be run twice for one job and must come to the same end. */
+/** The handlers of jobs by name. A handler may run twice for one job, so it must be idempotent. */
 type Handlers = {
   readonly [N in JobName]: (payload: Payload<N>, signal: AbortSignal) => Promise<void>
 }
 
 export type Jobs = {
   /**
-   * Asks for a job. One that equals a waiting one is that one. Throws a ZodError for a payload of another shape and
-   * `service_unavailable` when the queue is out of reach.
+   * Adds a job, unless an equal one waits. Throws a ZodError for a payload of another shape and `service_unavailable`
+   * when the queue is out of reach.
    */
   add<N extends JobName>(name: N, payload: Payload<N>): Promise<void>
-  /** Asks as `add` does without waiting: while the queue is out of reach, which is logged, the job is not done. */
+  /** Adds a job without waiting for the queue. If the queue is out of reach, which is logged, the job is lost. */
   ask<N extends JobName>(name: N, payload: Payload<N>): void
   /**
-   * Asks for a job now and every `everyMs`; asking again, here or in another process, does not double it. A queue out of reach is asked when
-   * it is back. Throws a ZodError for a payload of another shape.
+   * Adds a job now and every `everyMs` milliseconds. Further calls, also in other processes, do not duplicate it. A
+   * queue that is out of reach gets the schedule when it is back. Throws a ZodError for a payload of another shape.
    */
   repeat<N extends JobName>(name: N, payload: Payload<N>, everyMs: number): Promise<void>
   /** Starts to run jobs in this process. */
   work(handlers: Handlers): Promise<void>
-  /** Jobs of a name that wait. Throws `service_unavailable` when the queue is out of reach. */
+  /** The waiting jobs of a name. Throws `service_unavailable` when the queue is out of reach. */
   waiting(name: JobName): Promise<Waiting>
-  /** Aborts the jobs that run here, waits for them and takes no more. */
+  /** Accepts no more jobs, aborts those that run in this process and waits for them. */
   close(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
 }
 
 /**
- * Opens the job queue: on a Redis where `redisUrl` is given, else in this process.
+ * Opens the job queue: on Redis if `redisUrl` is given, else in this process.
  *
  * @example
  * const jobs = createJobs({ redisUrl: undefined, prefix: 'fx-protection', log })
@@ -50,7 +50,7 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
  */
 export const createJobs = (options: {
   readonly redisUrl: string | undefined
-  /** What the keys on the Redis begin with: systems that share one must not share this. */
+  /** The prefix of the keys in Redis. Systems that share a Redis must have different prefixes. */
   readonly prefix: string
   readonly log: Logger
 }): Jobs => {
@@ -58,7 +58,7 @@ export const createJobs = (options: {
   const driver: Driver =
     redisUrl === undefined ? createLocalDriver({ log }) : createBullDriver({ redisUrl, prefix, log })
 
-  // BullMQ keeps colons for itself.
+  // BullMQ reserves colons.
   const keyOf = (payload: unknown): string => JSON.stringify(payload).replaceAll(':', '=')
 
   const add = async <N extends JobName>(name: N, payload: Payload<N>): Promise<void> => {
@@ -80,7 +80,7 @@ export const createJobs = (options: {
     },
     work(handlers) {
       const run = <N extends JobName>(name: N, payload: unknown, signal: AbortSignal): Promise<void> =>
-        jobReports.tell({ job: name }, () => handlers[name](parsers[name](payload), signal))
+        jobRuns.trace({ job: name }, () => handlers[name](parsers[name](payload), signal))
       return driver.work(run)
     },
     waiting: (name) => driver.waiting(name),

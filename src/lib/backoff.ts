@@ -1,6 +1,6 @@
 /**
- * The wait before attempt `attempt` (0 is the first retry): doubling from `baseMs` up to `capMs`, with equal jitter, in milliseconds.
- * Jitter keeps many processes that lost the same peer from returning in step.
+ * The wait in milliseconds before retry `attempt` (0 is the first). It doubles from `baseMs` up to `capMs`, with equal
+ * jitter, so that processes that lost the same peer do not reconnect at the same moment.
  */
 export const backoffMs = (
   attempt: number,

@@ -1,16 +1,17 @@
 import { sleep } from './lifecycle.ts'
 import type { Logger } from './log.ts'
 
-/** How a server takes leave before it closes. */
+/** The drain phase of a server, before it closes. */
 export type Drain = {
-  /** Aborts when the server is about to close: it says that it is not ready, and answers on. */
+  /** Aborts when the server is about to close: it reports that it is not ready, and still answers requests. */
   readonly signal: AbortSignal
-  /** Aborts `signal` and waits for those who send requests to hear of it. */
+  /** Aborts `signal` and waits until load balancers have noticed that the server is not ready. */
   begin(): Promise<void>
 }
 
 /**
- * A drain that takes `ms` milliseconds: longer than whoever balances the load needs to find a server not ready.
+ * A drain that takes `ms` milliseconds. That must be longer than the load balancer needs to detect that a server is not
+ * ready.
  *
  * @example
  * const drain = createDrain({ ms: 5_000, log })
@@ -23,7 +24,7 @@ export const createDrain = ({ ms, log }: { readonly ms: number; readonly log: Lo
     async begin() {
       leaving.abort()
       if (ms === 0) return
-      log.info({ ms }, 'not ready any more, closing soon')
+      log.info({ ms }, 'draining: not ready from now on, closing after the drain time')
       await sleep(ms)
     },
   }

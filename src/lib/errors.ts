@@ -13,27 +13,27 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number]
 
-/** One invalid field: `path` names it (`args.0.amount`), `message` says what was expected. */
+/** One invalid field: `path` names it (`args.0.amount`), `message` describes the expected value. */
 export type ErrorDetail = { readonly path: string; readonly message: string }
 
 /** Most fields that one error names. */
 export const MAX_DETAILS = 20
 
 /*
- * Bounds of an error's texts, in UTF-16 units, since clients, nodes and the pricing engine can put words of their own into them. Together
- * they keep every error body below 16 KB: at most three bytes a unit.
+ * Bounds of an error's texts, in UTF-16 units, because they may contain text from clients, nodes and the pricing
+ * engine. Together they keep every error body below 16 KB: a unit takes at most three bytes.
  */
 const MAX_MESSAGE = 1_000
 const MAX_PATH = 60
 const MAX_DETAIL = 150
 
-/** Text of at most `max` units, an ellipsis at the end of one that was longer. What is no character or takes many bytes in JSON is a blank. */
+/** Cuts a text of more than `max` units and adds an ellipsis. Control characters and lone surrogates become spaces. */
 export const clip = (text: string, max: number): string => {
   const short = text.length <= max ? text : `${text.slice(0, max - 1)}…`
   return short.replace(/[\p{Cc}\p{Cs}]/gu, ' ')
 }
 
-/** A detail with both texts within their bounds. */
+/** A detail with both texts cut to their bounds. */
 export const detail = ({ path, message }: ErrorDetail): ErrorDetail => ({
   path: clip(path, MAX_PATH),
   message: clip(message, MAX_DETAIL),
@@ -47,8 +47,8 @@ export type ServiceErrorOptions = {
 }
 
 /**
- * The one error that may reach a client. Its message is written for the client: it never carries a node address, a token or a
- * stack. Message and details are cut to their bounds. The HTTP status is not known here; the API maps `code` to it.
+ * The one error that may reach a client. Its message is written for the client: it never contains a node address, a
+ * token or a stack. Message and details are cut to their bounds. The API maps `code` to an HTTP status.
  *
  * @example throw notFound('event 7 does not exist on chain 8453')
  */
@@ -66,11 +66,15 @@ export class ServiceError extends Error {
   }
 }
 
-/** A field of the request is not acceptable; each detail names one. */
+/** At least one field of the request is invalid; each detail names one. */
 export const invalid = (message: string, details: readonly ErrorDetail[]): ServiceError =>
   new ServiceError('validation_error', message, { details })
 
-/** Who asks has not said who they are, or not in a way that holds. */
+/** The error for one invalid field, which the message names too. */
+export const invalidField = (path: string, message: string): ServiceError =>
+  invalid(`${path}: ${message}`, [{ path, message }])
+
+/** The request has no credentials, or invalid ones. */
 export const unauthorized = (message: string): ServiceError => new ServiceError('unauthorized', message)
 
 /** The named thing does not exist. */
@@ -84,16 +88,25 @@ export const upstream = (message: string, cause?: unknown): ServiceError =>
 export const unavailable = (message: string, cause?: unknown, retryAfter = 1): ServiceError =>
   new ServiceError('service_unavailable', message, { cause, retryAfter })
 
-/** True when the failure means "nobody answered", so another source may be asked instead. */
+/** True when a source did not answer, so another source may be used instead. */
 export const isUnavailable = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'service_unavailable'
 
-/** Something whoever runs the service can mend; the message says how, and is all they are shown. */
+/** For `catch`: null in place of a `service_unavailable`. Throws everything else. */
+export const nullIfUnavailable = (error: unknown): null => {
+  if (!isUnavailable(error)) throw error
+  return null
+}
+
+/** A problem that the operator can solve. Only the message is shown, so it contains the solution. */
 export class OperatorError extends Error {
   override readonly name: string = 'OperatorError'
 }
 
-/** The text of anything thrown, for logs. Of several that have none together, as of addresses that all refuse, that of each. */
+/**
+ * The text of a thrown value, for logs. An AggregateError without a message (all addresses of a host refused) yields
+ * the texts of its errors.
+ */
 export const errorText = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(errorText).join(', ')
   return error instanceof Error ? error.message : String(error)

@@ -1,11 +1,12 @@
-/** Runs a piece of work when its turn comes, or throws. */
+/** Runs a task once a slot is free, or throws. */
 export type Gate = <T>(run: () => Promise<T>) => Promise<T>
 
 /**
- * Runs at most `atOnce` pieces of work at a time; up to `waiting` more wait for their turn, in order. Any beyond those throws what `refuse`
- * gives. Each piece has to end in time by itself.
+ * Runs at most `atOnce` tasks concurrently; up to `waiting` more wait in order. A further call throws the error of
+ * `refuse`. There is no time-out: each task must end by itself.
  *
- * @example const gate = createGate({ atOnce: 16, waiting: 256, refuse: () => unavailable('overloaded, retry after 1 s') })
+ * @example
+ * const gate = createGate({ atOnce: 16, waiting: 256, refuse: () => unavailable('overloaded, retry after 1 s') })
  */
 export const createGate = (options: {
   readonly atOnce: number
@@ -21,7 +22,7 @@ export const createGate = (options: {
     try {
       return await run()
     } finally {
-      // The place goes on to the next in line.
+      // The next task takes over the slot.
       const next = queue.shift()
       if (next === undefined) running -= 1
       else next()

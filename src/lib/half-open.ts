@@ -2,10 +2,10 @@ import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Watches a server's connections. From `draining` on every answer is the last of its connection and says so (`Connection: close`), so that
- * clients go elsewhere between two requests and never in the middle of one. What comes back closes, at once, every connection on which
- * no whole request waits for its answer: idle ones, and those whose request has only half arrived, for which the server's own `close`
- * would wait. The others are closed as they are answered.
+ * Tracks a server's connections. Once `draining` aborts, every response carries `Connection: close`, so that clients
+ * reconnect elsewhere between two requests and never in the middle of one. The returned function closes at once every
+ * connection without a complete unanswered request: idle ones, and those whose request has arrived only in part, for
+ * which the server's own `close` would wait. Each other connection closes after its response.
  *
  * @example app.addHook('preClose', closesHalfOpen(app.server, drain.signal))
  */
@@ -14,7 +14,7 @@ export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Pr
   let closing = false
   const isWaiting = (socket: Socket): boolean => [...(connections.get(socket) ?? [])].some(({ req }) => req.complete)
 
-  /** Makes what is being answered the last on its connection, as far as its head was not sent yet. */
+  /** Makes each pending response the last one of its connection, unless its headers were already sent. */
   const lastAnswers = (): void => {
     for (const responses of connections.values()) for (const response of responses) response.shouldKeepAlive = false
   }
@@ -25,12 +25,12 @@ export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Pr
     connections.set(socket, new Set())
     socket.once('close', () => connections.delete(socket))
   })
-  // Before the server's own listener, which may have answered when it returns.
+  // Runs before the server's own listener, which may have answered by the time it returns.
   server.prependListener('request', (_, response) => {
     if (draining.aborted || closing) response.shouldKeepAlive = false
   })
   server.on('request', ({ socket }, response) => {
-    // What was answered at once, and handed over whole, keeps nobody waiting.
+    // A response that is already complete and flushed needs no tracking.
     if (response.writableEnded && socket.writableLength === 0) return
     connections.get(socket)?.add(response)
     response.once('close', () => {

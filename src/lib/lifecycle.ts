@@ -1,13 +1,15 @@
-/** What was opened, in order; `close` closes it in reverse. */
+/** Opened resources; `close` closes them in reverse order. */
 export type Closers = {
-  /** Registers `close` under a name that a failure will carry, and gives `resource` back. */
+  /** Registers `close` under a name for error messages, and returns `resource`. */
   add<T>(name: string, resource: T, close: (resource: T) => Promise<unknown> | unknown): T
-  /** Closes everything once, last opened first; every closer runs even when an earlier one fails. Throws an AggregateError then. */
+  /**
+   * Closes everything once, last opened first. Every closer runs; if any fails, it throws an AggregateError at the end.
+   */
   close(): Promise<void>
 }
 
 /**
- * A stack of closers, so that whatever opens something registers how it ends at the same place.
+ * A stack of closers: code that opens a resource registers how to close it at the same place.
  *
  * @example
  * const closers = createClosers()
@@ -42,7 +44,7 @@ export const createClosers = (): Closers => {
   }
 }
 
-/** Resolves after `ms`, or at once when `signal` aborts; never rejects, so a loop just looks at its signal. */
+/** Resolves after `ms`, or at once when `signal` aborts; never rejects, so a loop only checks its signal. */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal?.aborted) return resolve()

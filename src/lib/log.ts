@@ -3,7 +3,7 @@ import { createScrub } from './secrets.ts'
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child' | 'level'>
 
-/** Keys whose values never reach a log line, at the top level or one below. */
+/** Keys whose values are removed from every log line, at the top level and one level below. */
 const secrets = [
   'authorization',
   'cookie',
@@ -18,15 +18,16 @@ const secrets = [
 ]
 
 /**
- * The process's structured logger: one JSON object a line on stdout or on stderr (`fd` 2), ISO times. Secrets are removed by key, and those
- * that are known by `secrets` wherever they stand: a driver's error may hold the URL it was given.
+ * The process's structured logger: one JSON object per line on stdout or on stderr (`fd` 2), with ISO times. Secrets
+ * are removed by key. The texts in `secrets` are removed wherever they occur, because a driver's error may contain its
+ * URL.
  *
  * @example createLogger({ level: 'info', process: 'worker' }).info({ chainId: 8453 }, 'following')
  */
 export const createLogger = (options: {
   readonly level: string
   readonly process: string
-  /** Texts that no line may hold. */
+  /** Texts that are removed from every line. */
   readonly secrets?: readonly string[]
   readonly fd?: 1 | 2
 }): PinoLogger =>

@@ -1,14 +1,14 @@
-/** Shows how far a long work has come. */
+/** Shows the progress of a long task. */
 export type Meter = {
-  /** `done` of `of` units are through; `of` is null where nobody knows. Another `what` begins a new count. */
+  /** `done` of `of` units are complete; `of` is null if the total is unknown. A different `what` starts a new count. */
   show(what: string, done: number, of: number | null): void
-  /** Takes the line away. */
+  /** Clears the line on a terminal. */
   close(): void
 }
 
 type Stream = { readonly isTTY?: boolean; write(text: string): unknown }
 
-/** How often a terminal's line is renewed, and how often another stream gets a line, in milliseconds. */
+/** How often the line of a terminal is rewritten, and how often another stream gets a line, in milliseconds. */
 const ON_TERMINAL_MS = 100
 const ELSEWHERE_MS = 5_000
 
@@ -19,7 +19,11 @@ const clock = (seconds: number): string => {
   return `${hours > 0 ? `${hours}:` : ''}${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`
 }
 
-/** One line of progress: `deposits 1200 of 3000, 400 a second, 00:05 left`. */
+/**
+ * One line of progress: `deposits 1200 of 3000, 400 a second, 00:05 left`.
+ *
+ * @internal
+ */
 export const meterLine = (what: string, done: number, of: number | null, seconds: number): string => {
   const rate = seconds > 0 ? done / seconds : 0
   const left = of !== null && rate > 0 ? `, ${clock(Math.max(0, of - done) / rate)} left` : ''
@@ -27,7 +31,8 @@ export const meterLine = (what: string, done: number, of: number | null, seconds
 }
 
 /**
- * Opens a meter: one line that renews itself on a terminal, a line every few seconds elsewhere. `now` gives milliseconds.
+ * Opens a meter. It rewrites one line on a terminal and adds a line every five seconds to any other stream. `now`
+ * returns milliseconds.
  *
  * @example createMeter({ stream: process.stderr, now: performance.now.bind(performance) })
  */

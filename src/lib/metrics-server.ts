@@ -9,19 +9,19 @@ import { packaged } from './root.ts'
 
 const Package = z.object({ version: z.string() })
 
-/** What every process has. */
+/** Adds the metrics that every process has: those of Node.js and the build. */
 const addOwn = (metrics: Metrics): void => {
   collectDefaultMetrics({ register: metrics })
   const { version } = Package.parse(JSON.parse(readFileSync(packaged('package.json'), 'utf8')))
   new Gauge({
     name: 'fx_build_info',
-    help: 'Always 1; says which version runs',
+    help: 'Always 1; the label is the running version',
     labelNames: ['version'],
     registers: [metrics],
   }).set({ version }, 1)
 }
 
-/** Longest a scraper may take to ask, in milliseconds. */
+/** The time-out for receiving a scraper's request, in milliseconds. */
 const ASKED_WITHIN_MS = 5_000
 
 type MetricsServer = {
@@ -31,8 +31,8 @@ type MetricsServer = {
 }
 
 /**
- * Serves `GET /metrics` for Prometheus, those of the process and of Node.js too, away from the port of the clients; `off` serves nothing. A
- * port that is taken is warned of, and the process goes on without: to be watched is not what it is for.
+ * Serves `GET /metrics` for Prometheus, including the metrics of Node.js, on a port of its own; `off` serves nothing.
+ * If the port is taken, it logs a warning and the process continues without metrics, because its main work needs none.
  */
 export const serveMetrics = async (options: {
   readonly metrics: Metrics
@@ -48,7 +48,7 @@ export const serveMetrics = async (options: {
     metrics.metrics().then(
       (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
       (fault: unknown) => {
-        log.error({ err: fault }, 'metrics not collected')
+        log.error({ err: fault }, 'collecting the metrics failed')
         response.writeHead(500).end()
       },
     )

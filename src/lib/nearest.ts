@@ -1,10 +1,11 @@
 import leven from 'leven'
 
-/** A longer word is compared by its beginning: what others send is not worth more. */
+/** A longer word is compared by its first letters only, which bounds the cost for texts from clients. */
 const MAX_LETTERS = 64
 
 /**
- * The known word that was probably meant, or undefined when none is near: at most a third of its letters differ, rounded up.
+ * Returns the known word that was probably meant, or undefined if none is near. Near means that at most a third of the
+ * letters differ, rounded up.
  *
  * @example nearest('quite', ['quiet', 'persist']) // 'quiet'
  */

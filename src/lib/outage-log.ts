@@ -1,11 +1,11 @@
 import { errorText } from './errors.ts'
 import type { Logger } from './log.ts'
 
-/** Lines about the outages of one service come in periods of so many milliseconds: one for each of the first few different faults. */
+/** The period in milliseconds and its limit: one line for each of the first different faults of a service. */
 const PERIOD_MS = 10_000
 const FAULTS_PER_PERIOD = 3
 
-/** A service that fails only some requests is back once none failed for so long, in milliseconds. */
+/** A service counts as recovered when a request works and none has failed for this long, in milliseconds. */
 const QUIET_MS = 1_000
 
 export type OutageLog = {
@@ -13,22 +13,23 @@ export type OutageLog = {
   failed(fault: unknown): void
   /** Records a request that worked. Writes one line when that ends an outage that was logged. */
   worked(): void
-  /** Whether the service is out of order at present. */
+  /** Whether the service is in an outage. */
   isDown(): boolean
 }
 
 /**
- * Logs the outages of one service without a line for every request that fails. Every 10 s it logs up to three different faults, each with the
- * number of failures since the line before, and in the end the recovery. (The first fault is often a lost connection, the next its reason.)
+ * Logs the outages of one service without a line for every request that fails. Every 10 s it logs up to three different
+ * faults, each with the number of failures since the line before, and finally the recovery. (The first fault is often a
+ * lost connection, the next one its reason.)
  *
  * @example
- * const outages = createOutageLog({ log, down: 'the job queue is out of reach', up: 'the job queue is in reach again' })
+ * const outages = createOutageLog({ log, down: 'job queue unreachable', up: 'job queue reachable again' })
  */
 export const createOutageLog = (options: {
   readonly log: Logger
   readonly down: string
   readonly up: string
-  /** What a line says of a fault; its text unless given. */
+  /** Returns the fields that a line has for a fault; by default its text. */
   readonly describe?: (fault: unknown) => { readonly fault: string }
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number

@@ -1,7 +1,7 @@
 import { sleep } from './lifecycle.ts'
 
 /**
- * Lets a caller through once in `everyMs`: the first at once, the next ones when it is time or `signal` aborts.
+ * Resolves at most once every `everyMs`: the first call at once, each later one when it is due or `signal` aborts.
  *
  * @example
  * const pace = createPace(1_000)

@@ -1,10 +1,13 @@
 import type { z } from 'zod'
 import { clip, detail, type ErrorDetail, invalid, MAX_DETAILS, type ServiceError } from './errors.ts'
 
-/** Longest list of faults in a message, in UTF-16 units: `details` has them one by one. */
+/** The longest list of faults in a message, in UTF-16 units; `details` lists them one by one. */
 const MAX_LISTED = 600
 
-/** The fields at fault; each unknown key is one. What concerns a part as a whole is named after it (`body`). */
+/**
+ * The paths of the invalid fields, one for each unknown key. An issue of a whole part has the name of the part
+ * (`body`).
+ */
 const pathsOf = (issue: z.core.$ZodIssue, part: string, most: number): string[] => {
   if (issue.code !== 'unrecognized_keys')
     return most === 0 ? [] : [issue.path.length === 0 ? part : issue.path.join('.')]
@@ -12,8 +15,8 @@ const pathsOf = (issue: z.core.$ZodIssue, part: string, most: number): string[] 
 }
 
 /**
- * The error for a path, query or body that does not fit its schema. It names the first 20 faults by their fields; the message ends with how
- * many more there are.
+ * The error for a path, query or body that does not match its schema. It names the fields of the first 20 faults; the
+ * message ends with the number of further ones.
  */
 export const refusal = (issues: readonly z.core.$ZodIssue[], part: string): ServiceError => {
   const details: ErrorDetail[] = []
@@ -29,7 +32,7 @@ export const refusal = (issues: readonly z.core.$ZodIssue[], part: string): Serv
   return invalid(rest === 0 ? listed : `${listed}; and ${rest} more`, details)
 }
 
-/** What a part of a request decodes to. Throws the refusal (`validation_error`) when it does not fit its schema. */
+/** Decodes a part of a request. Throws a `validation_error` if it does not match its schema. */
 export const parseInput = <S extends z.ZodType>(schema: S, value: unknown, part: string): z.output<S> => {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data

@@ -20,7 +20,7 @@ export const ErrorBody = z
 
 export type ErrorBody = z.output<typeof ErrorBody>
 
-/** The one place where an error has an HTTP status. */
+/** The HTTP status of each error code. It is defined only here. */
 export const statuses: Record<ErrorCode, number> = {
   unauthorized: 401,
   forbidden: 403,
@@ -35,13 +35,13 @@ export const statuses: Record<ErrorCode, number> = {
 
 type Problem = { readonly status: number; readonly body: ErrorBody; readonly retryAfter?: number | undefined }
 
-/** Seconds until a retry makes sense when nobody said. */
+/** The default of `Retry-After`, in seconds. */
 const RETRY_AFTER = 1
 
-/** Who comes back later may be answered. */
+/** A retry may succeed later. */
 const isTemporary = (code: ErrorCode): boolean => code === 'service_unavailable' || code === 'rate_limited'
 
-/** A refusal of the HTTP framework: it knows the status, and its code says what could not be taken. */
+/** A request that the HTTP framework rejected. It sets the status, and its code names the invalid part. */
 const isClientError = (error: unknown): error is Error & { statusCode: number; code: string } =>
   error instanceof Error &&
   'statusCode' in error &&
@@ -51,7 +51,7 @@ const isClientError = (error: unknown): error is Error & { statusCode: number; c
   error.statusCode >= 400 &&
   error.statusCode < 500
 
-/** What a client is told of anything thrown; what it must not know is in the log under the request's id. */
+/** The response to a client for a thrown value. Internal details are only in the log, under the request's id. */
 export const problem = (error: unknown, id: string): Problem => {
   if (error instanceof ServiceError) {
     const { code, message, details } = error
@@ -60,7 +60,7 @@ export const problem = (error: unknown, id: string): Problem => {
     return { status: statuses[code], body, retryAfter }
   }
   if (isClientError(error)) {
-    // The framework's own: the body or URL could not be taken as a request at all.
+    // The framework rejected the request before any handler: its body or its URL is malformed.
     const path = error.code.startsWith('FST_ERR_CTP') ? 'body' : 'url'
     const refused = problem(invalid(error.message, [{ path, message: error.message }]), id)
     return { ...refused, status: error.statusCode }

@@ -1,4 +1,4 @@
-/** A seeded stream of numbers from 0 up to 1 (mulberry32): the same seed gives the same story. Not for secrets. */
+/** A seeded stream of numbers from 0 up to 1 (mulberry32): the same seed gives the same numbers. Not for secrets. */
 export const uniforms = (seed: number): (() => number) => {
   let state = seed >>> 0
   return () => {

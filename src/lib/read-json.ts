@@ -1,10 +1,13 @@
-/** What another service may send: a JSON body past one of these limits is never parsed. */
+/** The deepest nesting of a JSON body from another service. A body past a limit is never parsed. */
 const MAX_DEPTH = 32
 
-/** Lists, objects and their elements per byte of the limit. `JSON.parse` takes seconds for megabytes of `[],[],` or of distinct keys. */
+/**
+ * Bytes of the size limit per list, object and element. `JSON.parse` takes seconds for megabytes of `[],[],` or of
+ * distinct keys.
+ */
 const BYTES_PER_VALUE = 64
 
-/** A body that is too long or has too many values (`size`), or is nested too deep (`depth`). The message gives the limit. */
+/** A body is too long or has too many values (`size`), or is nested too deep (`depth`). The message gives the limit. */
 export class OversizedJson extends Error {
   override readonly name = 'OversizedJson'
   readonly kind: 'size' | 'depth'
@@ -21,7 +24,7 @@ const BACKSLASH = 0x5c
 const [OPEN_LIST, CLOSE_LIST] = [0x5b, 0x5d]
 const [OPEN_OBJECT, CLOSE_OBJECT] = [0x7b, 0x7d]
 
-/** Where the string that opens at `start` closes; the end of the text for one that does not. */
+/** The index at which the string that opens at `start` closes; the length of the text if it does not close. */
 const endOfString = (text: Buffer, start: number): number => {
   for (let end = text.indexOf(QUOTE, start + 1); end !== -1; end = text.indexOf(QUOTE, end + 1)) {
     let before = end - 1
@@ -33,8 +36,8 @@ const endOfString = (text: Buffer, start: number): number => {
 }
 
 /**
- * Throws OversizedJson for a text that would be slow to parse, of whose values `counted` were counted before. One pass over the bytes: none of UTF-8's longer
- * characters holds any of these.
+ * Throws OversizedJson for a text that would be slow to parse. `counted` values were counted before. One pass over the
+ * bytes is enough: a multi-byte character of UTF-8 contains none of these bytes.
  */
 const checkShape = (text: Buffer, maxValues: number, counted: number): void => {
   let depth = 0
@@ -52,7 +55,7 @@ const checkShape = (text: Buffer, maxValues: number, counted: number): void => {
   }
 }
 
-/** Reads a body up to `maxBytes`. Throws OversizedJson past that and reads no further: leaving the loop closes the connection. */
+/** Reads a body up to `maxBytes`. Past that it throws OversizedJson; leaving the loop closes the connection. */
 const readBytes = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
   let length = 0
@@ -74,7 +77,7 @@ type Lifted = {
   restore(parsed: unknown): unknown
 }
 
-/** Reads a part of a text; null where there is none that it knows. */
+/** Reads a known part of a text ahead of `JSON.parse`; null if the text has none. */
 export type Lift = (text: Buffer) => Lifted | null
 
 const parse = (text: Buffer, maxValues: number, counted = 0): unknown => {
@@ -86,7 +89,10 @@ const parse = (text: Buffer, maxValues: number, counted = 0): unknown => {
   }
 }
 
-/** As `parse`, with a part of the text lifted out; undefined for a text that has to be parsed as a whole, if only to tell what is wrong with it. */
+/**
+ * As `parse`, with a part of the text lifted out. Returns undefined for a text that must be parsed as a whole, for
+ * example to find its error.
+ */
 const parseLifted = (text: Buffer, maxValues: number, lift: Lift): unknown => {
   const lifted = lift(text)
   if (lifted === null) return undefined
@@ -99,9 +105,9 @@ const parseLifted = (text: Buffer, maxValues: number, lift: Lift): unknown => {
 }
 
 /**
- * The JSON value of a body that another service sends; undefined for a text that is not JSON. Throws OversizedJson for more than `maxBytes`
- * bytes, more than a value per 64 of those, or more than 32 levels, and what the body throws when its connection breaks. A part that `lift` reads
- * comes out as it makes it.
+ * Reads the JSON body of another service; undefined for a text that is not JSON. Throws OversizedJson for more than
+ * `maxBytes` bytes, more than one value per 64 of them, or more than 32 levels. Also throws the error of the body when
+ * its connection breaks. The optional `lift` reads a part of the text and determines the value of that part.
  *
  * @example const user = await readJson(response.body, 2 ** 20)
  */

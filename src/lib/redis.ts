@@ -2,8 +2,8 @@
 const RECONNECT_EVERY_MS = 1_000
 
 /**
- * For `reconnectOnError` of one connection. The old primary of a fail-over keeps its connections and refuses writes from then on; only a new
- * connection finds the new primary behind the same name.
+ * For `reconnectOnError` of one connection. After a fail-over the old primary keeps its connections and refuses writes.
+ * Only a new connection reaches the new primary under the same name.
  */
 export const createReconnectOnError = (): ((error: Error) => boolean) => {
   let reconnectedAt = Number.NEGATIVE_INFINITY

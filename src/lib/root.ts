@@ -3,5 +3,5 @@ import { pathToFileURL } from 'node:url'
 
 const { resolve } = createRequire(import.meta.url)
 
-/** A file of this package that is read and not run: where it is, seen from the sources and from the build alike. */
+/** The URL of a data file of this package. It is the same for the sources and for the build. */
 export const packaged = (path: string): URL => new URL(path, pathToFileURL(resolve('#package')))

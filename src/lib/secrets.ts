@@ -1,4 +1,7 @@
-/** Shorter parts of a path are words like `v3` or `rpc`, and a shorter password would take letters out of every text. */
+/**
+ * The least length of a secret. Shorter parts of a path are words like `v3` or `rpc`. Removing a shorter password would
+ * cut ordinary letters out of every text.
+ */
 const SHORTEST = { part: 8, credential: 5 }
 
 const decoded = (text: string): string => {
@@ -11,21 +14,24 @@ const decoded = (text: string): string => {
 
 const bothWays = (texts: readonly string[]): string[] => [...new Set(texts.flatMap((text) => [text, decoded(text)]))]
 
-/** What a store's URL says in its query are settings, `sslmode` or `application_name`, but for these. */
+/** Query parameters of a database URL are settings such as `sslmode` or `application_name`, except those that match. */
 const SECRET_SETTING = /pass|key|secret|token/i
 
-/** What of a URL lets somebody in: its password, and what its query says; too short a one is left out. None for what is no URL. */
+/**
+ * The credentials in a URL: its password and the secret values of its query. Short ones are left out. A text that is
+ * not a URL has none.
+ */
 export const credentialsOf = (text: string): string[] => {
   if (!URL.canParse(text)) return []
   const { protocol, password, searchParams } = new URL(text)
   const isWeb = protocol.startsWith('http')
-  const said = [...searchParams].flatMap(([name, value]) => (isWeb || SECRET_SETTING.test(name) ? [value] : []))
-  return bothWays([password, ...said].filter((it) => it.length >= SHORTEST.credential))
+  const values = [...searchParams].flatMap(([name, value]) => (isWeb || SECRET_SETTING.test(name) ? [value] : []))
+  return bothWays([password, ...values].filter((it) => it.length >= SHORTEST.credential))
 }
 
 /**
- * What of a private URL must not be told: all of it, and each part that may be a key, as providers put them into the host, the path or the
- * query.
+ * The secret parts of a private URL: the whole URL, and each part that may be a key. Providers put keys into the host,
+ * the path or the query.
  *
  * @example partsOf('https://base.example/v3/0123456789abcdef') // the URL, base.example, 0123456789abcdef
  */
@@ -39,14 +45,14 @@ export const partsOf = (text: string): string[] => {
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 
-/** As it stands inside of JSON. */
+/** The text as it is written inside a JSON string. */
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** What takes every one of these texts out of another one, in JSON too. */
+/** Returns a function that replaces each of these texts by `<secret>`, in JSON too. */
 export const createScrub = (secrets: Iterable<string>): ((text: string) => string) => {
   const all = [...new Set([...secrets].flatMap((text) => [text, inJson(text)]))].filter((text) => text !== '')
   if (all.length === 0) return (text) => text
-  // The longest first, or a part of it would leave the rest.
+  // The longest first: replacing a shorter secret first would leave the rest of a longer one.
   const pattern = new RegExp(
     all
       .toSorted((a, b) => b.length - a.length)

@@ -4,33 +4,37 @@ import type { Logger } from './log.ts'
 import { onSignals } from './signals.ts'
 import { endWithin, watchMainThread } from './watchdog.ts'
 
-/** Longest an orderly stop may take before the process is ended, its drain aside, in milliseconds. */
+/** The time limit of an orderly stop without its drain, in milliseconds. After it the process exits with code 1. */
 const STOP_WITHIN_MS = 10_000
 
-/** How much later a process is killed that did not end itself, in milliseconds. */
+/** How long after that limit a process that still runs is killed, in milliseconds. */
 const KILL_AFTER_MS = 5_000
 
-/** A main thread that does not run for so long hangs: calibrations and collections take seconds. In milliseconds. */
+/**
+ * A main thread that has not run for this long is hung, in milliseconds. Calibration and garbage collection take
+ * seconds.
+ */
 const HUNG_AFTER_MS = 60_000
 
 type Options = {
   readonly log: Logger
-  /** How long what was started drains before it closes, in milliseconds. */
+  /** How long the started service drains before it closes, in milliseconds. */
   readonly drainMs?: number
-  /** Milliseconds; the constants above unless given. */
+  /** Limits in milliseconds; the defaults are the constants above. */
   readonly stopWithinMs?: number
   readonly killAfterMs?: number
   readonly hungAfterMs?: number
 }
 
 /**
- * Runs a long-lived part until SIGTERM or SIGINT, then closes what it opened, last first. A second signal, or a stop that takes too long,
- * ends the process with code 1; one that cannot even do that, or whose main thread hangs, is killed.
+ * Runs a long-lived service until SIGTERM or SIGINT, then closes its resources, last opened first. A second signal, or
+ * a stop that takes too long, ends the process with code 1. A process that cannot exit, or whose main thread hangs, is
+ * killed.
  */
 export const serve = async (options: Options, start: (closers: Closers) => Promise<void>): Promise<void> => {
   const { log, drainMs = 0, stopWithinMs = STOP_WITHIN_MS, killAfterMs = KILL_AFTER_MS } = options
   const closers = createClosers()
-  // Opened first, so that everything else closes under its eyes.
+  // Opened first and so closed last: the watchdog also covers the closing of everything else.
   closers.add('watchdog', watchMainThread({ hungAfterMs: options.hungAfterMs ?? HUNG_AFTER_MS, log }), (stop) => stop())
   const delay = drainMs + stopWithinMs
   const grace = closeWithGrace({ delay, logger: log, skip: ['SIGINT', 'SIGTERM'] }, async ({ err }) => {
@@ -51,7 +55,7 @@ export const serve = async (options: Options, start: (closers: Closers) => Promi
   try {
     await start(closers)
   } catch (fault) {
-    // A process that never started ends with its fault, not in good order with code 0.
+    // A process that failed to start must end with its error and not with code 0.
     grace.uninstall()
     ignore()
     endWithin(delay + killAfterMs, log)

@@ -1,14 +1,14 @@
 import { sleep } from './lifecycle.ts'
 
-/** What a wait is for, and when it ends. */
+/** The condition of a wait and its deadline. */
 export type Wait<S, T> = {
-  /** Waits of one key share what is asked for it. */
-  readonly key: string
-  /** The result once what was seen has it; undefined to wait on. */
+  /** Waits of one key share its request; a wait without a key adds no request to the round. */
+  readonly key?: string
+  /** Returns the result, or undefined to go on waiting. */
   readonly check: (seen: S) => T | undefined
-  /** The error at the deadline, from what was seen last. */
+  /** The error at the deadline, from the last result of a round. */
   readonly late: (seen: S) => Error
-  /** As `performance.now`. What is asked last may be answered after it. */
+  /** As `performance.now`. The last round may end after it. */
   readonly deadline: number
   /** Ends the wait with its reason. */
   readonly signal: AbortSignal
@@ -16,12 +16,13 @@ export type Wait<S, T> = {
 
 type Entry<S> = { see(seen: S): void; fail(reason: unknown): void }
 
-/** Rounds begin at least this far apart, in milliseconds: those who come in a burst share one. */
+/** The least time between two rounds, in milliseconds, so waits that start in a burst share one. */
 const MIN_GAP_MS = 10
 
 /**
- * Polls on behalf of many waits. One round runs at a time, every `everyMs` while anything is waited for and at once for a new key; it asks for
- * at most `atOnce` keys, the others have their turn in the next. What `look` throws ends the waits of that round.
+ * Polls on behalf of many waits. One round runs at a time: every `everyMs` while there are waits, and at once for a new
+ * key. A round asks for at most `atOnce` keys; the others follow in the next one. An error of `look` ends the waits of
+ * its round.
  *
  * @example
  * const poll = createSharedPoll({ everyMs: 100, atOnce: 50, look: (keys) => receiptsOf(keys) })
@@ -43,7 +44,7 @@ export const createSharedPoll = <S>(deps: {
       waiting.delete(key)
       waiting.set(key, entries)
     }
-    // Who comes from now on may be there for what happened after it was asked.
+    // A wait that starts during the round may be about something that happened after its request.
     const asked = turn.flatMap(([, entries]) => [...entries])
     try {
       const seen = await look(turn.map(([key]) => key))
@@ -66,10 +67,10 @@ export const createSharedPoll = <S>(deps: {
   }
 
   return {
-    /** Begins the next round now; without waits nothing is asked. */
+    /** Starts the next round now, if there are waits. */
     wake: (): void => pause?.abort(),
-    /** Resolves with what `check` gives; rejects at the deadline, when `signal` aborts, and with what `look` throws. */
-    until: <T>({ key, check, late, deadline, signal }: Wait<S, T>): Promise<T> =>
+    /** Resolves with the result of `check`. Rejects at the deadline, when `signal` aborts, and when `look` throws. */
+    until: <T>({ key = '', check, late, deadline, signal }: Wait<S, T>): Promise<T> =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason)
         let last: { readonly seen: S } | undefined
@@ -110,5 +111,3 @@ export const createSharedPoll = <S>(deps: {
       }),
   }
 }
-
-export type SharedPoll<S> = ReturnType<typeof createSharedPoll<S>>

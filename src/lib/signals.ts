@@ -1,8 +1,9 @@
-/** Under npm one Ctrl-C arrives twice: from the terminal, and from npm, which passes its own on. */
+/** In milliseconds. Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const SAME_SIGNAL_MS = 500
 
 /**
- * Calls `stop` at the first SIGINT or SIGTERM, and `force` at each after it that is not the same once more. Gives what ends that.
+ * Calls `stop` at the first SIGINT or SIGTERM, and `force` at each later one that is not a duplicate of the first.
+ * Returns a function that removes the listeners.
  *
  * @example const ignore = onSignals({ stop: () => controller.abort(), force: () => process.exit(1) })
  */

@@ -1,7 +1,9 @@
 /**
- * Calls of one key that overlap share one execution and its outcome; a finished key is forgotten.
+ * Overlapping calls with the same key share one execution and its outcome. Outcomes are not cached.
  *
- * @example const once = createSingleFlight<Block>(); await Promise.all([once('head', read), once('head', read)]) // one read
+ * @example
+ * const once = createSingleFlight<Block>()
+ * await Promise.all([once('head', read), once('head', read)]) // one read
  */
 export const createSingleFlight = <T>(): ((key: string, run: () => Promise<T>) => Promise<T>) => {
   const flights = new Map<string, Promise<T>>()

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** What a request waits for besides the service itself. */
+/** Dependencies whose time is measured separately. */
 type Part = 'rpc' | 'db'
 
-/** When the first of overlapping waits began and how many there are, and the milliseconds waited before. */
+/** The number of overlapping waits, the start of the first one, and the total of the finished ones in milliseconds. */
 type Waits = { open: number; since: number; total: number }
 
 export type Timings = Record<Part, Waits>
@@ -12,13 +12,13 @@ const current = new AsyncLocalStorage<Timings>()
 
 const none = (): Waits => ({ open: 0, since: 0, total: 0 })
 
-/** Runs what serves one request; `waited` inside of it counts for that. */
+/** Runs the handler of one request; `waited` within it adds to that request's timings. */
 export const withTimings = (run: (timings: Timings) => void): void => {
   const timings = { rpc: none(), db: none() }
   current.run(timings, run, timings)
 }
 
-/** Waits for work and counts the time for the request that it is done for. Waits that overlap count once. */
+/** Awaits work and adds its time to the request that it runs for. Overlapping waits count once. */
 export const waited = async <T>(part: Part, work: () => Promise<T>): Promise<T> => {
   const waits = current.getStore()?.[part]
   if (waits === undefined) return work()
@@ -32,9 +32,9 @@ export const waited = async <T>(part: Part, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** The times as `Server-Timing` says them, in milliseconds; parts that were not waited for are left out. */
+/** The value of the `Server-Timing` header, in milliseconds, without the parts that were not used. */
 export const serverTiming = (timings: Timings | null, elapsedMs: number): string => {
   const parts = timings === null ? [] : (['rpc', 'db'] as const).filter((part) => timings[part].total > 0)
-  const said = parts.map((part) => `${part};dur=${timings?.[part].total.toFixed(2)}`)
-  return [...said, `app;dur=${elapsedMs.toFixed(2)}`].join(', ')
+  const entries = parts.map((part) => `${part};dur=${timings?.[part].total.toFixed(2)}`)
+  return [...entries, `app;dur=${elapsedMs.toFixed(2)}`].join(', ')
 }

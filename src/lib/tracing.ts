@@ -12,14 +12,14 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node'
-import type { Reports } from './reports.ts'
+import type { Channel } from './channel.ts'
 
-/** What a span says of its work. */
-type Told = { readonly name: string; readonly attributes: Attributes }
+/** The name and the attributes of a span. */
+type SpanDescription = { readonly name: string; readonly attributes: Attributes }
 
 /** The span of one request. */
 export type RequestSpan = {
-  /** Runs what serves the request, so that its work counts for this span. */
+  /** Runs the handler of the request within this span. */
   run(work: () => void): void
   end(answer: { readonly route: string; readonly status: number }): void
 }
@@ -27,18 +27,21 @@ export type RequestSpan = {
 export type Tracing = {
   /** Begins the span of a request; it is part of the caller's trace where a `traceparent` names one. */
   begin(method: string, headers: IncomingHttpHeaders): RequestSpan
-  /** From now on adds a span for such work, where it is done for a request. */
-  follow<Subject extends object, Result>(reports: Reports<Subject, Result>, tell: (subject: Subject) => Told): void
-  /** Sends what is left and ends. */
+  /** From now on adds a span for each operation of the channel that runs on behalf of a request. */
+  follow<Subject extends object, Result>(
+    channel: Channel<Subject, Result>,
+    describe: (subject: Subject) => SpanDescription,
+  ): void
+  /** Sends the remaining spans and stops. */
   close(): Promise<void>
 }
 
-/** Longest a collector is waited for, in milliseconds; an orderly stop waits for it too. */
+/** The time-out of an export, in milliseconds; an orderly shutdown waits for it too. */
 const EXPORT_WITHIN_MS = 2_000
 
 /**
- * Traces by OpenTelemetry, sent by OTLP over HTTP to a collector at `endpoint`. It sets the global tracer, so a process has one. A message of
- * an error is no part of a span: it may hold what nobody should be told.
+ * Records traces with OpenTelemetry and sends them by OTLP over HTTP to a collector at `endpoint`. It sets the global
+ * tracer, so a process has one. Error messages are not part of a span, because they may contain secrets.
  *
  * @example const tracing = createTracing({ endpoint: 'http://collector:4318', service: 'fx-protection-api' })
  */
@@ -69,17 +72,17 @@ export const createTracing = (options: { readonly endpoint: string; readonly ser
         },
       }
     },
-    follow(reports, tell) {
+    follow(channel, describe) {
       const spans = new WeakMap<object, Span>()
-      const stop = reports.listen({
-        begun(report) {
+      const stop = channel.subscribe({
+        onStart(operation) {
           if (trace.getActiveSpan() === undefined) return
-          const { name, attributes } = tell(report)
-          spans.set(report, tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }))
+          const { name, attributes } = describe(operation)
+          spans.set(operation, tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }))
         },
-        over(report) {
-          const span = spans.get(report)
-          if (report.error !== undefined) span?.setStatus({ code: SpanStatusCode.ERROR })
+        onEnd(operation) {
+          const span = spans.get(operation)
+          if (operation.error !== undefined) span?.setStatus({ code: SpanStatusCode.ERROR })
           span?.end()
         },
       })
@@ -87,7 +90,7 @@ export const createTracing = (options: { readonly endpoint: string; readonly ser
     },
     async close() {
       for (const stop of stops) stop()
-      // What a collector does not take is lost, and no fault of the stop.
+      // Spans that the collector does not accept are lost and do not fail the shutdown.
       await provider.shutdown().catch(() => {})
       trace.disable()
       context.disable()

@@ -4,12 +4,13 @@ import { Worker } from 'node:worker_threads'
 import { errorText } from './errors.ts'
 import type { Logger } from './log.ts'
 
-/** How often the main thread shows that it runs, in milliseconds. */
+/** How often the main thread increments its heartbeat, in milliseconds. */
 const BEAT_MS = 1_000
 
 /**
- * Runs in a thread of its own, as text, so that no bundle and no loader has to find it. A tick counts for two at most: a process that was
- * stopped (SIGSTOP, a frozen machine) is late in both threads and is not hung. It writes asynchronously: a full pipe must not hold it.
+ * Runs in a separate thread. It is a string, so that neither the bundle nor a loader has to resolve a file. Each tick
+ * counts as two intervals at most: a process that was stopped (SIGSTOP, a frozen machine) is late in both threads and
+ * is not hung. It writes asynchronously, because a full pipe must not block it.
  */
 const WATCHER = `
 const { workerData: { state, beatMs, hungAfterMs, line } } = require('node:worker_threads')
@@ -26,13 +27,13 @@ setInterval(() => {
 }, beatMs)
 `
 
-/** The watching thread needs a heap of its own; more than this it never takes. */
+/** The largest heap of the watching thread. */
 const HEAP = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1 }
 
 /**
- * Ends the process with SIGKILL when its main thread has not run for `hungAfterMs`, in which nothing else in the process could end it:
- * signal handlers and timers run on that thread. Does nothing while a debugger is attached. Costs a thread and about 10 MB. Gives what ends
- * it.
+ * Ends the process with SIGKILL when its main thread has not run for `hungAfterMs`. Nothing else in the process could,
+ * because signal handlers and timers run on the main thread. Does nothing while a debugger is attached. Costs a thread
+ * and about 10 MB. Returns a function that stops the watchdog.
  *
  * @example const stop = watchMainThread({ hungAfterMs: 60_000, log })
  */
@@ -41,7 +42,7 @@ export const watchMainThread = (options: {
   readonly log: Logger
 }): (() => Promise<unknown>) => {
   const { hungAfterMs, log } = options
-  /** How often the main thread has beaten; whether a debugger is attached. */
+  /** The number of heartbeats of the main thread; 1 while a debugger is attached. */
   const state = new Int32Array(new SharedArrayBuffer(8))
   const beatMs = Math.min(BEAT_MS, hungAfterMs / 10)
   const beat = (): void => {
@@ -50,17 +51,19 @@ export const watchMainThread = (options: {
   }
   beat()
   const beating = setInterval(beat, beatMs).unref()
-  const msg = `the main thread has not run for ${hungAfterMs / 1_000} s: this process is ended, restart it`
+  const msg = `the main thread has not run for ${hungAfterMs / 1_000} s: killing this process, restart it`
   const line = `${JSON.stringify({ level: 60, time: new Date().toISOString(), pid: process.pid, msg })}\n`
   const watcher = new Worker(WATCHER, {
     eval: true,
     workerData: { state, beatMs, hungAfterMs, line },
     resourceLimits: HEAP,
-    // None of ours: no loader, no environment.
+    // The thread inherits neither the loader nor the environment of this process.
     execArgv: [],
     env: {},
   })
-  watcher.on('error', (fault) => log.warn({ fault: errorText(fault) }, 'a main thread that hangs would not be noticed'))
+  watcher.on('error', (fault) =>
+    log.warn({ fault: errorText(fault) }, 'the watchdog failed: a hung main thread will not be detected'),
+  )
   watcher.unref()
   return () => {
     clearInterval(beating)
@@ -68,8 +71,8 @@ export const watchMainThread = (options: {
   }
 }
 
-/** A shell, because it must outlive us and stay small. It notices within a tenth of a second that we are gone. */
-const EXECUTIONER = `
+/** A shell script, because it must outlive this process and stay small. It polls every tenth of a second. */
+const KILL_SCRIPT = `
 tenths=$2
 while kill -s 0 "$1"; do
   [ "$tenths" -gt 0 ] || exec kill -s KILL "$1"
@@ -79,12 +82,14 @@ done
 `
 
 /**
- * Ends this process with SIGKILL unless it has ended by itself within `ms`. For a process that stops: what keeps it may be its own exit,
- * which waits for every thread that is inside a system call, and by then it has no thread left that could end it.
+ * Ends this process with SIGKILL unless it has ended by itself within `ms`. Needed while a process stops: its exit
+ * waits for every thread that is inside a system call, and by then no thread of the process is left to end it.
  */
 export const endWithin = (ms: number, log: Logger): void => {
-  const args = ['-c', EXECUTIONER, 'sh', String(process.pid), String(Math.ceil(ms / 100))]
+  const args = ['-c', KILL_SCRIPT, 'sh', String(process.pid), String(Math.ceil(ms / 100))]
   const shell = spawn('/bin/sh', args, { detached: true, stdio: 'ignore', env: {} })
-  shell.on('error', (fault) => log.warn({ fault: errorText(fault) }, 'a stop that hangs would not be noticed'))
+  shell.on('error', (fault) =>
+    log.warn({ fault: errorText(fault) }, 'the stop watchdog did not start: a hung stop will not be killed'),
+  )
   shell.unref()
 }

@@ -16,17 +16,17 @@ const KEY = /^0x[0-9a-fA-F]{64}$/
 
 const isKey = (text: string): text is Hex => KEY.test(text) && isHex(text)
 
-/** Throws an OperatorError that does not repeat what it was given: the library's own does. */
+/** Throws an OperatorError that does not repeat the key. The library's own error does repeat it. */
 const accountOf = (key: string): PrivateKeyAccount => {
   try {
     if (isKey(key)) return privateKeyToAccount(key)
   } catch {
-    // A number that is no key of the curve: said below.
+    // The number is not a valid key of the curve; the error below reports it.
   }
-  throw new OperatorError('the signing key is none: expected 0x and 64 hex digits, a number of the curve')
+  throw new OperatorError('the signing key is invalid: expected 0x and 64 hex digits, a valid secp256k1 private key')
 }
 
-/** It holds the key, and nothing gives it out. */
+/** The attester keeps the key to itself: no property or method returns it. */
 const createAttester = (key: string): Attester => {
   const account = accountOf(key)
   return {
@@ -45,8 +45,8 @@ const createAttester = (key: string): Attester => {
 }
 
 /**
- * The attester of a key; null without one. Throws an OperatorError for what is no key, and in production for a key that everybody knows: whoever
- * signs with it signs for anybody.
+ * The attester of a key; null without a key. Throws an OperatorError for an invalid key, and in production for a
+ * publicly known test key, because anyone could forge a signature of that key.
  */
 export const openAttester = (options: {
   readonly key: string | undefined
@@ -56,7 +56,7 @@ export const openAttester = (options: {
   const attester = createAttester(options.key)
   if (options.isProduction && testKeys().some(({ address }) => address === attester.address)) {
     throw new OperatorError(
-      `the signing key of ${attester.address} is a test key that everybody knows: with NODE_ENV=production give ENGINE_PRIVATE_KEY one of your own`,
+      `the signing key of ${attester.address} is a publicly known test key: with NODE_ENV=production set ENGINE_PRIVATE_KEY to a key of your own`,
     )
   }
   return attester

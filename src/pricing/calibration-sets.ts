@@ -7,13 +7,18 @@ import { daysBetween } from './market/series.ts'
 import { parsePair } from './pair.ts'
 
 /**
- * What stored calibrations mean. Raised with every change of what `calibrate` comes to, of a tier's defaults or of the shape below:
- * a process leaves sets of another model alone, so that two versions of the service can share a database.
+ * Version of the stored calibrations' meaning. Raise it with every change to the results of `calibrate`, to a tier's
+ * defaults or to the shape below. A process ignores sets of another model, so that two versions of the service can
+ * share a database.
+ * @internal
  */
 export const CALIBRATION_MODEL = 1
 
-/** Days between the closes a stored calibration has seen and those it is to price: a week of three years moves little. */
-const MOST_DAYS_APART = 7
+/**
+ * Maximum days between the last close of a stored calibration and the last close of the market it prices. One week
+ * out of three years hardly changes a calibration.
+ */
+const MAX_DAYS_APART = 7
 
 const AtLeastZero = z.number().min(0)
 
@@ -33,16 +38,19 @@ const Pairs: z.ZodType<CalibratedPair[]> = z.array(
   }),
 )
 
-/** One calibration of a whole market; versions grow. */
+/** One calibration of a whole market; versions increase. */
 export type CalibrationSet = { readonly version: number; readonly pairs: readonly CalibratedPair[] }
 
-/** Looks up the newest set of a model; null when there is none. What `pairs` holds is checked here. */
+/** Looks up the newest set of a model; null when there is none. The content of `pairs` is validated in this module. */
 export type FindSet = (model: number) => Promise<{ readonly version: number; readonly pairs: unknown } | null>
 
-/** Stores a set and returns its version; null when the newest one of the model says the same. */
+/** Stores a set and returns its version; null when the newest set of the model has the same content. */
 type AppendSet = (model: number, pairs: readonly CalibratedPair[]) => Promise<number | null>
 
-/** Reads the newest set that this version of the service understands. Never throws: what cannot be read leaves the set before. */
+/**
+ * Reads the newest set that this version of the service understands. Never throws: when reading fails, the previous set
+ * stays in use.
+ */
 export const createSetReader = (options: {
   readonly find: FindSet
   readonly log: Logger
@@ -56,22 +64,23 @@ export const createSetReader = (options: {
       if (found?.version !== newest?.version) newest = found && { ...found, pairs: Pairs.parse(found.pairs) }
       failing = false
     } catch (fault) {
-      if (!failing) log.warn({ fault: errorText(fault) }, 'stored calibrations not read')
+      if (!failing)
+        log.warn({ fault: errorText(fault) }, 'the stored calibrations cannot be read; the previous ones stay in use')
       failing = true
     }
     return newest
   }
 }
 
-/** The part of a set that is of the market's own sources, and of much the same closes. */
+/** The pairs of a set that were calibrated on the market's sources and on nearly the same closes. */
 export const fittingPairs = (set: CalibrationSet, market: Market): CalibratedPair[] =>
   set.pairs.filter(({ pair, source, lastClose }) => {
     const parsed = parsePair(pair)
     const history = parsed && market.history(parsed)
-    return history?.source === source && Math.abs(daysBetween(lastClose, history.last.date)) <= MOST_DAYS_APART
+    return history?.source === source && Math.abs(daysBetween(lastClose, history.last.date)) <= MAX_DAYS_APART
   })
 
-/** The part of a set that has seen exactly what the market has: to calibrate it again would come to the same. */
+/** The pairs of a set that were calibrated on exactly the market's closes: calibrating them again gives the same. */
 const currentPairs = (set: CalibrationSet, market: Market): CalibratedPair[] =>
   set.pairs.filter(({ pair, source, digest }) => {
     const parsed = parsePair(pair)
@@ -80,8 +89,8 @@ const currentPairs = (set: CalibrationSet, market: Market): CalibratedPair[] =>
   })
 
 /**
- * The scheduled job: reads rates, calibrates the pairs that have new closes and stores the set. Throws what `append` throws, and the
- * signal's reason when it aborts.
+ * The scheduled job: reads rates, calibrates the pairs that have new closes and stores the set. Throws the errors of
+ * `append`, and the signal's reason when it aborts.
  */
 export const createCalibrator = (options: {
   readonly market: Market

@@ -6,26 +6,26 @@ import { inverse, type Pair, pairName } from './pair.ts'
 import { type Classification, classify, jumpsOf, tiers } from './tiers.ts'
 import { logReturns } from './variance.ts'
 
-/** A pair's parameters and the history they are of. */
+/** A pair's parameters and the history they were calibrated on. */
 export type CalibratedPair = {
   /** `BASE/QUOTE`. */
   readonly pair: string
   readonly source: string
-  /** The last close the fit has seen, YYYY-MM-DD. */
+  /** Date of the last close in the fit, YYYY-MM-DD. */
   readonly lastClose: string
-  /** How many daily returns it has seen. */
+  /** Number of daily returns in the fit. */
   readonly returns: number
-  /** A digest of those; a set of an older release has none. */
+  /** A digest of the closes; sets of older releases have none. */
   readonly digest?: string | undefined
   readonly calibration: Calibration
 }
 
-/** Pegs are left to their tier: rounding noise about a peg reads as jumps. */
+/** Pegged pairs use their tier's parameters: a calibration would mistake rounding noise around the peg for jumps. */
 const isCalibrated = (pair: Pair): boolean => classify(pair)?.tier !== 'pegged'
 
 /**
- * Calibrates every published pair of a market that is not among the `known`, about 10 ms each; other work of the process goes on
- * between two. Throws the reason of `signal` when it aborts.
+ * Calibrates every published pair of a market that is not in `known`, about 10 ms each, and yields to the event loop
+ * between pairs. Throws the reason of `signal` when it aborts.
  */
 export const calibrateMarket = async (
   market: Market,
@@ -55,37 +55,37 @@ export const calibrateMarket = async (
   return calibrated
 }
 
-/** Tells closes of a history from the same ones corrected. */
+/** A digest of a history's closes. It changes when a publisher corrects a close. */
 export const digestOf = ({ closes }: History): string => {
   const values = closes.map(({ close }) => close)
   return createHash('sha256').update(values.join()).digest('base64url').slice(0, 22)
 }
 
-/** The parameters to price a pair with. */
+/** The parameters that price a pair. */
 export type Parameters = Calibration & {
-  /** The last close they have seen; null for a tier's defaults. */
+  /** Date of the last close they were calibrated on; null for a tier's defaults. */
   readonly lastClose: string | null
-  /** The stored set they are of; null for those of this process and a tier's. */
+  /** Version of their stored set; null for a tier's defaults and for parameters calibrated in this process. */
   readonly version: number | null
 }
 
 export type Calibrations = {
-  /** Takes these in place of those before: what this process has calibrated, and pairs of a stored set. */
+  /** Replaces all calibrations by those of this process and by pairs of a stored set. */
   replace(
     own: readonly CalibratedPair[],
     stored?: { readonly version: number; readonly pairs: readonly CalibratedPair[] },
   ): void
-  /** Those of the pair or its inverse, else the tier's. */
+  /** The parameters of the pair or of its inverse; otherwise the tier's. */
   of(pair: Pair, classification: Classification): Parameters
 }
 
 const turned = (parameters: Parameters): Parameters => ({
   ...parameters,
-  // Subtracted, so that no jump stays no jump and does not become -0.
+  // Subtraction instead of negation, so that a mean of 0 does not become -0.
   jumps: { ...parameters.jumps, jumpMean: 0 - parameters.jumps.jumpMean },
 })
 
-/** The calibrations to price with; without one every pair is priced with its tier's parameters. */
+/** The calibrations in use. A pair without one is priced with its tier's parameters. */
 export const createCalibrations = (): Calibrations => {
   let held: ReadonlyMap<string, Parameters> = new Map()
   return {

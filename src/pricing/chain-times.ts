@@ -4,66 +4,72 @@ import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 
-/** A deployment that quotes are signed for, and how to read the time of its chain's newest block (Unix seconds) where a node is configured. */
+/**
+ * A deployment that quotes are signed for. `headTime` reads the time of the chain's newest block (Unix seconds);
+ * undefined without a configured node.
+ */
 export type SigningDeployment = {
   readonly chainId: ChainId
   readonly diamond: Address
   readonly headTime?: (() => Promise<bigint>) | undefined
 }
 
-/** What is known of a chain that quotes may be signed for; times in Unix seconds. */
+/** The clock comparison for one chain that quotes may be signed for; times in Unix seconds. */
 export type ChainTime = {
   readonly chainId: ChainId
   /** Null when this engine is not configured for the chain. */
   readonly diamondAddress: Address | null
-  /** Time of the newest block that was seen; null before the first. */
+  /** Time of the newest block read; null before the first read. */
   readonly newestBlock: number | null
-  /** How far the engine's clock was ahead of that block when it was seen. */
+  /** Seconds by which the engine's clock was ahead of that block when it was read. */
   readonly clockAheadSeconds: number | null
-  /** Why nothing is signed for the chain, and what to do; null when quotes are signed. */
+  /** Why no quote is signed for the chain, and what to do; null when quotes are signed. */
   readonly reason: string | null
 }
 
 export type ChainTimes = {
   of(chainId: ChainId): ChainTime
   /** Reads the newest block of every chain once; a node that fails is reported by `of`. */
-  look(): Promise<void>
-  /** The same every 2 seconds, until `signal` aborts. */
+  readNewestBlocks(): Promise<void>
+  /** Reads the newest blocks every 2 seconds, until `signal` aborts. */
   watch(signal: AbortSignal): Promise<void>
 }
 
-/** Blocks come every 2 seconds at most, and a node may be some seconds behind: a larger difference is the clock's or the chain's fault. */
+/**
+ * Blocks are at most 2 seconds apart, and a node may be some seconds behind. A larger difference means a wrong clock or
+ * a stalled chain.
+ */
 const MAX_SKEW_SECONDS = 10
 
 const READ_EVERY_MS = 2_000
 
-/** A block that was read longer ago does not show that the chain is still there. */
+/** A block read longer ago does not prove that the chain can still be reached. */
 const MAX_AGE_MS = 15_000
 
-type Sight = { readonly newestBlock: number; readonly ahead: number; readonly seenAt: number }
+type Reading = { readonly newestBlock: number; readonly ahead: number; readonly readAt: number }
 
-const isInStep = ({ ahead }: Sight): boolean => Math.abs(ahead) <= MAX_SKEW_SECONDS
+const isClockInStep = ({ ahead }: Reading): boolean => Math.abs(ahead) <= MAX_SKEW_SECONDS
 
 /**
- * Holds the engine's clock against the chains it signs for. A quote dated ahead of its chain would become valid later, when rates have moved; so
- * nothing is signed unless a recent block shows the time of the chain and the clock agrees with it. A chain that stands still has no such block
- * either; which of the two it is, another chain shows.
+ * Compares the engine's clock with the chains it signs for. A quote dated ahead of its chain would become valid later,
+ * when rates have moved. Therefore nothing is signed unless a recent block gives the chain's time and the clock agrees
+ * with it. A stalled chain and a fast clock give the same difference; a block of another chain decides which one it is.
  */
 export const createChainTimes = (options: {
   readonly deployments: readonly SigningDeployment[]
   /** Unix milliseconds. */
   readonly now: () => number
   readonly log: Logger
-  /** Milliseconds that no one sets: how old a reading is must not depend on the clock in question. */
+  /** A monotonic clock in milliseconds: the age of a reading must not depend on the clock that is being checked. */
   readonly elapsed?: () => number
 }): ChainTimes => {
   const { deployments, now, log, elapsed = () => performance.now() } = options
-  const sights = new Map<ChainId, Sight>()
+  const readings = new Map<ChainId, Reading>()
   const reported = new Map<ChainId, string | null>()
 
-  const recent = (chainId: ChainId): Sight | undefined => {
-    const sight = sights.get(chainId)
-    return sight !== undefined && elapsed() - sight.seenAt <= MAX_AGE_MS ? sight : undefined
+  const recent = (chainId: ChainId): Reading | undefined => {
+    const reading = readings.get(chainId)
+    return reading !== undefined && elapsed() - reading.readAt <= MAX_AGE_MS ? reading : undefined
   }
 
   const reasonOf = (chainId: ChainId): string | null => {
@@ -71,55 +77,55 @@ export const createChainTimes = (options: {
     if (deployment === undefined)
       return `the engine is not configured for chain ${chainId}: set DIAMOND_ADDRESS_${chainId}`
     if (deployment.headTime === undefined) return `the engine has no node of chain ${chainId}: set RPC_URLS_${chainId}`
-    const sight = recent(chainId)
-    if (sight === undefined) return `no node of chain ${chainId} answers the engine: see RPC_URLS_${chainId}`
-    if (isInStep(sight)) return null
-    if (sight.ahead < 0) {
-      return `the engine's clock is ${-sight.ahead} s behind the newest block of chain ${chainId}: set the clock`
+    const reading = recent(chainId)
+    if (reading === undefined) return `no node of chain ${chainId} answers the engine: check RPC_URLS_${chainId}`
+    if (isClockInStep(reading)) return null
+    if (reading.ahead < 0) {
+      return `the engine's clock is ${-reading.ahead} s behind the newest block of chain ${chainId}: set the clock`
     }
     const isClockRight = deployments.some((it) => {
       const other = recent(it.chainId)
-      return it.chainId !== chainId && other !== undefined && isInStep(other)
+      return it.chainId !== chainId && other !== undefined && isClockInStep(other)
     })
     return isClockRight
-      ? `the newest block of chain ${chainId} is ${sight.ahead} s old: the chain stands still, or its nodes are behind`
-      : `the engine's clock is ${sight.ahead} s ahead of the newest block of chain ${chainId}: set the clock, unless the chain stands still`
+      ? `the newest block of chain ${chainId} is ${reading.ahead} s old: the chain has stalled, or its nodes are behind`
+      : `the engine's clock is ${reading.ahead} s ahead of the newest block of chain ${chainId}: set the clock, unless the chain has stalled`
   }
 
   const report = (chainId: ChainId): void => {
     const reason = reasonOf(chainId)
     const before = reported.get(chainId) ?? null
-    // The figure in it changes with every block.
+    // Only a change between null and a reason is logged: the number in a reason changes with every block.
     if ((reason === null) === (before === null)) return
     reported.set(chainId, reason)
     if (reason === null) log.info({ chainId }, 'quotes are signed again')
-    else log.error({ chainId, reason }, 'no quote is signed')
+    else log.error({ chainId, reason }, 'quotes are not signed')
   }
 
   const read = async ({ chainId, headTime }: SigningDeployment): Promise<void> => {
     try {
       if (headTime !== undefined) {
         const newestBlock = Number(await headTime())
-        sights.set(chainId, { newestBlock, ahead: Math.floor(now() / 1_000) - newestBlock, seenAt: elapsed() })
+        readings.set(chainId, { newestBlock, ahead: Math.floor(now() / 1_000) - newestBlock, readAt: elapsed() })
       }
     } catch (fault) {
-      log.debug({ chainId, fault: errorText(fault) }, 'the newest block is not read')
+      log.debug({ chainId, fault: errorText(fault) }, 'the newest block cannot be read')
     }
     report(chainId)
   }
 
   return {
     of(chainId) {
-      const sight = sights.get(chainId)
+      const reading = readings.get(chainId)
       return {
         chainId,
         diamondAddress: deployments.find((it) => it.chainId === chainId)?.diamond ?? null,
-        newestBlock: sight?.newestBlock ?? null,
-        clockAheadSeconds: sight?.ahead ?? null,
+        newestBlock: reading?.newestBlock ?? null,
+        clockAheadSeconds: reading?.ahead ?? null,
         reason: reasonOf(chainId),
       }
     },
-    async look() {
+    async readNewestBlocks() {
       await Promise.all(deployments.map(read))
     },
     async watch(signal) {

@@ -8,13 +8,13 @@ import { createSingleFlight } from '../lib/single-flight.ts'
 import { truncate } from '../lib/truncate.ts'
 import { Health, Quote, type QuoteRequest, Signer } from './contract.ts'
 
-/** Longest the engine's answers may be, in bytes: that of health has a line a pair. */
-const MOST_BYTES = 2 ** 20
+/** Maximum size of the engine's answers in bytes. The health answer has one entry per pair. */
+const MAX_BYTES = 2 ** 20
 
-/** Requests that the engine gets at once, and those that wait for their turn. */
+/** Maximum requests in flight to the engine, and maximum requests in the queue. */
 const LIMITS = { atOnce: 64, waiting: 256 }
 
-/** Details of a refusal that are passed on. */
+/** Maximum details of a rejection that are passed on. */
 const MAX_DETAILS = 20
 
 const Envelope = z.object({ data: z.unknown() })
@@ -28,7 +28,7 @@ export type PricingClient = {
 
 type Answer = { readonly status: number; readonly json: unknown }
 
-/** What an answer that is no success says to the client: the engine's own words where it refused the request. */
+/** The error for an answer without success. A rejected request keeps the engine's own message. */
 const refusal = ({ status, json }: Answer): ServiceError => {
   const error = ErrorBody.safeParse(json).data?.error
   if (status < 500 && error?.code === 'validation_error') {
@@ -42,14 +42,15 @@ const refusal = ({ status, json }: Answer): ServiceError => {
   return upstream(`the pricing engine failed: ${truncate(error?.message ?? `status ${status}`)}`)
 }
 
-/** The engine took the request and ended without an answer: it failed, which is more than being away. */
+/** The engine accepted the connection and closed it without an answer: it failed, rather than being unreachable. */
 const brokenOff = ['UND_ERR_SOCKET', 'ECONNRESET']
 const brokeOff = (fault: unknown): boolean =>
   fault instanceof Error && 'code' in fault && brokenOff.some((code) => code === fault.code)
 
 /**
- * The pricing engine behind a URL. Its refusals come through with their message (`validation_error`); it is `upstream_error` when it fails
- * or answers in another shape, and `service_unavailable` when it does not answer within `timeoutMs` or too many requests wait for it.
+ * The pricing engine behind a URL. Its rejections are passed on with their message (`validation_error`). An engine that
+ * fails or answers in another shape is an `upstream_error`. An engine that does not answer within `timeoutMs`, or for
+ * which too many requests wait, is `service_unavailable`.
  *
  * @example
  * const pricing = createPricingClient({ url: 'http://127.0.0.1:3100', timeoutMs: 5_000 })
@@ -71,28 +72,28 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
         signal,
         ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       })
-      return { status: response.statusCode, json: await readJson(response.body, MOST_BYTES) }
+      return { status: response.statusCode, json: await readJson(response.body, MAX_BYTES) }
     } catch (cause) {
       if (cause instanceof OversizedJson) throw upstream(`the pricing engine's answer is ${cause.message}`, cause)
       throw brokeOff(cause)
-        ? upstream('the pricing engine broke off its answer', cause)
-        : unavailable('the pricing engine is out of reach', cause)
+        ? upstream('the pricing engine closed the connection before it answered', cause)
+        : unavailable('the pricing engine cannot be reached', cause)
     }
   }
 
   const ask = (method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> => {
-    // From now on, so that a request does not wait for its turn any longer than for an answer.
+    // The timeout starts before the queue, so that it covers the wait for a free slot as well as the answer.
     const signal = AbortSignal.timeout(options.timeoutMs)
     return gate(() => send(method, path, signal, body))
   }
 
-  /** The same for all who ask meanwhile. */
+  /** Concurrent callers share one request. */
   const get = (path: string): Promise<Answer> => once(path, () => ask('GET', path))
 
   const dataOf = <D extends z.ZodType>(data: D, answer: Answer): z.output<D> => {
     if (answer.status !== 200) throw refusal(answer)
     const parsed = data.safeParse(Envelope.safeParse(answer.json).data?.data)
-    if (!parsed.success) throw upstream('the pricing engine gave an answer of another shape', parsed.error)
+    if (!parsed.success) throw upstream('the pricing engine returned an answer of an unexpected shape', parsed.error)
     return parsed.data
   }
 

@@ -5,17 +5,18 @@ import { Address20, Bool } from '../protocol/wire.ts'
 import { parsePair } from './pair.ts'
 
 /*
- * What the engine is asked and answers, for both ends of the wire. Answers may carry more than is listed here.
+ * The engine's requests and answers, shared by the API and the engine. Answers may carry more fields than are listed
+ * here.
  */
 
-/** A number of more than 15 digits, six of them after the point, is not exact any more. */
-const MOST = 1e9
+/** Maximum amount: a double with six decimals is exact to 15 digits in total. */
+const MAX_AMOUNT = 1e9
 
 const positive = (description: string) =>
   z
     .number({ error: 'expected a number' })
     .min(1e-6, { error: 'expected a number above 0, of at most six decimals' })
-    .max(MOST, { error: `expected a number of at most ${MOST}` })
+    .max(MAX_AMOUNT, { error: `expected a number of at most ${MAX_AMOUNT}` })
     .meta({ description })
 
 const attested = ['chainId', 'diamondAddress', 'creator'] as const
@@ -38,7 +39,7 @@ export const QuoteRequest = z
     chainId: BodyChainId.optional(),
     diamondAddress: Address20.optional(),
     creator: Address20.refine((address) => address !== zeroAddress, {
-      error: 'expected the address that will send createEvent, and not the zero address',
+      error: 'expected the address that will send createEvent, not the zero address',
     }).optional(),
   })
   .superRefine((request, context) => {
@@ -48,13 +49,13 @@ export const QuoteRequest = z
       context.addIssue({
         code: 'custom',
         path: [name],
-        message: `expected together with the others of ${attested.join(', ')}`,
+        message: `required when any of ${attested.join(', ')} is given`,
       })
     }
   })
   .meta({
     id: 'QuoteRequest',
-    description: `What to price. ${attested.join(', ')} are given together, for a quote to be signed, or not at all.`,
+    description: `The range to price. Give ${attested.join(', ')} together to request a signed quote, or leave out all three.`,
   })
 
 export type QuoteRequest = z.output<typeof QuoteRequest>
@@ -77,7 +78,7 @@ export const Attestation = z.object({
     .meta({ example: `0x${'33'.repeat(32)}` }),
   signerAddress: Account,
   expiresAt: Digits.meta({
-    description: 'Unix seconds; the last second at which the protocol takes the signature',
+    description: 'Unix seconds; the last second at which the protocol accepts the signature',
     example: '1790000120',
   }),
 })
@@ -87,7 +88,7 @@ export type Attestation = z.output<typeof Attestation>
 const Rate = z.number()
 const Reason = z.string().nullable()
 
-/** Free-form: an engine may say more. From what ours says the premium can be computed again by hand. */
+/** Free-form: an engine may return more. This engine's fields are enough to compute the premium again by hand. */
 export const Breakdown = z
   .looseObject({
     pair: z.string().meta({ example: 'USD/GHS' }),
@@ -115,7 +116,7 @@ export const Breakdown = z
       .optional()
       .meta({
         description:
-          'Of a signed quote also `clock`, `newestBlock` and `marginSeconds`: its `quoteTimestamp` is `marginSeconds` before the earlier of the two times',
+          'A signed quote also has `clock`, `newestBlock` and `marginSeconds`: its `quoteTimestamp` is `marginSeconds` before the earlier of the two times',
       }),
     inputs: z.looseObject({
       r: z.number().meta({ example: 0.0425 }),
@@ -138,17 +139,17 @@ export const Breakdown = z
       }),
     }),
   })
-  .meta({ id: 'PricingBreakdown', description: 'Everything the premium follows from' })
+  .meta({ id: 'PricingBreakdown', description: 'The inputs and intermediate results that determine the premium' })
 
 export const Quote = z
   .object({
     premiumRate: z.number().meta({ description: 'Fraction of notional', example: 0.027322 }),
     premiumUsd: z.number().meta({ description: 'Whole payment-token units', example: 273.22 }),
     maxPayoutUsd: z.number().meta({ description: 'Whole payment-token units', example: 1315.789473 }),
-    premiumRateFixed6: Digits.meta({ description: 'What createEvent takes as premiumRate', example: '27322' }),
+    premiumRateFixed6: Digits.meta({ description: 'The value for premiumRate in createEvent', example: '27322' }),
     attestation: Attestation.nullable().meta({
       description:
-        'The signature; null when it was not requested or is refused: `breakdown.attestation` has the reason',
+        'The signature; null when it was not requested or the engine does not sign: `breakdown.attestation` has the reason',
     }),
     breakdown: Breakdown,
   })
@@ -156,21 +157,24 @@ export const Quote = z
 
 export type Quote = z.output<typeof Quote>
 
-/** `signing` of an engine's health, beyond what the API's contract lists. */
+/** `signing` of an engine's health, in addition to the fields of the specification. */
 export const Signing = z.object({
   chains: z.array(
     z.object({
       chainId: z.int(),
-      /** The one diamond of the chain that quotes are signed for. */
+      /** The only diamond of the chain that quotes are signed for. */
       diamondAddress: Account.nullable(),
-      /** Time of the newest block that the engine read, and how far its clock was ahead of it; Unix seconds. */
+      /**
+       * Time of the newest block that the engine read (Unix seconds). The next field is the clock's lead over it in
+       * seconds.
+       */
       newestBlock: z.int().nullable(),
       clockAheadSeconds: z.int().nullable(),
-      /** Why no quote is signed for the chain; null when quotes are. */
+      /** Why no quote is signed for the chain; null when quotes are signed. */
       reason: Reason,
     }),
   ),
-  /** Rates that are fallbacks or too old: quotes that rest on them are not signed. */
+  /** Rates that are fallbacks or too old: quotes that depend on them are not signed. */
   rates: z.array(z.string()),
 })
 
@@ -194,7 +198,7 @@ export const Health = z
   .meta({
     id: 'PricingHealth',
     description:
-      'Also `signing`, null in advisory mode: for each of its `chains` the `reason` that no quote is signed (null when quotes are), and the `rates` on which none is',
+      'Also `signing`, null in advisory mode: for each of its `chains` the `reason` why no quote is signed (null when quotes are signed), and the `rates` that prevent a signature',
   })
 
 export const Signer = z.object({ signerAddress: Account.nullable() }).meta({ id: 'PricingSigner' })

@@ -3,35 +3,38 @@ import type { History } from './market/market.ts'
 import { daysBetween } from './market/series.ts'
 import type { Pair } from './pair.ts'
 
-/** What the rate is expected to do, and the rates that follow for the kernel; annual, continuously compounded. */
+/**
+ * The expected drift of the rate, and the interest rates that the kernel derives from it; annual, continuously
+ * compounded.
+ */
 export type Drift = {
   /** Log drift of the rate. */
   readonly mu: number
   /** The risk-free rate of the currency that is not the dollar (of BASE in a cross); null where drift is empirical. */
   readonly q: number | null
-  /** r - mu: what the kernel takes for the rate of BASE. */
+  /** r - mu: the kernel uses it as the interest rate of BASE. */
   readonly qEffective: number
-  /** The interest rates it follows, by their date, or the currency that has none; null where it follows the closes. */
+  /** The date of the interest rates in use, or the currency without one; null when the drift follows the closes. */
   readonly localRates: { readonly asOf: string } | { readonly missing: string } | null
   readonly note: string
 }
 
-const MOST_EMPIRICAL = 0.5
+const MAX_EMPIRICAL_DRIFT = 0.5
 
-/** The annualised log change over the history, at most 50 % a year either way. */
+/** The annualised log change over the history, at most 50 % a year in either direction. */
 export const empiricalDrift = ({ closes, last }: History, r: number): Drift => {
   const first = closes[0] ?? last
   const years = daysBetween(first.date, last.date) / 365
   const change = Math.log(last.close / first.close) / years
-  const mu = Math.min(Math.max(change, -MOST_EMPIRICAL), MOST_EMPIRICAL)
+  const mu = Math.min(Math.max(change, -MAX_EMPIRICAL_DRIFT), MAX_EMPIRICAL_DRIFT)
   const capped = mu === change ? '' : ', capped at 50 % a year'
   const note = `drift of the closes from ${first.date} to ${last.date}${capped}`
   return { mu, q: null, qEffective: r - mu, localRates: null, note }
 }
 
 /**
- * Interest parity: mu = r_QUOTE - r_BASE. For USD/XXX the rate of XXX is therefore not what the kernel takes for BASE; taking it would turn the
- * forward the wrong way. Without the rates of both legs the drift is 0.
+ * Interest parity: mu = r_QUOTE - r_BASE. For USD/XXX the kernel's rate of BASE is therefore not the rate of XXX, which
+ * would reverse the sign of the forward's drift. Without the rates of both legs the drift is 0.
  */
 export const parityDrift = ({ base, quote }: Pair, r: number, { rates, asOf, source }: LocalRates): Drift => {
   const rateOf = (currency: string): number | undefined => (currency === 'USD' ? r : rates[currency])

@@ -1,5 +1,5 @@
 import type { Logger } from '../lib/log.ts'
-import { chainIds } from '../protocol/chains.ts'
+import type { ChainId } from '../protocol/chains.ts'
 import { openAttester } from './attest.ts'
 import { type CalibrationSet, createSetReader, type FindSet, fittingPairs } from './calibration-sets.ts'
 import { calibrateMarket, createCalibrations } from './calibrations.ts'
@@ -17,14 +17,16 @@ import { classify, type TierName, tiers } from './tiers.ts'
 export type EngineOptions = Rates & {
   /** The signing key; without it quotes are advisory. */
   readonly key: string | undefined
+  /** The configured chains, which `health` reports. */
+  readonly chainIds: readonly ChainId[]
   /** The only diamonds that quotes are signed for. */
   readonly deployments: readonly SigningDeployment[]
-  /** Refuses a key that everybody knows, and signs on no fallback or old rate. */
+  /** Rejects publicly known keys, and does not sign on fallback or old rates. */
   readonly isProduction: boolean
-  /** Where calibrations are stored; without it the engine calibrates for itself. */
+  /** Reads stored calibrations; without it the engine calibrates all pairs itself. */
   readonly findSet: FindSet | undefined
   readonly usdRateUrl: string | undefined
-  /** Interest rates by currency; those that come with the service where none is given. */
+  /** A file of interest rates by currency; undefined uses the bundled rates. */
   readonly localRatesFile: string | undefined
   readonly volMarkups: Readonly<Partial<Record<TierName, number>>>
   readonly maxStalenessDays: number
@@ -33,7 +35,9 @@ export type EngineOptions = Rates & {
   readonly log: Logger
 }
 
-/** Beyond what the API's contract asks for: of which source and day a pair's history is, and whether that is too old to sign on. */
+/**
+ * Adds to the specification's fields: source and last day of a pair's history, and whether it is too old to sign on.
+ */
 type PairHealth = Health['pairs'][number] & {
   readonly source: string
   readonly lastClose: string
@@ -42,27 +46,30 @@ type PairHealth = Health['pairs'][number] & {
 
 export type EngineHealth = Pick<Health, 'usdRate' | 'pricingEngineSigner'> & {
   readonly pairs: readonly PairHealth[]
-  /** What keeps quotes from being signed; null without a key. */
+  /** The conditions that prevent signed quotes; null without a key. */
   readonly signing: { readonly chains: readonly ChainTime[]; readonly rates: readonly string[] } | null
 }
 
 export type Engine = {
   quote(request: QuoteRequest): Promise<Quote>
   health(): Promise<EngineHealth>
-  /** Who signs; null in advisory mode. */
+  /** The signer's address; null in advisory mode. */
   readonly signerAddress: string | null
-  /** Reads rates and stored calibrations again, and calibrates the pairs that these leave out when anything changed. */
+  /**
+   * Reads rates and stored calibrations again. When anything changed, calibrates the pairs without a stored
+   * calibration.
+   */
   refresh(): Promise<void>
-  /** Holds the engine's clock against the chains it signs for, until `signal` aborts. */
+  /** Compares the engine's clock with the chains it signs for, until `signal` aborts. */
   watchChains(signal: AbortSignal): Promise<void>
 }
 
 /**
- * The pricing engine with its rates read, its pairs calibrated and the time of its chains known. Throws for a key that is none and for unreadable
- * local rates; rates that cannot be had are warned of, and so are chains that nothing is signed for.
+ * Opens the pricing engine: reads the rates, calibrates the pairs and reads the time of the chains. Throws for an
+ * invalid key and for unreadable local rates. Logs rates that cannot be read, and chains for which no quote is signed.
  */
 export const openEngine = async (options: EngineOptions): Promise<Engine> => {
-  const { findSet, volMarkups, maxStalenessDays, isProduction, now, log } = options
+  const { chainIds, findSet, volMarkups, maxStalenessDays, isProduction, now, log } = options
   const attester = openAttester(options)
   const signerAddress = attester?.address ?? null
   const localRates = await readLocalRates(options.localRatesFile)
@@ -84,7 +91,7 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
     log.info({ version: set?.version, stored: stored.length, own: own.length }, 'calibrated')
   }
   const chainTimes = createChainTimes(options)
-  await Promise.all([refresh(), attester === null || chainTimes.look()])
+  await Promise.all([refresh(), attester === null || chainTimes.readNewestBlocks()])
 
   return {
     quote: createQuoter({

@@ -4,10 +4,13 @@ import type { History } from './market/market.ts'
 import { daysBetween } from './market/series.ts'
 import type { UsdRate } from './market/usd-rate.ts'
 
-/** The dollar's rate is fetched every 6 hours, and each minute after a failure: one this old has failed for as long again. */
+/**
+ * The dollar's rate is fetched every 6 hours, and every minute after a failure. A rate of this age has failed for
+ * another 6 hours.
+ */
 const USD_RATE_MAX_AGE_MS = 12 * 3_600_000
 
-/** Central banks decide on their rates every six to eight weeks: older than a quarter, a table has missed a decision. */
+/** Central banks decide on their rates every six to eight weeks: a table older than a quarter has missed a decision. */
 const LOCAL_RATES_MAX_AGE_DAYS = 92
 
 const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10)
@@ -19,13 +22,13 @@ export const isStale = ({ last }: History, now: number, maxStalenessDays: number
 /** Why no quote should be signed on this dollar rate; null when it is published and fresh. */
 export const usdRateFault = (usd: UsdRate, now: number, maxStalenessDays: number): string | null => {
   if (usd.fallback) {
-    return `the dollar rate is the configured fallback of ${usd.recordDate}: set ENGINE_USD_RATE_URL, and see that it is reachable`
+    return `the dollar rate is the configured fallback of ${usd.recordDate}: set ENGINE_USD_RATE_URL to a URL that can be reached`
   }
   if (daysBetween(usd.recordDate, dayOf(now)) > maxStalenessDays) {
-    return `the dollar rate was recorded on ${usd.recordDate}, more than ${maxStalenessDays} days ago: see ENGINE_USD_RATE_URL`
+    return `the dollar rate was recorded on ${usd.recordDate}, more than ${maxStalenessDays} days ago: check ENGINE_USD_RATE_URL`
   }
   if (now - usd.fetchedAt > USD_RATE_MAX_AGE_MS) {
-    return `the dollar rate was last fetched ${Math.floor((now - usd.fetchedAt) / 3_600_000)} h ago: see that ENGINE_USD_RATE_URL is reachable`
+    return `the dollar rate was last fetched ${Math.floor((now - usd.fetchedAt) / 3_600_000)} h ago: check that ENGINE_USD_RATE_URL can be reached`
   }
   return null
 }
@@ -33,10 +36,10 @@ export const usdRateFault = (usd: UsdRate, now: number, maxStalenessDays: number
 /** Why no quote should be signed on these interest rates; null when they are recent. */
 export const localRatesFault = ({ asOf }: Pick<LocalRates, 'asOf'>, now: number): string | null =>
   daysBetween(asOf, dayOf(now)) > LOCAL_RATES_MAX_AGE_DAYS
-    ? `the local interest rates are of ${asOf}, more than ${LOCAL_RATES_MAX_AGE_DAYS} days ago: give newer ones in ENGINE_LOCAL_RATES_FILE`
+    ? `the local interest rates are of ${asOf}, more than ${LOCAL_RATES_MAX_AGE_DAYS} days ago: add newer rates to ENGINE_LOCAL_RATES_FILE`
     : null
 
-/** Why no quote should be signed on this drift; null where it follows recent rates or none. */
+/** Why no quote should be signed on this drift; null when it uses recent interest rates, or no interest rates. */
 export const driftFault = ({ localRates }: Drift, now: number): string | null => {
   if (localRates === null) return null
   if ('asOf' in localRates) return localRatesFault(localRates, now)

@@ -4,12 +4,12 @@ import type { History } from './market/market.ts'
 import type { Tier } from './tiers.ts'
 import { averageVariance, ewmaVolatility, kernelSigma, logReturns, type VarianceForecast } from './variance.ts'
 
-/** Closes that the spot volatility looks at: 60 returns. */
+/** Number of closes in the spot volatility: 60 returns. */
 const SPOT_CLOSES = 61
 
-/** What the kernel is fed and where it comes from; rates and volatilities annual fractions. */
+/** The kernel's inputs and the values they derive from; rates and volatilities are annual fractions. */
 export type Inputs = Omit<Drift, 'note' | 'localRates'> & {
-  /** The dollar's rate, which discounts. */
+  /** The dollar's rate, used for discounting. */
   readonly r: number
   /** The kernel's volatility: `volMarkup` times `garch.sigmaIntegrated`, at least `volFloor`. */
   readonly sigma: number
@@ -29,7 +29,7 @@ export type Inputs = Omit<Drift, 'note' | 'localRates'> & {
   readonly jump: Parameters['jumps'] & { readonly from: Parameters['jumpsFrom'] }
 }
 
-/** The volatility over a horizon in trading days: as forecast, and as the kernel takes it. */
+/** The volatility over a horizon in trading days: the forecast, and the kernel's input. */
 export const horizonSigma = (
   forecast: VarianceForecast,
   tier: { readonly floor: number; readonly volMarkup: number },

@@ -1,7 +1,7 @@
 import { type Metrics, show } from '../lib/metrics.ts'
 import type { Engine, EngineHealth } from './engine.ts'
 
-/** The day of the newest close that pairs are priced on, by the source that gave it. */
+/** The day of the newest close in use, by source. */
 const newestOf = ({ pairs }: EngineHealth): Map<string, number> => {
   const newest = new Map<string, number>()
   for (const { source, lastClose } of pairs) {
@@ -10,25 +10,25 @@ const newestOf = ({ pairs }: EngineHealth): Map<string, number> => {
   return newest
 }
 
-/** Shows how old the rates are that an engine prices on, and whether it signs. */
+/** Measures the age of the rates that an engine uses, and whether it signs. */
 export const measureRates = (metrics: Metrics, engine: Pick<Engine, 'health'>): void =>
   show(metrics, engine.health, [
     {
       name: 'fx_pricing_pairs',
-      help: 'Pairs that are priced on a history, and whether that is too old to sign a quote on',
+      help: 'Pairs with a history, by whether the history is too old to sign a quote on',
       labels: ['stale'],
       of: ({ pairs }) =>
         [true, false].map((stale) => [{ stale: `${stale}` }, pairs.filter((it) => it.stale === stale).length]),
     },
     {
       name: 'fx_pricing_newest_close_timestamp_seconds',
-      help: 'Day of the newest close that a source has given of any pair, in Unix seconds',
+      help: 'Day of the newest close of any pair from a source, in Unix seconds',
       labels: ['source'],
       of: (it) => [...newestOf(it)].map(([source, at]) => [{ source }, at]),
     },
     {
       name: 'fx_pricing_signing',
-      help: '1 while quotes for a chain are signed; 0 while a chain, the clock or a rate keeps them from it. Absent without a key',
+      help: '1 while quotes for a chain are signed; 0 while a chain, the clock or a rate prevents it. Absent without a key',
       labels: ['chain'],
       of: ({ signing }) =>
         (signing?.chains ?? [])

@@ -12,5 +12,5 @@ export const parsePair = (text: string): Pair | undefined => {
 /** `BASE/QUOTE`. */
 export const pairName = ({ base, quote }: Pair): string => `${base}/${quote}`
 
-/** The pair the other way round: its rates are the reciprocals. */
+/** The inverted pair: its rates are the reciprocals. */
 export const inverse = ({ base, quote }: Pair): Pair => ({ base: quote, quote: base })

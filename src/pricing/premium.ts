@@ -1,37 +1,41 @@
 import { mulDivDown } from '../lib/fixed.ts'
 
-/*
- * Where prices become the integers of the protocol, both ways. Rates and shares count millionths (1e6).
+/* Conversion between prices and the integers of the protocol. Rates and shares are in millionths (1e6).
  */
 
 export const ONE = 1_000_000n
 
-/** The protocol and the engine must see one number; this much of it may go by rounding to millionths. */
-const MOST_ROUNDING = 1e-4
+/**
+ * The protocol and the engine must use the same number. Rounding to millionths may change it by at most this fraction.
+ */
+const MAX_ROUNDING = 1e-4
 
-/** A payout above so many times its premium is refused. */
-const MOST_LEVERAGE = 100n
+/** Maximum ratio of payout to premium. */
+const MAX_LEVERAGE = 100n
 
-/** A number in millionths, rounded half up. Throws a RangeError when it is not finite. */
+/** Converts a number to millionths, rounded half up. Throws a RangeError when it is not finite. */
 export const sixRound = (value: number): bigint => BigInt(Math.floor(value * 1e6 + 0.5))
 
-/** The number of millionths. */
+/** Converts millionths to a number. */
 export const fromSix = (millionths: bigint): number => Number(millionths) / 1e6
 
-/** A rate as the protocol stores it; undefined when that changes it by more than 1e-4 of itself. */
+/** A rate as the protocol stores it; undefined when rounding changes it by more than a fraction of 1e-4. */
 export const snapRate = (rate: number): bigint | undefined => {
   const six = sixRound(rate)
-  return Math.abs(fromSix(six) - rate) <= MOST_ROUNDING * rate ? six : undefined
+  return Math.abs(fromSix(six) - rate) <= MAX_ROUNDING * rate ? six : undefined
 }
 
 /** A range in millionths, as `createEvent` takes it. */
 export type FixedRange = { readonly initialRate: bigint; readonly strike: bigint; readonly payoutCap: bigint }
 
-/** How far the rate moves from strike to cap, in millionths. */
+/** The distance from strike to cap, in millionths. */
 export const widthOf = ({ strike, payoutCap }: FixedRange): bigint =>
   payoutCap > strike ? payoutCap - strike : strike - payoutCap
 
-/** The premium as a share of the notional in millionths, rounded half up: what a move of the rate is worth, over the initial rate. */
+/**
+ * The premium as a share of the notional in millionths, rounded half up: the value of the range in QUOTE divided by the
+ * initial rate.
+ */
 export const premiumRateRound = (value: number, { initialRate }: FixedRange): bigint =>
   sixRound(value / fromSix(initialRate))
 
@@ -45,10 +49,13 @@ export const amountsDown = (
   maxPayout: mulDivDown(notional, widthOf(range), range.initialRate),
 })
 
-/** True when the largest payout is at most 100 times the premium; exact, and the same for every notional. */
+/** True when the largest payout is at most 100 times the premium. Exact, and the same for every notional. */
 export const isWithinLeverage = (range: FixedRange, premiumRate: bigint): boolean =>
-  premiumRate > 0n && widthOf(range) * ONE <= MOST_LEVERAGE * range.initialRate * premiumRate
+  premiumRate > 0n && widthOf(range) * ONE <= MAX_LEVERAGE * range.initialRate * premiumRate
 
-/** True when the premium is at most the largest payout; a range of some millionths may round above it. Exact, and the same for every notional. */
+/**
+ * True when the premium is at most the largest payout; the premium of a range of a few millionths may round above it.
+ * Exact, and the same for every notional.
+ */
 export const isWithinPayout = (range: FixedRange, premiumRate: bigint): boolean =>
   range.initialRate * premiumRate <= widthOf(range) * ONE

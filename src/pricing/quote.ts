@@ -30,18 +30,18 @@ const YEAR_SECONDS = 365 * 86_400
 const METHOD = 'Garman-Kohlhagen spread with a 50-term Merton jump overlay over GARCH(1,1) expected-average variance'
 
 /** Millionths: more than 15 digits are not exact in a number. */
-const MOST_PAYOUT = 10n ** 15n - 1n
+const MAX_PAYOUT = 10n ** 15n - 1n
 
 export type QuoterOptions = {
   readonly market: Market
   readonly calibrations: Calibrations
   readonly usdRate: { read(): Promise<UsdRate> }
   readonly localRates: LocalRates
-  /** What a tier's volatility is multiplied by; 1 where nothing is said. */
+  /** Factors of the volatility by tier; 1 for tiers that are not listed. */
   readonly volMarkups: Readonly<Partial<Record<TierName, number>>>
-  /** A history that ends longer ago is stale, and what is priced on it is never signed. */
+  /** A history that ends more days ago is stale, and quotes on it are never signed. */
   readonly maxStalenessDays: number
-  /** Signs no quote on fallback or old rates of any kind, instead of old histories alone. */
+  /** Rejects signatures on fallback or old rates of any kind. Otherwise only on stale histories. */
   readonly isProduction: boolean
   readonly sign: Sign
   /** Unix milliseconds. */
@@ -62,15 +62,12 @@ const subjectOf = (market: Market, name: string): Subject => {
   return { pair, classification, history }
 }
 
-/** The range in the protocol's millionths: what is priced is what the chain will see. */
+/** The range in the protocol's millionths, so that the priced range equals the range on chain. */
 const rangeOf = ({ strike, payoutCap, strikeAbove }: QuoteRequest, spot: number): FixedRange => {
   const snap = (path: string, rate: number): bigint => {
     const six = snapRate(rate)
     if (six === undefined)
-      throw refuse(
-        path,
-        `${path === 'pair' ? 'the spot' : path} needs more than six decimals: quote the pair the other way round`,
-      )
+      throw refuse(path, `${path === 'pair' ? 'the spot' : path} needs more than six decimals: quote the inverted pair`)
     return six
   }
   const range = {
@@ -88,15 +85,16 @@ const rangeOf = ({ strike, payoutCap, strikeAbove }: QuoteRequest, spot: number)
 const notesOf = (drift: Drift, usd: UsdRate, history: History, stale: boolean, premiumRate: bigint): string =>
   [
     drift.note,
-    ...(usd.fallback ? [`the USD rate is the configured one of ${usd.recordDate}`] : []),
-    ...(history.synthetic || history.spot.synthetic ? ['synthetic rates: made up, not of any market'] : []),
+    ...(usd.fallback ? [`the USD rate is the configured fallback of ${usd.recordDate}`] : []),
+    ...(history.synthetic || history.spot.synthetic ? ['synthetic rates: generated, not market data'] : []),
     ...(stale ? [`stale history, last close ${history.last.date}: never signed`] : []),
-    ...(premiumRate > 1_000_000n ? ['a premium above the notional, which the protocol does not take'] : []),
+    ...(premiumRate > 1_000_000n ? ['a premium above the notional, which the protocol rejects'] : []),
   ].join('; ')
 
 /**
- * Prices requests. A quote is refused (`validation_error`) for an unsupported pair, an expiry that is past or beyond the jump series, edges the
- * wrong way round or finer than six decimals, a payout above 100 times its premium or below it, and one that rounds to nothing.
+ * Prices requests. A request is rejected (`validation_error`) for an unsupported pair, an expiry in the past or beyond
+ * the jump series, a strike and cap in the wrong order or finer than six decimals, a payout above 100 times its premium
+ * or below its premium, and a payout that rounds to 0.
  *
  * @example
  * const quote = createQuoter({ market, calibrations, usdRate, localRates, volMarkups: {}, maxStalenessDays: 7, isProduction: true, sign, now: Date.now })
@@ -105,9 +103,10 @@ const notesOf = (drift: Drift, usd: UsdRate, history: History, stale: boolean, p
 export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) => Promise<Quote>) => {
   const { market, calibrations, usdRate, localRates, volMarkups, maxStalenessDays, isProduction, sign, now } = options
 
-  /** Why what rests on these rates is not signed; null when it may be. */
+  /** Why a quote on these rates is not signed; null when it may be signed. */
   const faultOf = (history: History, usd: UsdRate, drift: Drift): string | null => {
-    if (isStale(history, now(), maxStalenessDays)) return `the history ends on ${history.last.date}: too long ago`
+    if (isStale(history, now(), maxStalenessDays))
+      return `the history ends on ${history.last.date}, more than ${maxStalenessDays} days ago`
     return isProduction ? (usdRateFault(usd, now(), maxStalenessDays) ?? driftFault(drift, now())) : null
   }
 
@@ -150,12 +149,15 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
     if (premiumRate > ONE) {
       throw refuse(
         'strike',
-        `the premium, ${fromSix(premiumRate)} of the notional, is above 1, which the protocol refuses: choose a strike nearer to the spot`,
+        `the premium, ${fromSix(premiumRate)} of the notional, is above 1, which the protocol rejects: choose a strike nearer to the spot`,
       )
     }
     const { premium, maxPayout } = amountsDown(range, premiumRate, sixRound(request.notional))
-    if (maxPayout > MOST_PAYOUT) {
-      throw refuse('notional', 'the payout is too large to be stated to the last unit: lower the notional')
+    if (maxPayout > MAX_PAYOUT) {
+      throw refuse(
+        'notional',
+        'the payout has more than 15 digits, which a number cannot hold exactly: lower the notional',
+      )
     }
     if (maxPayout === 0n)
       throw refuse('notional', 'the greatest payout rounds to 0 at six decimals: raise the notional')
@@ -186,7 +188,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
           notes: notesOf(drift, usd, history, stale, premiumRate),
         },
         inputs,
-        // From here on more than the specification lists.
+        // The following fields are not in the specification.
         attestation: details,
         asOf,
         tradingDays,

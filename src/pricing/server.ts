@@ -7,7 +7,7 @@ import Fastify, {
 } from 'fastify'
 import { errorText, notFound, unavailable } from '../lib/errors.ts'
 import { closesHalfOpen } from '../lib/half-open.ts'
-import { createRequestMetrics, measureRequests } from '../lib/http-metrics.ts'
+import { createRequestMetrics, onEnd } from '../lib/http-metrics.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { parseInput } from '../lib/parse.ts'
 import { problem } from '../lib/problem.ts'
@@ -15,22 +15,22 @@ import { QuoteRequest } from './contract.ts'
 import type { Engine } from './engine.ts'
 import { measureRates } from './metrics.ts'
 
-/** Bytes; a request has nine short fields. */
+/** Maximum bytes of a request body, which has nine short fields. */
 const BODY_LIMIT = 16_384
 
-/** Longest a request may take to arrive, in milliseconds. */
+/** Maximum milliseconds for a request to arrive. */
 const REQUEST_WITHIN_MS = 10_000
 
 const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const { status, body } = problem(error, request.id)
   if (status === 500) request.log.error({ err: error }, 'request failed')
-  else request.log.info({ status, fault: errorText(error) }, 'request refused')
+  else request.log.info({ status, fault: errorText(error) }, 'request rejected')
   return reply.code(status).send(body)
 }
 
 /**
- * The engine's own small HTTP app: `POST /quote`, `GET /health`, `GET /signer`, `GET /livez` and `GET /readyz`, in the API's envelopes. It is for the API
- * and has no business on a public network.
+ * The engine's own small HTTP app: `POST /quote`, `GET /health`, `GET /signer`, `GET /livez` and `GET /readyz`, in the
+ * API's envelopes. Only the API should reach it: do not expose it to a public network.
  */
 export const buildEngineApp = ({
   engine,
@@ -39,7 +39,7 @@ export const buildEngineApp = ({
   log,
 }: {
   readonly engine: Engine
-  /** Aborts some time before the app closes. */
+  /** Aborts shortly before the app closes. */
   readonly draining: AbortSignal
   readonly metrics: Metrics
   readonly log: FastifyBaseLogger
@@ -53,7 +53,8 @@ export const buildEngineApp = ({
     frameworkErrors: answer,
   })
   app.addHook('preClose', closesHalfOpen(app.server, draining))
-  measureRequests(app, createRequestMetrics(metrics))
+  const requests = createRequestMetrics(metrics)
+  onEnd(app, ({ method, route, status, ms }) => requests.series(method, route, status).observe(ms))
   measureRates(metrics, engine)
   app.removeContentTypeParser('text/plain')
   app.setErrorHandler(answer)
@@ -66,7 +67,7 @@ export const buildEngineApp = ({
   app.get('/signer', async () => ({ data: { signerAddress: engine.signerAddress } }))
   app.get('/livez', async () => ({ data: { status: 'ok' } }))
   app.get('/readyz', async () => {
-    if (draining.aborted) throw unavailable('the engine is about to stop')
+    if (draining.aborted) throw unavailable('the engine is shutting down')
     return { data: { status: 'ok' } }
   })
   return app

@@ -6,22 +6,24 @@ import type { Attestation, QuoteRequest } from './contract.ts'
 import type { FixedRange } from './premium.ts'
 
 /**
- * Seconds that a signed quote is dated before the engine's clock or the chain's newest block, whichever is earlier: a node that is a block or two
- * behind refuses a quote from its future.
+ * Seconds by which a signed quote is dated before the engine's clock or the chain's newest block, whichever is earlier:
+ * a node that is a block or two behind rejects a quote dated in its future.
  */
 const MARGIN_SECONDS = 5
 
-/** What was priced and is to be vouched for. */
+/** The priced terms that a signature attests. */
 type Priced = {
   readonly range: FixedRange
   readonly premiumRate: bigint
   /** The engine's clock in Unix seconds. */
   readonly asOf: number
-  /** Why the rates are not fit to be signed on; null when they are. */
+  /** Why no quote is signed on these rates; null when one may be signed. */
   readonly fault: string | null
 }
 
-/** A signature or none, and for the breakdown why there is none or how it is dated (Unix seconds). */
+/**
+ * The signature or null, and for the breakdown the reason for null or the times behind the signature (Unix seconds).
+ */
 type Signed =
   | { readonly attestation: null; readonly details: { readonly reason: string } }
   | {
@@ -37,11 +39,11 @@ type Signed =
 export type Sign = (request: QuoteRequest, priced: Priced) => Promise<Signed>
 
 /**
- * Signs what may be signed: for a configured diamond, on fit rates, and dated before the newest block of its chain. Throws `validation_error` for
- * another diamond than the configured one.
+ * Signs quotes for a configured diamond, on fresh rates, dated before the newest block of its chain. Throws
+ * `validation_error` for a diamond other than the configured one.
  */
 export const createSign = (deps: {
-  /** Null without a key: quotes are advisory then. */
+  /** Null without a key: quotes are then advisory. */
   readonly attester: Attester | null
   readonly chainTimes: Pick<ChainTimes, 'of'>
 }): Sign => {
@@ -55,7 +57,7 @@ export const createSign = (deps: {
     }
     const { diamondAddress: configured, newestBlock, reason } = chainTimes.of(chainId)
     if (configured !== null && !isAddressEqual(configured, diamondAddress)) {
-      const message = `quotes for chain ${chainId} are signed for the diamond ${configured} only`
+      const message = `quotes for chain ${chainId} are signed only for the diamond ${configured}`
       throw invalid(message, [{ path: 'diamondAddress', message }])
     }
     if (attester === null) return unsigned('the engine has no signing key: its quotes are advisory')

@@ -4,14 +4,17 @@ import { type Pair, pairName } from './pair.ts'
 
 export const tierNames = ['developed', 'mainstreamEM', 'pegged', 'frontierEM'] as const
 
-/** How a currency behaves, from the calmest to the riskiest. */
+/** Groups of currencies, from the calmest to the riskiest. */
 export type TierName = (typeof tierNames)[number]
 
 export type Tier = {
-  /** Parameters of a pair whose history is too short to calibrate on. The mean jump is that of USD/XXX: upwards, XXX loses. */
+  /**
+   * Parameters of a pair whose history is too short to calibrate on. The mean jump is that of USD/XXX: upwards, XXX
+   * loses.
+   */
   readonly garch: Garch
   readonly jumps: Jumps
-  /** The least volatility a pair is priced with. */
+  /** Minimum volatility of a pair. */
   readonly floor: number
   readonly useEmpiricalDrift: boolean
   readonly currencies: readonly string[]
@@ -19,7 +22,10 @@ export type Tier = {
 
 const codes = (list: string): string[] => list.split(' ')
 
-/** Defaults fitted to daily rates of the Federal Reserve (to 2024) and, for jumps of frontier currencies, monthly ones of the IMF (2014-2024). */
+/**
+ * Defaults fitted to daily rates of the Federal Reserve (to 2024) and, for jumps of frontier currencies, monthly ones
+ * of the IMF (2014-2024).
+ */
 export const tiers: Readonly<Record<TierName, Tier>> = {
   developed: {
     garch: { alpha: 0.06, beta: 0.92, sigmaLongRun: 0.08 },
@@ -38,7 +44,7 @@ export const tiers: Readonly<Record<TierName, Tier>> = {
   pegged: {
     garch: { alpha: 0.05, beta: 0.9, sigmaLongRun: 0.05 },
     jumps: { lambda: 0.1, jumpMean: 0.1, jumpStd: 0.1 },
-    // Dear by design: the floor is the price of a break, which a quiet history does not show.
+    // Expensive by design: the floor prices a break of the peg, which a quiet history does not contain.
     floor: 0.3,
     useEmpiricalDrift: false,
     currencies: codes('AED SAR QAR OMR BHD JOD KWD HKD'),
@@ -48,7 +54,7 @@ export const tiers: Readonly<Record<TierName, Tier>> = {
     jumps: { lambda: 0.75, jumpMean: 0.1, jumpStd: 0.12 },
     floor: 0.15,
     useEmpiricalDrift: true,
-    // For the reader; a currency of no other row is of this one.
+    // Examples only: every currency that no other tier lists belongs to this tier.
     currencies: codes(
       'GHS NGN KES UGX TZS ZMW ETB RWF MZN AOA EGP MAD TND PKR LKR BDT VND UAH KZT DZD MUR BWP TTD UYU ARS XOF XAF',
     ),
@@ -58,7 +64,7 @@ export const tiers: Readonly<Record<TierName, Tier>> = {
 /** Pegs to another currency than the dollar, the anchor first. */
 const pegs = ['EUR/XOF', 'EUR/XAF', 'EUR/DKK', 'SGD/BND']
 
-/** Redenominated, sanctioned, or with no rate that one could deal at. */
+/** Redenominated, sanctioned, or without a tradable rate. */
 const refused = codes('VES VED ZWG LBP SDG SYP IRR MMK RUB')
 
 export type Classification = {
@@ -70,12 +76,12 @@ export type Classification = {
 const tierOf = (currency: string): TierName =>
   tierNames.find((name) => tiers[name].currencies.includes(currency)) ?? 'frontierEM'
 
-/** The dollar is calmer than any tier: tiers say how a currency behaves towards it. */
+/** The dollar ranks as calmer than any tier, because tiers describe rates against the dollar. */
 const rank = (currency: string): number => (currency === 'USD' ? -1 : tierNames.indexOf(tierOf(currency)))
 
 const directionOf = (riskier: number): 1 | 0 | -1 => (riskier > 0 ? 1 : riskier < 0 ? -1 : 0)
 
-/** The tier of a pair's riskier leg; undefined for a pair that is refused. */
+/** The tier of a pair's riskier leg; undefined for an unsupported pair. */
 export const classify = (pair: Pair): Classification | undefined => {
   const { base, quote } = pair
   if (refused.includes(base) || refused.includes(quote)) return undefined
@@ -85,9 +91,9 @@ export const classify = (pair: Pair): Classification | undefined => {
   return { tier: tierOf(riskier > 0 ? quote : base), direction: directionOf(riskier) }
 }
 
-/** A tier's default jumps, turned the way the pair is quoted. */
+/** A tier's default jumps, in the direction in which the pair is quoted. */
 export const jumpsOf = ({ tier, direction }: Classification): Jumps => {
   const { jumps } = tiers[tier]
-  // Added to nothing, so that no jump stays 0: turned, it would be -0.
+  // Adding 0 turns a mean of -0 into 0.
   return { ...jumps, jumpMean: 0 + direction * jumps.jumpMean }
 }

@@ -1,11 +1,11 @@
 import type { Hex } from 'viem'
 import { z } from 'zod'
 import { upstream } from '../lib/errors.ts'
-import type { ChainId } from './chains.ts'
+import { type ChainId, OfChain } from './chains.ts'
 import type { Output } from './outputs.ts'
-import { Account, Count, decimal, Id, Integer, integer, OfChain, Rate, UnixSeconds } from './values.ts'
+import { Account, Count, decimal, Id, Integer, integer, Rate, UnixSeconds } from './values.ts'
 
-/* The payloads of the oracle and governance reads, as `records.ts` has those of the hedge reads. */
+/* The payloads of the oracle and governance reads. `records.ts` has those of the hedge reads. */
 
 export const Ownership = z
   .object({
@@ -34,7 +34,7 @@ export const Facets = z
   })
   .meta({ id: 'Facets' })
 
-/** What the proxy is made of, as its loupe lists it. */
+/** The facets of the proxy and their functions, as its loupe lists them. */
 export const facets = (chainId: ChainId, view: Output<'facets'>): z.output<typeof Facets> => ({
   chainId,
   facets: view.map(({ facetAddress, functionSelectors }) => ({
@@ -52,12 +52,12 @@ export const Proposal = z
       .meta({ example: `0x${'5f'.repeat(32)}` }),
     status: Integer.meta({ description: "The chain's number: 0 pending, 1 cancelled, 2 executed", example: 0 }),
     executeAfter: UnixSeconds,
-    initAddress: Account.meta({ description: 'Called once the cut is made; the zero address for none' }),
-    initCalldata: Bytes.meta({ description: 'What it is called with', example: '0x' }),
+    initAddress: Account.meta({ description: 'Contract called after the cut; the zero address for none' }),
+    initCalldata: Bytes.meta({ description: 'Calldata of that call', example: '0x' }),
   })
   .meta({ id: 'Proposal' })
 
-/** A queued upgrade. The proxy does not keep its cuts readable; they are in the transaction that proposed it. */
+/** A queued upgrade. Its cuts cannot be read from the proxy; they are in the transaction that proposed it. */
 export const proposal = (
   chainId: ChainId,
   proposalId: Hex,
@@ -74,8 +74,11 @@ export const proposal = (
 export const OracleConfig = z
   .object({
     chainId: OfChain,
-    requiredSigners: Count.meta({ description: 'How many must agree', example: 2 }),
-    toleranceBps: Integer.meta({ description: 'How closely, in basis points', example: 700 }),
+    requiredSigners: Count.meta({ description: 'Number of oracles that must agree', example: 2 }),
+    toleranceBps: Integer.meta({
+      description: 'Maximum difference between agreeing rates, in basis points',
+      example: 700,
+    }),
     oracleCount: Count.meta({ example: 3 }),
     maxOracles: Count.meta({ example: 10 }),
   })
@@ -99,13 +102,15 @@ export const Submissions = z
         oracle: Account,
         price: Rate,
         timestamp: UnixSeconds,
-        isStale: z.boolean().meta({ description: 'Too old to count towards settlement, by the chain' }),
+        isStale: z
+          .boolean()
+          .meta({ description: 'Whether the protocol considers it too old to count towards settlement' }),
       }),
     ),
   })
   .meta({ id: 'Submissions' })
 
-/** An event's submissions, of the view's parallel arrays. Arrays of different lengths are no answer: `upstream_error`. */
+/** An event's submissions, from the view's parallel arrays. Throws `upstream_error` for arrays of different lengths. */
 export const submissions = (
   chainId: ChainId,
   eventId: number,
@@ -117,7 +122,7 @@ export const submissions = (
   submissions: oracleAddresses.map((oracle, at) => {
     const [price, timestamp, stale] = [prices[at], timestamps[at], isStale[at]]
     if (price === undefined || timestamp === undefined || stale === undefined) {
-      throw upstream('the chain gave submissions that do not match in number')
+      throw upstream('the chain returned oracle submissions with arrays of different lengths')
     }
     return { oracle, price: decimal(price), timestamp: integer(timestamp), isStale: stale }
   }),

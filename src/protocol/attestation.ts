@@ -1,11 +1,14 @@
-import { type Address, encodeAbiParameters, type Hex, hashMessage, keccak256, parseAbiParameters } from 'viem'
+import { type Address, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
 import type { ChainId } from './chains.ts'
 
-/** What the pricing engine vouches for, and the protocol checks when an event is created with a signature. Rates 1e6. */
+/**
+ * The values that the pricing engine attests. The protocol checks them when an event is created with a signature. Rates
+ * have scale 1e6.
+ */
 export type AttestedQuote = {
   readonly chainId: ChainId
   readonly diamond: Address
-  /** Who will send `createEvent`. */
+  /** The address that will send `createEvent`. */
   readonly creator: Address
   readonly underlying: string
   readonly strike: bigint
@@ -13,7 +16,7 @@ export type AttestedQuote = {
   readonly premiumRate: bigint
   /** Unix seconds. */
   readonly expiry: bigint
-  /** It scales every payout, so it is vouched for too. */
+  /** Part of the attestation because it scales every payout. */
   readonly initialRate: bigint
   readonly strikeAbove: boolean
   /** Unix seconds. */
@@ -21,7 +24,7 @@ export type AttestedQuote = {
   readonly quoteNonce: Hex
 }
 
-/** Seconds from `quoteTimestamp` on in which the protocol takes the quote, the last one included. */
+/** Seconds after `quoteTimestamp` in which the protocol accepts the quote, including the last one. */
 export const QUOTE_VALIDITY_SECONDS = 120
 
 const parameters = parseAbiParameters(
@@ -46,6 +49,3 @@ export const attestationMessage = (quote: AttestedQuote): Hex =>
       quote.quoteNonce,
     ]),
   )
-
-/** What the signature recovers from. */
-export const attestationDigest = (quote: AttestedQuote): Hex => hashMessage({ raw: attestationMessage(quote) })

@@ -3,32 +3,44 @@ import { z } from 'zod'
 import { shortcuts } from './decode.ts'
 import type { ProfileName } from './profiles.ts'
 
-/** The chains of the specification, in the order `/chains` lists them. */
-export const chainIds = [8453, 56] as const
+/** The id of a chain, as EIP-155 has it. What clients send is one of the configured chains once it is decoded. */
+export type ChainId = number
 
-export type ChainId = (typeof chainIds)[number]
+/** What clients are shown of a chain, apart from addresses. */
+export type ChainFacts = {
+  readonly name: string
+  /** Symbol of the native coin. */
+  readonly symbol: string
+  /** Decimals of the payment tokens. */
+  readonly paymentDecimals: { readonly USDC: number; readonly USDT?: number }
+}
 
-/** What is the same for every deployment on a chain. Decimals are those of the chain's canonical payment tokens. */
-export const chainFacts = {
-  8453: { name: 'Base', symbol: 'ETH', paymentDecimals: { USDC: 6 } },
-  56: { name: 'BNB Smart Chain', symbol: 'BNB', paymentDecimals: { USDC: 18, USDT: 18 } },
-} as const satisfies Record<ChainId, { name: string; symbol: string; paymentDecimals: { USDC: number; USDT?: number } }>
+/**
+ * The chains with default facts, in the order that `CHAINS` has by default. Those of another chain come from settings.
+ */
+export const knownChains: ReadonlyMap<ChainId, ChainFacts> = new Map([
+  [8453, { name: 'Base', symbol: 'ETH', paymentDecimals: { USDC: 6 } }],
+  [56, { name: 'BNB Smart Chain', symbol: 'BNB', paymentDecimals: { USDC: 18, USDT: 18 } }],
+])
 
-/** A deployment: where the protocol and its payment tokens are on one chain. */
-export type Deployment = {
+/** A deployment: the addresses of the protocol and its payment tokens on one chain. */
+export type Deployment = ChainFacts & {
   readonly chainId: ChainId
   readonly diamond: Address
   readonly usdc: Address
   readonly usdt: Address | null
-  /** Shown to clients; never an endpoint the service uses itself unless configured so. */
+  /** Shown to clients. The service does not use it unless it is also in `RPC_URLS_<chain>`. */
   readonly publicRpcUrl: string
-  /** First block that can hold a log of the protocol. */
+  /** First block that can contain a log of the protocol. */
   readonly startBlock: bigint
-  /** What kind of deployment it is. */
+  /** The kind of deployment. */
   readonly profile: ProfileName
 }
 
-/** What is wrong with a deployment's start block when the chain's newest block is `head`, and what to do; null when nothing is. */
+/**
+ * The fault of a deployment's start block when the chain's newest block is `head`, and what to do; null for a valid
+ * start block.
+ */
 export const startBlockFault = (
   { chainId, startBlock }: Pick<Deployment, 'chainId' | 'startBlock'>,
   head: bigint,
@@ -37,22 +49,49 @@ export const startBlockFault = (
     ? null
     : `START_BLOCK_${chainId} is ${startBlock}, and the newest block of chain ${chainId} is ${head}: nothing is indexed. Set START_BLOCK_${chainId} to the block in which the diamond was deployed, and restart.`
 
-const isChainId = (value: number): value is ChainId => chainIds.some((id) => id === value)
+/** The largest chain id: the columns of the index hold 31 bits. */
+export const MAX_CHAIN_ID = 2_147_483_647
 
-const unsupported = `unsupported chainId: expected one of ${chainIds.join(', ')}`
+/** Most chains of one process: each has connections and jobs of its own. */
+export const MAX_CHAINS = 32
+
+let configured: readonly ChainId[] | null = null
+
+/**
+ * Sets the chains that requests may name, in the order of `CHAINS`. A process does so once, before it decodes a
+ * request. Throws an Error when other chains were set before.
+ */
+export const configureChains = (chainIds: readonly ChainId[]): void => {
+  if (configured !== null && configured.join() !== chainIds.join())
+    throw new Error(`the chains of this process are ${configured.join(', ')} and cannot become ${chainIds.join(', ')}`)
+  configured = [...chainIds]
+}
+
+/** The chains that requests may name. Throws an Error before `configureChains`: there is no chain to fall back to. */
+export const configuredChains = (): readonly ChainId[] => {
+  if (configured === null)
+    throw new Error('no chains are configured: call configureChains before a chain id is decoded')
+  return configured
+}
+
+const isConfigured = (value: number): boolean => configuredChains().includes(value)
+
+const unsupported = (): string => `unsupported chainId: expected one of ${configuredChains().join(', ')}`
 
 const supported = (value: number, context: z.RefinementCtx): ChainId => {
-  if (isChainId(value)) return value
-  context.addIssue({ code: 'custom', message: unsupported })
+  if (isConfigured(value)) return value
+  context.addIssue({ code: 'custom', message: unsupported() })
   return z.NEVER
 }
 
-const meta = { type: 'integer', enum: [...chainIds], example: chainIds[0] } as const
+const DIGITS = /^\d{1,15}$/
 
-/** A chain id of a path or query: decimal digits, decoded to one of the supported ids. */
+const meta = { type: 'integer', minimum: 1, maximum: MAX_CHAIN_ID, example: 8453 } as const
+
+/** A chain id of a path or query: decimal digits, decoded to one of the configured ids. */
 export const PathChainId = z
   .string()
-  .refine((text) => /^\d{1,15}$/.test(text), { error: unsupported, abort: true })
+  .refine((text) => DIGITS.test(text), { error: unsupported, abort: true })
   .transform(Number)
   .transform(supported)
   .meta({ id: 'PathChainId', ...meta })
@@ -64,13 +103,21 @@ export const BodyChainId = z
       z.int(),
       z
         .string()
-        .refine((text) => /^\d{1,15}$/.test(text), { error: unsupported })
+        .refine((text) => DIGITS.test(text), { error: unsupported })
         .transform(Number),
     ],
-    {
-      error: unsupported,
-    },
+    { error: unsupported },
   )
   .transform(supported)
-  .register(shortcuts, { decode: (value) => (typeof value === 'number' && isChainId(value) ? value : undefined) })
+  .register(shortcuts, { decode: (value) => (typeof value === 'number' && isConfigured(value) ? value : undefined) })
   .meta({ id: 'BodyChainId', ...meta })
+
+/** A chain id in an answer. */
+export const OfChain = z.int().min(1).max(MAX_CHAIN_ID).meta(meta)
+
+/** The schemas of chain ids. They list no ids: the API description that a process serves adds the configured ones. */
+export const chainIdSchemas: ReadonlySet<z.core.$ZodType> = new Set<z.core.$ZodType>([
+  PathChainId,
+  BodyChainId,
+  OfChain,
+])

@@ -1,11 +1,14 @@
 import { z } from 'zod'
 
-/** Decodes a value; undefined for one that it leaves to the schema, which then either accepts it or says what is wrong with it. */
+/**
+ * Decodes a value; undefined for a value that the schema must decide: the schema then accepts it or reports what is
+ * wrong.
+ */
 export type Decode = (value: unknown) => unknown
 
 /**
- * The short cut of a schema, where it has one. It may accept fewer values than the schema does, and gives what the schema gives for each
- * value that it accepts.
+ * Fast decoders of schemas. A fast decoder may accept fewer values than its schema. For each value that it accepts, it
+ * returns the schema's result.
  */
 export const shortcuts = z.registry<{ readonly decode: Decode }>()
 
@@ -18,7 +21,7 @@ const fieldOf = ([name, schema]: readonly [string, unknown]): Field | undefined 
   return decode && { name, decode, isOptional }
 }
 
-/** The short cut of a strict object whose fields all have one; undefined for any other schema. */
+/** The fast decoder of a strict object whose fields all have one; undefined for any other schema. */
 export const compileDecoder = (schema: z.ZodType): Decode | undefined => {
   if (!(schema instanceof z.ZodObject) || !(schema.def.catchall instanceof z.ZodNever)) return undefined
   const entries = Object.entries(schema.shape)
@@ -37,7 +40,7 @@ export const compileDecoder = (schema: z.ZodType): Decode | undefined => {
       decoded[name] = it
       found += 1
     }
-    // Any other field is unknown, or there as undefined.
+    // More keys than found fields: a field is unknown, or present with the value undefined.
     return Object.keys(given).length === found ? decoded : undefined
   }
 }

@@ -1,18 +1,22 @@
 import { type AbiEvent, type Address, type Hex, hexToString, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
+import { entities, kinds, type MemberKind } from './entities.ts'
 import { PackedLog, type RawLog } from './packed-log.ts'
 import { cutText } from './text.ts'
 
 type Origin = {
   readonly blockNumber: bigint
   readonly blockHash: Hex
-  /** As the log tells it; null where the node does not. */
+  /** The timestamp in the log; null when the node does not return it. */
   readonly blockTimestamp: bigint | null
   readonly txHash: Hex
   readonly logIndex: number
 }
 
-/** As an origin; of a fact that was read from the chain's state it is the block at which it was first seen, without a log. */
+/**
+ * The origin of a log. A fact that was read from the chain's state has the block at which it was first seen, and no
+ * log.
+ */
 type Seen = Pick<Origin, 'blockNumber' | 'blockHash' | 'blockTimestamp'> & {
   readonly [K in 'txHash' | 'logIndex']: Origin[K] | null
 }
@@ -26,7 +30,7 @@ export type Fact = Seen & { readonly id: bigint } & (
         readonly strike: bigint
         readonly premiumRate: bigint
         readonly expiryDate: bigint
-        /** Null when no log told it. */
+        /** Null when the fact was read from the chain's state. */
         readonly initialLiquidity: bigint | null
       }
     | {
@@ -46,16 +50,14 @@ export type Fact = Seen & { readonly id: bigint } & (
       }
   )
 
-/** What belongs to an event. */
-export type Member = 'deposit' | 'position'
-
 /**
- * Something of this entity may have changed: read it again. `members` also changed, all of them, with their event. `chain` is the protocol's
- * own state (fees, pause, roles, signer). `code` means that the diamond's functions changed, so every view may return something else.
+ * This entity may have changed: read it again. With `members`, all entities of the event may have changed too. `chain`
+ * is the protocol's own state (fees, pause, roles, signer). `code` means that the diamond's functions changed, so every
+ * view may return different values.
  */
 export type Hint = Origin & { readonly kind: 'hint' } & (
-    | { readonly subject: 'event'; readonly id: bigint; readonly members: readonly Member[] }
-    | { readonly subject: Member; readonly id: bigint }
+    | { readonly subject: 'event'; readonly id: bigint; readonly members: readonly MemberKind[] }
+    | { readonly subject: MemberKind; readonly id: bigint }
     | { readonly subject: 'chain' | 'code' }
   )
 
@@ -65,13 +67,13 @@ type Value = bigint | boolean | string
 /** One input of a log: its name and how it is read. */
 type Field = { readonly name: string; readonly read: (log: Log) => Value }
 
-/** What the logs of one type mean, from their fields. */
+/** Compiles the interpretation of one type of log from its fields. */
 type Meaning = (fields: readonly Field[]) => (log: Log) => Fact | Hint
 
 const word = (data: Hex, at: number): string => data.slice(2 + at * 64, 66 + at * 64)
 
 const readStatic = (type: string): ((hex: string) => Value) => {
-  // Without its checksum, which takes a hash and which no one sees: the database keeps bytes.
+  // Without a checksum, which would need a hash and is not visible: the database stores bytes.
   if (type === 'address') return (hex) => `0x${hex.slice(24)}`
   if (type === 'bool') return (hex) => BigInt(`0x${hex}`) !== 0n
   return (hex) => BigInt(`0x${hex}`)
@@ -89,7 +91,9 @@ const readString = (data: Hex, at: number): string => {
   return cutText(hexToString(`0x${data.slice(start + 64, start + 64 + length)}`))
 }
 
-/** Compiles one log's fields: every input is a word of its own, in a topic or in the data, except strings (offset in the data). */
+/**
+ * Compiles one log's fields: every input is one word, in a topic or in the data, except strings (offset in the data).
+ */
 const compile = (event: AbiEvent): readonly Field[] => {
   let topic = 1
   let slot = 0
@@ -99,7 +103,7 @@ const compile = (event: AbiEvent): readonly Field[] => {
     const read = readStatic(type)
     const readHex = (log: Log) => read(indexed ? (log.topics[at]?.slice(2) ?? '') : word(log.data, at))
     const unpack = readPacked(type, indexed === true, at)
-    // A packed log that ends before the field is read as any other is, and mostly refused.
+    // A packed log that ends before the field takes the general path, which rejects most such logs.
     return {
       name,
       read: (log) => (log instanceof PackedLog && log.has(indexed === true, at) ? unpack(log) : readHex(log)),
@@ -121,7 +125,7 @@ const originOf = ({
   logIndex,
 })
 
-/** Reads one field, which has to be an integer. */
+/** Reads one field, which must be an integer. */
 const integer = (fields: readonly Field[], name: string): ((log: Log) => bigint) => {
   const field = fields.find((each) => each.name === name)
   return (log) => {
@@ -131,7 +135,7 @@ const integer = (fields: readonly Field[], name: string): ((log: Log) => bigint)
   }
 }
 
-/** A fact is the log's arguments under their own names, its id apart; the generated ABI is what makes the cast true. */
+/** A fact has the log's arguments under their own names, and a separate id. The generated ABI guarantees the cast. */
 const fact =
   (kind: Fact['kind'], idName: string): Meaning =>
   (fields) => {
@@ -145,14 +149,14 @@ const fact =
   }
 
 const touches =
-  (subject: Member, idName: string): Meaning =>
+  (subject: MemberKind, idName: string): Meaning =>
   (fields) => {
     const id = integer(fields, idName)
     return (log) => ({ kind: 'hint', subject, id: id(log), ...originOf(log) })
   }
 
 const touchesEvent =
-  (...members: readonly Member[]): Meaning =>
+  (...members: readonly MemberKind[]): Meaning =>
   (fields) => {
     const id = integer(fields, 'eventId')
     return (log) => ({ kind: 'hint', subject: 'event', id: id(log), members, ...originOf(log) })
@@ -165,12 +169,12 @@ const touchesAll =
 
 /** Log name -> what it means. The three facts carry the specification's name and the deployed one. */
 const meanings: Readonly<Record<string, Meaning>> = {
-  EventCreated: fact('event', 'eventId'),
-  HedgeEventCreated: fact('event', 'eventId'),
-  DepositCreated: fact('deposit', 'depositId'),
-  LiquidityDeposited: fact('deposit', 'depositId'),
-  PositionCreated: fact('position', 'positionId'),
-  ProtectionPurchased: fact('position', 'positionId'),
+  ...Object.fromEntries(
+    kinds.flatMap((kind) => {
+      const { logs, id } = entities[kind].created
+      return logs.map((name) => [name, fact(kind, id)])
+    }),
+  ),
   PoolSettingsUpdated: touchesEvent(),
   EventSettled: touchesEvent('deposit', 'position'),
   OracleEventSettled: touchesEvent('deposit', 'position'),
@@ -199,7 +203,7 @@ const decoders = new Map<Hex, (log: Log) => Fact | Hint>(
 /** The first topics the index follows. */
 export const logTopics: readonly Hex[] = [...decoders.keys()]
 
-/** What a log says, or null when it is none of those the index follows. */
+/** The decoded log; null for a log that the index does not follow. */
 export const decodeLog = (log: Log): Fact | Hint | null => {
   const topic = log instanceof PackedLog ? log.firstTopic : log.topics[0]
   return decoders.get(topic ?? '0x')?.(log) ?? null

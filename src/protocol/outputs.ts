@@ -24,20 +24,20 @@ type Named<P extends readonly AbiParameter[]> = {
     : never]: AbiParameterToPrimitiveType<Parameter>
 }
 
-/** What a view returns: the plain value where it has one output, else an object keyed by output name. */
+/** The result of a view: the plain value of a single output, otherwise an object keyed by output name. */
 export type Output<N extends ReadName> = N extends ReadName
   ? Outputs<N> extends readonly [infer Only extends AbiParameter]
     ? AbiParameterToPrimitiveType<Only>
     : Named<Outputs<N>>
   : never
 
-/** One view call: its name, its calldata and how its answer is read. */
+/** One view call: its name, its calldata and the decoder of its answer. */
 export type Call<T = unknown> = {
   readonly name: ReadName
   readonly data: Hex
-  /** Decodes the return bytes; throws when they are not an answer of this function. */
+  /** Decodes the return bytes; throws for bytes that are not an answer of this function. */
   decode(returned: Hex): T
-  /** Where the proxy keeps the answer, for deployments that do not mount the function. */
+  /** The storage slot with the same value, for deployments that do not mount the function. */
   readonly slot?: Slot<T>
 }
 
@@ -58,7 +58,7 @@ export const call = <N extends ReadName>(
     nameOutputs(name, decodeFunctionResult({ abi: protocolAbi, functionName: name, data: returned } as never)),
 })
 
-/** viem gives several outputs as an array; the tables of this service speak of them by name. Texts are cut. */
+/** viem returns several outputs as an array. This service names them. Texts are truncated. */
 const nameOutputs = <N extends ReadName>(name: N, decoded: unknown): Output<N> => {
   const outputs = severalOutputs.get(name)
   if (outputs === undefined || !Array.isArray(decoded)) return decoded as Output<N>

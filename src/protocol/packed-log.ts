@@ -1,22 +1,25 @@
 import type { Hex } from 'viem'
 
-/** A log as a node gives it, after its shape was checked. */
+/** A log as a node returns it, after its shape was checked. */
 export type RawLog = {
   readonly address: Hex
   readonly topics: readonly Hex[]
   readonly data: Hex
   readonly blockNumber: bigint
   readonly blockHash: Hex
-  /** Unix seconds; null where the node does not add it. */
+  /** Unix seconds; null when the node does not return it. */
   readonly blockTimestamp: bigint | null
   readonly transactionHash: Hex
   readonly logIndex: number
 }
 
-/** Where the parts of a log lie in the bytes of an answer; the first topic, which neighbours share, is not among the words. */
+/**
+ * Offsets of a log's parts in the bytes of an answer. The first topic is stored separately, because logs of one type
+ * share it.
+ */
 type Parts = {
   readonly firstTopic: Hex
-  /** Of the topics after the first. */
+  /** Offset of the topics after the first. */
   readonly topicsAt: number
   readonly topicCount: number
   readonly dataAt: number
@@ -26,7 +29,7 @@ type Parts = {
 
 type Shared = Pick<RawLog, 'address' | 'blockNumber' | 'blockHash' | 'blockTimestamp' | 'logIndex'>
 
-/** A log whose words stay bytes: their hex is made only when somebody asks for it. */
+/** A log whose words stay bytes: their hex is created only when a property reads it. */
 export class PackedLog implements RawLog {
   readonly address: Hex
   readonly blockNumber: bigint
@@ -71,17 +74,17 @@ export class PackedLog implements RawLog {
   has(indexed: boolean, at: number): boolean {
     return indexed ? at < this.topicCount : (at + 1) * 32 <= this.dataLength
   }
-  /** The integer in a topic after the first (`indexed`), or in a word of the data. Both must be there. */
+  /** The integer in a topic after the first (`indexed`), or in a word of the data. The word must exist. */
   uint(indexed: boolean, at: number): bigint {
     const { bytes } = this
     const from = this.offset(indexed, at)
     const low = from + 24
     for (let each = from; each < low; each += 1) if (bytes[each] !== 0) return BigInt(this.hex(from, 32))
-    // Up to 2^53 a number holds it, which takes less time.
+    // Up to 2^53 the conversion goes through a number, which is faster.
     const high = bytes.readUInt32BE(low)
     return high < 0x200000 ? BigInt(high * 0x100000000 + bytes.readUInt32BE(low + 4)) : bytes.readBigUInt64BE(low)
   }
-  /** The address in one of them, in lower case. */
+  /** The address in a topic or a word of the data, in lower case. */
   addressIn(indexed: boolean, at: number): Hex {
     return this.hex(this.offset(indexed, at) + 12, 20)
   }

@@ -1,6 +1,9 @@
 import { MAX_UINT256, mulDivDown } from '../lib/fixed.ts'
 
-/** What an event's pay-off depends on; the outputs of `getHedgeEventRange`. All rates 1e6, `payoutCap` 0 means single-strike. */
+/**
+ * The inputs of an event's payoff: the outputs of `getHedgeEventRange`. All rates have scale 1e6. `payoutCap` 0 means
+ * single-strike.
+ */
 export type Range = {
   readonly strike: bigint
   readonly payoutCap: bigint
@@ -12,11 +15,14 @@ const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const distance = (a: bigint, b: bigint): bigint => max(a, b) - min(a, b)
 
-/** The whole payout zone (1e6): strike to cap, or for a single-strike event strike to initial rate. */
+/** The width of the payout zone (1e6): from strike to cap, or from strike to initial rate for a single-strike event. */
 const width = ({ strike, payoutCap, initialRate }: Range): bigint =>
   payoutCap === 0n ? distance(strike, initialRate) : distance(strike, payoutCap)
 
-/** How far `settlement` (1e6) is inside the payout zone, from 0 to `width`. A single-strike event pays all of it or nothing. */
+/**
+ * The distance of `settlement` (1e6) into the payout zone, from 0 to `width`. For a single-strike event it is 0 or
+ * `width`.
+ */
 const move = (range: Range, settlement: bigint): bigint => {
   const { strike, payoutCap, strikeAbove } = range
   if (payoutCap === 0n) {
@@ -28,7 +34,7 @@ const move = (range: Range, settlement: bigint): bigint => {
 
 /**
  * The gross payout of `notional` at a settlement rate (1e6), in the notional's token units, rounded down:
- * `floor(notional * move / initialRate)`. No settlement rate and no notional pay nothing.
+ * `floor(notional * move / initialRate)`. Without a settlement rate or a notional it is 0.
  *
  * @example payoff({ strike: 12_000000n, payoutCap: 13_500000n, initialRate: 11_400000n, strikeAbove: true }, 12_500000n, 10_000_000000n) // 438_596491n
  */

@@ -1,21 +1,24 @@
 import type { Output } from './outputs.ts'
 import { largestNotional, type Range } from './payoff.ts'
 
-/** The kinds of deployment, by what the specification leaves to them. */
+/** The kinds of deployment. They differ where the specification leaves a choice. */
 export const profileNames = ['reference', 'deployed'] as const
 
 export type ProfileName = (typeof profileNames)[number]
 
-/** What cannot be read off a chain and differs between deployments of the protocol. */
+/** Differences between deployments of the protocol that cannot be read from a chain. */
 export type Profile = {
-  /** Functions that a deployment may do without and still be what it should. */
+  /** Functions that a deployment of this kind may lack. */
   readonly mayLack: readonly string[]
-  /** The notional that the pool can still write at a block, in token units; none while it is closed and from expiry on. */
+  /**
+   * The notional that the pool can still write at a block, in token units; 0 while the pool is closed and from expiry
+   * on.
+   */
   capacity(event: {
     readonly core: Pick<Output<'getHedgeEventCore'>, 'status' | 'poolOpen' | 'expiryDate'>
     readonly utilization: Pick<Output<'getPoolUtilization'>, 'availableCapacity'>
     readonly range: Range
-    /** Of the block that these were read at, in Unix seconds. */
+    /** Time of the block at which the views were read, in Unix seconds. */
     readonly time: bigint
   }): bigint
 }
@@ -23,13 +26,13 @@ export type Profile = {
 /** The status of an event that is not settled. */
 const OPEN = 0
 
-/** One row a kind of deployment; answers of the API mean the same for each. */
+/** One row per kind of deployment. Answers of the API have the same meaning for every kind. */
 export const profiles = {
-  /** The specification's meaning: the view gives notional. */
+  /** The specification's meaning: the view returns notional. */
   reference: { mayLack: [], capacity: ({ utilization }) => utilization.availableCapacity },
-  /** The view gives the liquidity that is free for worst-case payouts, also when no more purchases can follow. */
+  /** The view returns the liquidity that is free for worst-case payouts, even when purchases are no longer possible. */
   deployed: {
-    // Cuts that apply at once need no proposals.
+    // Cuts take effect immediately, so there are no proposals.
     mayLack: ['owner', 'getProposal', 'executeCut', 'cancelCut'],
     capacity: ({ core, utilization, range, time }) =>
       core.status === OPEN && core.poolOpen && time < core.expiryDate

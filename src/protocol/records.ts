@@ -1,27 +1,21 @@
-import type { Address } from 'viem'
 import { z } from 'zod'
-import { type ChainId, chainFacts, type Deployment } from './chains.ts'
+import { type ChainId, type Deployment, OfChain } from './chains.ts'
+import type { EntityViews, Kind } from './entities.ts'
 import type { Output } from './outputs.ts'
 import type { Profile } from './profiles.ts'
-import {
-  Account,
-  Amount,
-  Count,
-  clamped,
-  Decimal,
-  decimal,
-  Id,
-  Integer,
-  integer,
-  OfChain,
-  Rate,
-  UnixSeconds,
-} from './values.ts'
+import { Account, Amount, Count, clamped, Decimal, decimal, Id, Integer, integer, Rate, UnixSeconds } from './values.ts'
 
 /*
- * The payloads of the reads: for each its wire schema and the pure function that makes it of what the protocol's views return,
- * whichever source that came from. Ids, times and counts are JSON integers, every amount, price and rate a decimal string.
+ * The payloads of the reads: for each its wire schema, and the pure function that computes it from the outputs of the
+ * protocol's views, whatever their source. Ids, times and counts are JSON integers, every amount, price and rate a
+ * decimal string.
  */
+
+/**
+ * The version of the records. Raise it with every change of a byte that a record of an event, a deposit or a position
+ * returns: lists do not serve stored texts of another version.
+ */
+export const ROW_FORMAT = 1
 
 /** Decimals of a token. */
 const Decimals = z.int().min(0).max(255)
@@ -53,11 +47,10 @@ export const ChainRecord = z
 
 /** A chain as clients see it; `rpcUrl` is the public one. */
 export const chainRecord = (deployment: Deployment): z.output<typeof ChainRecord> => {
-  const { chainId, diamond, usdc, usdt, publicRpcUrl } = deployment
-  const { paymentDecimals, ...facts } = chainFacts[chainId]
+  const { chainId, name, symbol, diamond, usdc, usdt, publicRpcUrl, paymentDecimals } = deployment
   // A token that is not configured has no decimals either.
   const decimals = usdt === null ? { USDC: paymentDecimals.USDC } : paymentDecimals
-  return { chainId, ...facts, diamond, usdc, usdt, rpcUrl: publicRpcUrl, paymentDecimals: decimals }
+  return { chainId, name, symbol, diamond, usdc, usdt, rpcUrl: publicRpcUrl, paymentDecimals: decimals }
 }
 
 export const FeeConfig = z
@@ -101,11 +94,9 @@ export const EventCore = z
   .meta({ id: 'Event' })
 
 /** An event's core record with the cap and the token it is paid in. */
-export const eventCore = (views: {
-  readonly core: Output<'getHedgeEventCore'>
-  readonly range: Output<'getHedgeEventRange'>
-  readonly paymentToken: Address
-}): z.output<typeof EventCore> => ({
+export const eventCore = (
+  views: Pick<EntityViews<'event'>, 'core' | 'range' | 'paymentToken'>,
+): z.output<typeof EventCore> => ({
   id: integer(views.core.id),
   creator: views.core.creator,
   name: views.core.name,
@@ -180,7 +171,7 @@ export const Utilization = z
   })
   .meta({ id: 'Utilization' })
 
-/** How full a pool is; `availableCapacity` is notional whatever the deployment's view means by it. */
+/** The utilization of a pool. `availableCapacity` is notional, whatever the unit of the deployment's view. */
 export const utilization = (
   event: Parameters<Profile['capacity']>[0] & { readonly utilization: Output<'getPoolUtilization'> },
   profile: Profile,
@@ -199,7 +190,7 @@ export const Position = z
     notional: Amount.meta({ example: '10000000000' }),
     premiumPaid: Amount.meta({ example: '230000000' }),
     platformFeePaid: Amount.meta({ example: '1150000' }),
-    payoutAmount: Amount.meta({ description: 'Greater than 0 and not claimed: claimable', example: '438596491' }),
+    payoutAmount: Amount.meta({ description: 'Claimable when greater than 0 and not claimed', example: '438596491' }),
     status: Integer.meta({
       description: "The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired",
       example: 4,
@@ -211,8 +202,10 @@ export const Position = z
 /** The status of a position whose event is not settled yet. */
 const ACTIVE = 0
 
-/** A purchase. Deployments show the worst case as `payoutAmount` until settlement; the record says 0 until then. */
-export const position = (view: Output<'getHedgePosition'>): z.output<typeof Position> => ({
+/**
+ * A purchase. Some deployments return the worst case as `payoutAmount` until settlement; the record has 0 until then.
+ */
+export const position = ({ position: view }: EntityViews<'position'>): z.output<typeof Position> => ({
   id: integer(view.id),
   eventId: integer(view.eventId),
   hedger: view.hedger,
@@ -238,10 +231,10 @@ export const Deposit = z
   .meta({ id: 'Deposit' })
 
 /**
- * An LP deposit. `premiumsEarned` is claimed + pending, both of one block, so that earned - claimed is what can be claimed: some
- * deployments move their own figure only when a claim is made.
+ * An LP deposit. `premiumsEarned` is claimed + pending, both of one block, so that earned - claimed is the claimable
+ * amount: some deployments update their own value only with a claim.
  */
-export const deposit = (view: Output<'getHedgeLpDeposit'>, pending: bigint): z.output<typeof Deposit> => ({
+export const deposit = ({ deposit: view, pending }: EntityViews<'deposit'>): z.output<typeof Deposit> => ({
   id: integer(view.id),
   eventId: integer(view.eventId),
   lp: view.lp,
@@ -251,3 +244,10 @@ export const deposit = (view: Output<'getHedgeLpDeposit'>, pending: bigint): z.o
   premiumsClaimed: decimal(view.premiumsClaimed),
   withdrawn: view.withdrawn,
 })
+
+/** The record of an entity, by its views. */
+export const entityRecord: { readonly [K in Kind]: (views: EntityViews<K>) => object } = {
+  event: eventCore,
+  deposit,
+  position,
+}

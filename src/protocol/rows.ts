@@ -3,18 +3,17 @@ import type { Hex } from 'viem'
 import type { Deployment } from './chains.ts'
 import { profiles } from './profiles.ts'
 import * as record from './records.ts'
+import { ROW_FORMAT } from './records.ts'
 import { configuredTokens, type Token } from './tokens.ts'
 import { integer } from './values.ts'
 
 /*
- * Rows of lists as the JSON text they are served as. A row is a single read's record and what a list adds to it. The worker stores the text
- * with the observation it was rendered from; the API renders the same bytes where no text is stored.
+ * Rows of lists as the JSON text of the answer. A row is a single read's record and the fields that a list adds. The
+ * worker stores the text with the observation it was rendered from. The API renders the same bytes when no text is
+ * stored.
  */
 
-/** The version of the texts that this module returns. Raise it with every change of their bytes: stored texts of another version are not served. */
-export const ROW_FORMAT = 1
-
-/** What a list can add to a row from its event, in the order in which their texts are stored. */
+/** The records of its event that a list can add to a row, in the order in which their texts are stored. */
 export const inclusions = ['stats', 'utilization', 'range'] as const
 
 export type Inclusion = (typeof inclusions)[number]
@@ -39,7 +38,10 @@ export const inclusionTexts = (event: EventViews, profile: Deployment['profile']
   return inclusions.map((name) => JSON.stringify(texts[name]))
 }
 
-/** A row with some of its event's inclusions, each once, in the order they are given in. `textsOf` is called where one is asked for. */
+/**
+ * A row with the given inclusions of its event, each once, in the given order. `textsOf` is called only when there is
+ * an inclusion.
+ */
 export const withInclusions = (
   row: string,
   textsOf: () => readonly string[],
@@ -54,8 +56,9 @@ export const withInclusions = (
 const HASH_BITS = 47n
 
 /**
- * Identifies everything besides an entity's own columns that its text depends on: the format, the profile and the configured tokens. A
- * stored text is served only where its key is the reader's own. Fits PostgreSQL's bigint; keys of a later format are greater.
+ * Identifies everything, apart from an entity's own columns, on which its text depends: the format, the profile and the
+ * configured tokens. A stored text is served only when its key equals the reader's key. Fits PostgreSQL's bigint; keys
+ * of a later format are greater.
  */
 export const renderKeyOf = (deployment: Deployment, format = ROW_FORMAT): bigint => {
   const inputs = JSON.stringify([deployment.profile, configuredTokens(deployment)])
@@ -63,5 +66,5 @@ export const renderKeyOf = (deployment: Deployment, format = ROW_FORMAT): bigint
   return (BigInt(format) << HASH_BITS) | BigInt.asUintN(Number(HASH_BITS), hash)
 }
 
-/** The first key of the next format: another release rendered what has a key from there on. */
+/** The first key of the next format: texts with this key or a greater one were rendered by another release. */
 export const nextFormat = (key: bigint): bigint => ((key >> HASH_BITS) + 1n) << HASH_BITS

@@ -3,11 +3,11 @@ import { type Address, getAddress, type Hex, hexToBigInt, keccak256, numberToHex
 /** A word of the proxy's own storage. */
 export type Slot<T = unknown> = {
   readonly position: Hex
-  /** Reads the 32 bytes; throws when they are fewer. */
+  /** Decodes the 32 bytes; throws for fewer bytes. */
   decode(word: Hex): T
 }
 
-/** Where the owner facts of a diamond lie, whether or not a view shows them. */
+/** The storage slot of a diamond's owner data, which exists even without a view for it. */
 const DIAMOND_STORAGE = hexToBigInt(keccak256(toBytes('diamond.standard.diamond.storage')))
 
 const address = (offset: bigint): Slot<Address> => ({

@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { upstream } from '../lib/errors.ts'
-import { chainIds } from './chains.ts'
 
-/* The values that payloads are made of. Ids, times and counts are JSON integers, every amount, price and rate a decimal string. */
+/* The types of values in payloads. Ids, times and counts are JSON integers, every amount, price and rate a decimal string. */
 
 /** A non-negative JSON integer. */
 export const Integer = z.int().nonnegative()
@@ -12,13 +11,13 @@ const AddressText = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
-/** A count, id or time as a JSON integer. A chain that gives more than 2^53 - 1 for one gives nonsense: `upstream_error`. */
+/** A count, id or time as a JSON integer. Throws `upstream_error` above 2^53 - 1, which no valid chain returns. */
 export const integer = (value: bigint): number => {
-  if (value > MAX_SAFE) throw upstream('the chain gave an id, count or time above 2^53 - 1')
+  if (value > MAX_SAFE) throw upstream('the chain returned an id, count or time above 2^53 - 1')
   return Number(value)
 }
 
-/** A time or count that a caller may choose, as a JSON integer: one above 2^53 - 1 is shown as that. */
+/** A time or count that a caller may choose, as a JSON integer: a greater value is shown as 2^53 - 1. */
 export const clamped = (value: bigint): number => Number(value < MAX_SAFE ? value : MAX_SAFE)
 
 /** An amount, price or rate as a decimal string. */
@@ -30,6 +29,3 @@ export const Amount = Decimal.meta({ description: 'Payment-token units', example
 export const Rate = Decimal.meta({ description: '1e6 fixed point', example: '11400000' })
 export const UnixSeconds = Integer.meta({ description: 'Unix seconds', example: 1_800_000_000 })
 export const Account = AddressText.meta({ example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' })
-export const OfChain = z
-  .union(chainIds.map((id) => z.literal(id)))
-  .meta({ type: 'integer', enum: [...chainIds], example: 8453 })

@@ -6,8 +6,8 @@ import { shortcuts } from './decode.ts'
 import { MAX_TEXT } from './text.ts'
 
 /*
- * Every primitive of the wire, once. Inputs are checked as text before they are converted: `0x2105`, `1e1`, blanks and signs
- * never reach a number. The `.meta` of each is what OpenAPI shows.
+ * All primitive types of requests. Inputs are checked as text before they are converted: `0x2105`, `1e1`, blanks and
+ * signs are rejected. OpenAPI shows the `.meta` of each.
  */
 
 const DIGITS = /^\d+$/
@@ -16,7 +16,7 @@ const BYTES32 = /^0x[0-9a-fA-F]{64}$/
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/
 const SELECTOR = /^0x[0-9a-fA-F]{8}$/
 
-/** Text of digits, small enough to be compared without building a huge bigint first. */
+/** Decimal digits up to `max`. The length is checked first, so that no huge bigint is created. */
 const digits = (max: bigint, what: string) =>
   z
     .string()
@@ -28,7 +28,7 @@ export const PathInteger = digits(BigInt(Number.MAX_SAFE_INTEGER), 'a non-negati
   .transform(Number)
   .meta({ id: 'PathInteger', type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
 
-/** How many items a page may have at most, 1 to `max`; refused outside and never clamped. */
+/** The maximum number of items on a page, 1 to `max`. Values outside are rejected, not clamped. */
 export const PageLimit = (max: number) => {
   const error = `expected an integer from 1 to ${max}`
   return z
@@ -38,7 +38,7 @@ export const PageLimit = (max: number) => {
     .meta({ type: 'integer', minimum: 1, maximum: max, example: 50 })
 }
 
-/** Without those of the most digits, which may be too large. */
+/** Fast path: leaves values with the maximum number of digits to the schema, because they may be too large. */
 const uint = (value: unknown): bigint | undefined =>
   typeof value === 'string' && value.length < 78 && DIGITS.test(value) ? BigInt(value) : undefined
 
@@ -48,7 +48,10 @@ export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
   .register(shortcuts, { decode: uint })
   .meta({ id: 'Uint256', type: 'string', pattern: '^\\d+$', maxLength: 78, example: '1000000' })
 
-/** An amount or rate of a calculation as a decimal string up to 2^128 - 1, so that a product of two cannot overflow on the chain. */
+/**
+ * An amount or rate of a calculation as a decimal string up to 2^128 - 1, so that the product of two cannot overflow on
+ * the chain.
+ */
 export const Uint128 = digits(2n ** 128n - 1n, 'an unsigned decimal integer string')
   .transform(BigInt)
   .meta({ id: 'Uint128', type: 'string', pattern: '^\\d+$', maxLength: 39, example: '1000000' })
@@ -76,7 +79,7 @@ const isAddress = (value: unknown): value is string => typeof value === 'string'
 const addressText = z.string().refine(isAddress, { error: 'expected a 20-byte 0x address', abort: true })
 const checksummed = (text: string): Address => getAddress(text.toLowerCase())
 
-/** An address in any letter case, decoded to its EIP-55 form. The case is not taken for a checksum. */
+/** An address in any letter case, decoded to its EIP-55 form. The letter case is not checked as a checksum. */
 export const Address20 = addressText
   .transform(checksummed)
   .register(shortcuts, { decode: (value) => (isAddress(value) ? checksummed(value) : undefined) })
@@ -91,8 +94,8 @@ const destination = (value: unknown): Address | undefined => {
 }
 
 /**
- * An address that a transaction gives tokens or rights to, decoded to its EIP-55 form. Letters of both cases are a checksum, which must be
- * right; letters of one case carry none.
+ * An address that a transaction gives tokens or rights to, decoded to its EIP-55 form. Mixed case is a checksum, which
+ * must be correct. Letters of one case carry no checksum.
  */
 export const Destination = addressText
   .refine((text) => destination(text) !== undefined, {
@@ -104,10 +107,10 @@ export const Destination = addressText
   .meta({
     id: 'Destination',
     ...addressMeta,
-    description: 'All lower case, all upper case, or mixed case with the right EIP-55 checksum',
+    description: 'All lower case, all upper case, or mixed case with the correct EIP-55 checksum',
   })
 
-/** Bytes of the longest transaction that networks take, and the length of its hex. */
+/** Bytes of the longest transaction that networks accept, and the length of its hex. */
 const MAX_TX_BYTES = 131_072
 export const MAX_TX_HEX = 2 + 2 * MAX_TX_BYTES
 /** In calldata every item of a list takes a word of 32 bytes. */
@@ -138,12 +141,12 @@ export const Bool = z
   .boolean({ error: 'expected a boolean' })
   .register(shortcuts, { decode: (value) => (typeof value === 'boolean' ? value : undefined) })
 
-/** Half of a surrogate pair: not a character, so it would not come back from the chain as it was sent. */
+/** Half of a surrogate pair: not a character, so the chain would not return it as it was sent. */
 const LONE_SURROGATE = /\p{Surrogate}/u
 
 const isText = (text: string): boolean => text.trim() !== '' && !LONE_SURROGATE.test(text)
 
-/** Text with something in it, kept as it is. */
+/** Text that is not blank, kept unchanged. */
 export const Text = z
   .string({ error: 'expected text' })
   .max(MAX_TEXT, { error: `expected text of at most ${MAX_TEXT} characters`, abort: true })
@@ -153,10 +156,10 @@ export const Text = z
   })
   .meta({ type: 'string', minLength: 1, example: 'text' })
 
-/** Chooses the items of a list that are read; adds an issue for a list that is refused unread. */
+/** Selects the items of a list to parse; adds an issue when it rejects the list without parsing. */
 type Select = (items: unknown[], context: z.RefinementCtx) => unknown
 
-/** A list of at most `max` items. Its length is checked, and then what `select` checks, before any item is read. */
+/** A list of at most `max` items. Checks the length, and then the condition of `select`, before it parses any item. */
 export const atMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: number, select: Select = (items) => items) =>
   z.preprocess((value, context) => {
     if (!Array.isArray(value)) return value
@@ -165,7 +168,7 @@ export const atMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: number, se
     return z.NEVER
   }, list.max(max))
 
-/** The same for scalars, of which a body can hold many: they are read up to as many wrong ones as an error names. */
+/** The same for scalars, of which a body can hold many: parsing stops at the number of faults that an error lists. */
 export const scalarsAtMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: number) =>
   atMost(list, max, (items) => {
     let faults = 0
@@ -176,7 +179,7 @@ export const scalarsAtMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: num
 const listsOf = (item: unknown): unknown[][] =>
   typeof item === 'object' && item !== null ? Object.values(item).filter(Array.isArray) : []
 
-/** The same for objects with lists of their own: these have no more items in all than a transaction has room for. */
+/** The same for objects that contain lists: their total number of items is limited to the size of a transaction. */
 export const objectsAtMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: number) =>
   atMost(list, max, (items, context) => {
     const words = items.flatMap(listsOf).reduce((sum, { length }) => sum + length, 0)
@@ -185,7 +188,7 @@ export const objectsAtMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: num
     return z.NEVER
   })
 
-/** What a diamond cut does with a facet's selectors: 0 add, 1 replace, 2 remove. */
+/** The action of a diamond cut on a facet's selectors: 0 add, 1 replace, 2 remove. */
 export const FacetAction = z
   .int({ error: 'expected 0, 1 or 2' })
   .min(0, { error: 'expected 0, 1 or 2' })

@@ -1,89 +1,102 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
-import type { Queries } from '../db/query.ts'
-import type { SettlementQueries } from '../db/settlements.ts'
-import type { Vitals } from '../db/vitals.ts'
+import type { Queries } from '../db/queries/entities.ts'
 import { isUnavailable, unavailable } from '../lib/errors.ts'
-import type { ChainId } from '../protocol/chains.ts'
-import type { Changes, Resource } from './changes.ts'
-import type { Checks } from './checks.ts'
-import type { Freshness } from './freshness.ts'
-import type { Lists } from './lists.ts'
+import { type ChainId, PathChainId } from '../protocol/chains.ts'
+import { Address20, Bytes32, PathInteger } from '../protocol/wire.ts'
+import type { Resource } from './cache/resources.ts'
+import type { Freshness } from './freshness/freshness.ts'
 
-/** What the reads are answered from. */
-export type Sources = {
-  readonly chains: ReadonlyMap<ChainId, Chain>
+/** The chains of a process by their ids. */
+export type Chains = ReadonlyMap<ChainId, Chain>
+
+/** The sources of single records and of lists of ids. */
+export type ReadSources = {
+  readonly chains: Chains
   readonly queries: Queries
-  readonly lists: Lists
-  readonly changes: Changes
-  readonly settlements: SettlementQueries
-  /** How a chain's index is. Throws `service_unavailable` when the database is out of reach. */
-  readonly vitals: (chainId: ChainId) => Promise<Vitals>
-  /** What the configuration was held against, and what came of it. */
-  readonly checks: Pick<Checks, 'of'>
-  /** How far an index may be behind its chain and still count as in reach, in seconds. */
+  /** The largest lag of an index that still answers as the preferred source, in seconds. */
   readonly maxLagSeconds: number
 }
 
-/** Where a page of ids ends. */
+/** The pagination fields of a page of ids. */
 export type PageMeta = { readonly limit: number; readonly hasMore: boolean; readonly nextCursor: string | null }
 
-/** An answer: its data, or what does not exist, and where that was learned. */
+/** An answer: its data, or the sentence of a 404, and the block and source it comes from. */
 export type Answer<D> = { readonly freshness: Freshness } & (
   | { readonly data: D; readonly meta?: PageMeta }
   | { readonly missing: string }
 )
 
-/** A parsed request: path and query parameters by name, and the chain, which is the default one when the request has none. */
-export type Input<P, Q> = P & Q & { readonly chainId: ChainId }
+/** The schemas of path parameters by name. */
+const parameters = {
+  chainId: PathChainId,
+  id: PathInteger,
+  eventId: PathInteger,
+  addr: Address20,
+  proposalId: Bytes32,
+} as const
 
-/** A GET of the API. */
-export type Read<
-  P extends z.ZodObject = z.ZodObject,
-  Q extends z.ZodObject = z.ZodObject,
-  D extends z.ZodType = z.ZodType,
-> = {
+type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<`/${Rest}`>
+  : Path extends `${string}/:${infer Name}`
+    ? Name
+    : never
+
+/**
+ * A parsed request: path and query parameters by name, and the chain, which is the default chain when the request names
+ * none.
+ */
+export type Input<Path extends string = string, Q = unknown> = Q & {
+  readonly [Name in keyof typeof parameters & NamesIn<Path>]: z.output<(typeof parameters)[Name]>
+} & { readonly chainId: ChainId }
+
+/** Makes the schema of a path's parameters. */
+export const paramsOf = (path: string): z.ZodObject =>
+  z.object(Object.fromEntries(Object.entries(parameters).filter(([name]) => path.split('/').includes(`:${name}`))))
+
+/** A `GET` endpoint. */
+export type Read<I extends Input = Input, D extends z.ZodType = z.ZodType> = {
   readonly path: `/${string}`
   readonly tag: string
   readonly summary: string
   readonly description: string
-  readonly params: P
-  readonly query: Q
-  /** The payload. */
+  readonly params: z.ZodObject
+  readonly query: z.ZodObject
+  /** The schema of the payload. */
   readonly data: D
-  /** True when the answer may come in pages. */
+  /** Whether the answer may be paginated. */
   readonly paged: boolean
-  /** What a 404 says; absent when what is read always exists. */
-  missing?(input: Input<z.output<P>, z.output<Q>>): string
-  /** What an answer depends on, where the index is told of all that changes it; absent where it is not. */
-  resource?(input: Input<z.output<P>, z.output<Q>>): Resource
-  /** When what was read had its end (Unix seconds; 0 for not yet), where it hardly changes from then on. */
+  /** The message of a 404; absent when the resource always exists. */
+  missing?(input: I): string
+  /** The index entries that an answer depends on; absent when the answer can change without a change of the index. */
+  resource?(input: I): Resource
+  /** When the resource was settled (Unix seconds; 0 for not yet). From then on it hardly changes. */
   settledAt?(data: z.output<D>): number
-  /** Throws `service_unavailable` when no source of the read is in reach, `upstream_error` when a node refuses it. */
-  answer(sources: Sources, input: Input<z.output<P>, z.output<Q>>): Promise<Answer<z.output<D>>>
+  /** Throws `service_unavailable` when no source is in reach, and `upstream_error` when a node rejects the read. */
+  answer(sources: ReadSources, input: I): Promise<Answer<z.output<D>>>
 }
 
-/** The chain's gateway; the map holds every supported chain. */
-export const chainOf = ({ chains }: Pick<Sources, 'chains'>, chainId: ChainId): Chain => {
+/** Gets a configured chain. Throws `service_unavailable` for any other chain. */
+export const chainOf = (chains: Chains, chainId: ChainId): Chain => {
   const chain = chains.get(chainId)
   if (chain === undefined) throw unavailable(`chain ${chainId} is not configured`)
   return chain
 }
 
 /**
- * Asks the preferred source and, when that one is out of reach, the other, whose answer is then marked stale. When neither
- * answers, the preferred one's fault is thrown.
+ * Reads from the preferred source and, when it is out of reach, from the fallback, whose answer is marked stale. When
+ * both are out of reach, the error of the preferred source is thrown.
  */
-export const firstOf = async <D>(
+export const withFallback = async <D>(
   preferred: () => Promise<Answer<D>>,
-  other: () => Promise<Answer<D>>,
+  fallback: () => Promise<Answer<D>>,
 ): Promise<Answer<D>> => {
   try {
     return await preferred()
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault
     try {
-      const answer = await other()
+      const answer = await fallback()
       return { ...answer, freshness: { ...answer.freshness, stale: true } }
     } catch (second) {
       throw isUnavailable(second) ? fault : second

@@ -7,8 +7,9 @@ export type Account = { readonly uid: number; readonly gid: number }
 const look = (flag: '-u' | '-g', name: string): number => Number(execFileSync('id', [flag, name], { stdio: 'pipe' }))
 
 /**
- * PostgreSQL refuses to run as root, so as root it runs as `postgres` where that account exists and as `nobody` elsewhere; for an
- * ordinary user undefined: as that user. No account is created: a sandbox that says it leaves nothing behind does not edit /etc/passwd.
+ * The account that runs PostgreSQL, which refuses to run as root: `postgres` where that account exists, otherwise
+ * `nobody`. Undefined for an ordinary user, who runs PostgreSQL as itself. No account is created, because the sandbox
+ * leaves nothing behind and /etc/passwd would keep it.
  */
 export const unprivilegedAccount = (): Account | undefined => {
   if (process.getuid?.() !== 0) return undefined
@@ -16,14 +17,14 @@ export const unprivilegedAccount = (): Account | undefined => {
     try {
       return { uid: look('-u', name), gid: look('-g', name) }
     } catch {
-      // No such account here: the next one.
+      // This account does not exist: try the next one.
     }
   }
   throw new OperatorError(
-    'running as root, PostgreSQL needs an account of its own: create one (useradd --system postgres)',
+    'PostgreSQL cannot run as root and there is no account for it: create one (useradd --system postgres)',
   )
 }
 
-/** True when the account may enter a directory, or execute a file, at the end of every directory on the way to it. */
+/** True when the account may enter the directory, or execute the file, at a path, including every parent directory. */
 export const canReach = (path: string, account: Account | undefined): boolean =>
   spawnSync('/bin/sh', ['-c', 'test -x "$1"', 'sh', path], { cwd: '/', stdio: 'ignore', ...account }).status === 0

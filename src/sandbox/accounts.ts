@@ -4,13 +4,13 @@ import { testKeys } from '../protocol/test-keys.ts'
 
 export type Wallet = { readonly index: number; readonly account: PrivateKeyAccount; readonly privateKey: Hex }
 
-/** The cast of a sandbox chain; every key is public knowledge. */
+/** The accounts of a sandbox chain by role; every key is publicly known. */
 export type Cast = {
   /** Account 0: protocol owner and oracle admin. */
   readonly owner: Wallet
   /** Accounts 1 to 3. */
   readonly oracles: readonly Wallet[]
-  /** Accounts 4 to 9: yours; the live activity leaves their nonces alone. */
+  /** Accounts 4 to 9, for the person who runs the sandbox. The live activity does not use their nonces. */
   readonly users: readonly Wallet[]
   /** Accounts 10 to 15: the wallets of the live activity. */
   readonly extras: readonly Wallet[]

@@ -25,7 +25,10 @@ export type ProtocolChain = {
   readonly tokens: readonly PaymentToken[]
 }
 
-/** What a creator chooses; rates and prices in 1e6, `initialLiquidity` in the token's units, `expiry` in Unix seconds. */
+/**
+ * The creator's choices for an event; rates and prices in 1e6, `initialLiquidity` in the token's units, `expiry` in
+ * Unix seconds.
+ */
 export type NewEvent = {
   readonly name: string
   readonly underlying: string
@@ -40,7 +43,10 @@ export type NewEvent = {
   readonly paymentToken: Address
 }
 
-/** What is needed to choose an action; `initialRate` and `premiumRate` in 1e6, `expiry` in Unix seconds. */
+/**
+ * The state of an event that the choice of an action needs; `initialRate` and `premiumRate` in 1e6, `expiry` in Unix
+ * seconds.
+ */
 export type EventNow = {
   readonly id: bigint
   readonly name: string
@@ -53,21 +59,21 @@ export type EventNow = {
   readonly settled: boolean
 }
 
-/** More than any call here needs; an unused rest costs nothing, and no estimate has to be asked for. */
+/** Gas limit above the need of every call here. Unused gas costs nothing, and no estimate is needed. */
 const GAS = 5_000_000n
 
 const FEES = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
 
-/** The deposit or position that a transaction made, whichever name the protocol gives the log. Throws when it made none. */
+/** The deposit or position that a transaction created, for both names of the log. Throws when it created none. */
 const created = (kind: 'deposit' | 'position', { transactionHash, logs }: TransactionReceipt) => {
   const made = logs.map(decodeLog).find((it) => it?.kind === kind)
-  if (made?.kind !== 'deposit' && made?.kind !== 'position') throw new Error(`${transactionHash} made no ${kind}`)
+  if (made?.kind !== 'deposit' && made?.kind !== 'position') throw new Error(`${transactionHash} created no ${kind}`)
   return made
 }
 
 /**
- * What the people of the sandbox do on one chain, as signed transactions through the node's JSON-RPC. Every action resolves when its
- * receipt says success and throws the node's reason otherwise.
+ * The actions of the sandbox's accounts on one chain: signed transactions through the node's JSON-RPC. Every action
+ * resolves when its transaction succeeded and throws the node's reason otherwise.
  *
  * @example
  * const actions = createActions(chain)
@@ -80,14 +86,16 @@ export const createActions = (chain: ProtocolChain) => {
   const { diamond } = chain
 
   const send = async (wallet: Wallet, to: Address, data: Hex): Promise<TransactionReceipt> => {
-    // Asked every time: whoever else uses this account moves its nonce too.
+    // Read every time, because another user of this account also increases its nonce.
     const nonce = await client.getTransactionCount({ address: wallet.account.address, blockTag: 'pending' })
     const request = { chainId: chain.chainId, type: 'eip1559', to, data, nonce, gas: GAS, ...FEES } as const
     const serializedTransaction = await wallet.account.signTransaction(request)
     const receipt = await client.sendRawTransactionSync({ serializedTransaction })
     if (receipt.status === 'success') return receipt
     await client.call({ account: wallet.account.address, to, data, blockNumber: receipt.blockNumber }) // throws the reason
-    throw new Error(`${receipt.transactionHash} reverted and would not after its block`)
+    throw new Error(
+      `${receipt.transactionHash} reverted, but a call at its block succeeds: its state changed within the block`,
+    )
   }
 
   const abi = protocolAbi
@@ -120,7 +128,7 @@ export const createActions = (chain: ProtocolChain) => {
     /** Unix seconds of the newest block. */
     now: async (): Promise<number> => Number((await client.getBlock()).timestamp),
 
-    /** The test tokens give to whoever asks. */
+    /** Anyone can mint the test tokens. */
     mint: (wallet: Wallet, token: Address, amount: bigint) =>
       send(
         wallet,
@@ -128,20 +136,20 @@ export const createActions = (chain: ProtocolChain) => {
         encodeFunctionData({ abi: erc20Abi, functionName: 'mint', args: [wallet.account.address, amount] }),
       ),
 
-    /** Lets the protocol pull any amount of the token. */
+    /** Allows the protocol to pull any amount of the token. */
     approve: (wallet: Wallet, token: Address) =>
       send(wallet, token, encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [diamond, maxUint256] })),
 
     balance: (token: Address, of: Address): Promise<bigint> =>
       client.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [of] }),
 
-    /** Mines a block of the present, so that the chain's newest one is as old as it would be anywhere else. */
+    /** Mines a block with the present time, so that the newest block is as recent as on a live chain. */
     async mineNow(): Promise<void> {
       await this.warp(Math.floor(Date.now() / 1000))
       await node.mine({ blocks: 1 })
     },
 
-    /** Moves the node's clock so that the next block has this time, in Unix seconds; a time that has passed is left alone. */
+    /** Moves the node's clock so that the next block has this time, in Unix seconds. A time in the past is ignored. */
     async warp(time: number): Promise<void> {
       if (BigInt(time) > (await client.getBlock()).timestamp)
         await node.setNextBlockTimestamp({ timestamp: BigInt(time) })
@@ -163,7 +171,7 @@ export const createActions = (chain: ProtocolChain) => {
       return created('deposit', await write(wallet, data)).id
     },
 
-    /** The newest events, oldest of them first. */
+    /** The newest events, ordered from the oldest to the newest. */
     async newestEvents(count: number): Promise<EventNow[]> {
       const total = Number(await client.readContract({ ...read, functionName: 'getTotalHedgeEvents' }))
       const first = Math.max(1, total - count + 1)
@@ -176,7 +184,7 @@ export const createActions = (chain: ProtocolChain) => {
     depositsOf: (wallet: Wallet): Promise<readonly bigint[]> =>
       client.readContract({ ...read, functionName: 'getLpDepositIds', args: [wallet.account.address] }),
 
-    /** Not withdrawn, and its event settled. */
+    /** True when the deposit is not withdrawn and its event is settled. */
     async isWithdrawable(depositId: bigint): Promise<boolean> {
       const deposit = await client.readContract({ ...read, functionName: 'getHedgeLpDeposit', args: [depositId] })
       return !deposit[7] && (await event(deposit[1])).settled
@@ -188,12 +196,15 @@ export const createActions = (chain: ProtocolChain) => {
       return utilization[2]
     },
 
-    /** Buys protection at the event's rate with a fifth to spare for fees; resolves to the position's id. */
+    /**
+     * Buys protection at the event's rate, with a maximum cost 20 % above the premium for fees. Resolves to the
+     * position's id.
+     */
     async buy(wallet: Wallet, eventId: bigint, notional: bigint): Promise<bigint> {
       const [{ premiumRate }, block] = await Promise.all([event(eventId), client.getBlock()])
       const premium = (notional * premiumRate) / 1_000_000n
       const maxCost = premium + premium / 5n + 1n
-      // Days ahead: while the past is played the next block may be much later than the newest.
+      // Days ahead: while past blocks are mined, the next block may be much later than the newest.
       const deadline = block.timestamp + 100n * 86_400n
       const data = encodeFunctionData({
         abi,
@@ -203,7 +214,7 @@ export const createActions = (chain: ProtocolChain) => {
       return created('position', await write(wallet, data)).id
     },
 
-    /** Settled in its favour and not claimed yet. */
+    /** True when the event settled in favour of the position and the payout is not claimed. */
     async isClaimable(positionId: bigint): Promise<boolean> {
       const position = await client.readContract({ ...read, functionName: 'getHedgePosition', args: [positionId] })
       const [, eventId, , , , , payoutAmount, , claimed] = position

@@ -9,16 +9,16 @@ export type ActivityOptions = {
   readonly chains: readonly Actions[]
   readonly cast: Cast
   readonly seed: number
-  /** About so long between two actions on one chain. */
+  /** Approximate milliseconds between two actions on one chain. */
   readonly intervalMs: number
   readonly signal: AbortSignal
   readonly log: (line: string) => void
 }
 
-/** Marks the events it may settle: those of the seeded story stay as they are, and so do yours. */
+/** Name prefix of the events that the activity may settle. It does not touch seeded events and events of the user. */
 const PREFIX = 'Live '
 
-/** Only the newest events are looked at, so that a sandbox that ran all week is as quick as a new one. */
+/** Number of newest events that the activity considers, so that a sandbox does not become slower over days. */
 const WINDOW = 30
 
 const pairs = [
@@ -75,7 +75,10 @@ const buy = async (actions: Actions, wallet: Wallet, random: Random, event: Even
   return `account ${wallet.index} protected ${notional / one} under event ${event.id} (position ${id})`
 }
 
-/** The first thing a wallet can collect among its newest holdings; undefined when there is none. */
+/**
+ * Collects the first payout, premium or deposit that is due among the wallet's newest holdings; undefined when none is
+ * due.
+ */
 const collect = async (actions: Actions, wallet: Wallet): Promise<string | undefined> => {
   for (const id of (await actions.positionsOf(wallet)).slice(-10)) {
     if (!(await actions.isClaimable(id))) continue
@@ -95,7 +98,10 @@ const collect = async (actions: Actions, wallet: Wallet): Promise<string | undef
   return undefined
 }
 
-/** One thing that makes sense on this chain now. What is due comes first: settling what expired, then keeping two events running. */
+/**
+ * Performs one useful action on this chain. Due actions come first: settle expired events, then keep two events
+ * running.
+ */
 const act = async (actions: Actions, cast: Cast, random: Random): Promise<string | undefined> => {
   const [now, events] = [await actions.now(), await actions.newestEvents(WINDOW)]
   const live = events.filter((event) => event.name.startsWith(PREFIX) && !event.settled)
@@ -115,8 +121,8 @@ const act = async (actions: Actions, cast: Cast, random: Random): Promise<string
 }
 
 /**
- * Keeps the chains alive until the signal aborts: every few seconds one action on each. What fails is logged and followed by the next
- * action, whatever it was: a node that is down, a revert, a nonce somebody else took. Resolves after the last action has ended.
+ * Performs one action on each chain every few seconds until the signal aborts. A failed action (a node that is down, a
+ * revert, a nonce conflict) is logged, and the next action follows. Resolves after the last action has ended.
  *
  * @example await runActivity({ chains: [actions], cast, seed: 1, intervalMs: 4_000, signal, log: console.log })
  */

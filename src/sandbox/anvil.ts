@@ -13,15 +13,15 @@ import { PortTakenError } from './ports.ts'
 
 export type AnvilOptions = {
   readonly chainId: number
-  /** 0 takes any free port; a given one that is taken is a PortTakenError. */
+  /** 0 selects a free port. A given port that is in use causes a PortTakenError. */
   readonly port?: number
-  /** The variable such an error names. */
+  /** The variable that this error names. */
   readonly portVariable?: string
-  /** Also mine a block every so many seconds; transactions are mined at once either way. */
+  /** Also mines a block every this many seconds. Transactions are always mined immediately. */
   readonly blockTime?: number
   /** Unix seconds of the genesis block, for a chain with a past; ignored when a state is loaded. */
   readonly genesisTimestamp?: number
-  /** Where `save` writes the chain; loaded first if it exists. */
+  /** The file to which `save` writes the chain. It is loaded at start if it exists. */
   readonly stateFile?: string
 }
 
@@ -32,9 +32,11 @@ export type Anvil = {
   readonly exited: Child['exited']
   /** True when the chain came from `stateFile`. */
   readonly resumed: boolean
-  /** Writes the chain as it is now to `stateFile`, never half of it; calls at older blocks will not be possible then. */
+  /**
+   * Writes the current chain to `stateFile` atomically. A chain resumed from it does not support calls at older blocks.
+   */
   readonly save: () => Promise<void>
-  /** Saves when there is a `stateFile`, with the recent past (some seconds), then ends the node. */
+  /** Saves to `stateFile`, if given, with the state of recent blocks (takes some seconds). Then stops the node. */
   readonly close: () => Promise<void>
 }
 
@@ -46,8 +48,8 @@ const platforms: Readonly<Record<string, string>> = {
 }
 
 /**
- * The node's executable itself. The package's own `bin` is a Node wrapper around it: another process, 40 MB and one more signal relay.
- * Throws when there is none for this platform.
+ * The node's native executable. The package's own `bin` is a Node wrapper: another process of 40 MB that also relays
+ * signals. Throws when there is no executable for this platform.
  */
 const anvilBinary = (): string => {
   const here = `${process.platform}-${process.arch}`
@@ -60,7 +62,7 @@ const anvilBinary = (): string => {
   return createRequire(main).resolve(`@foundry-rs/anvil-${platform}/bin/anvil`)
 }
 
-/** The node's own calls made here. */
+/** The anvil-specific calls in this module. */
 type NodeCalls = [
   { Method: 'anvil_setLoggingEnabled'; Parameters: [enabled: boolean]; ReturnType: unknown },
   { Method: 'anvil_dumpState'; Parameters: [withPast: boolean]; ReturnType: unknown },
@@ -69,8 +71,8 @@ type NodeCalls = [
 const unzip = promisify(gunzip)
 
 /**
- * Starts a real Ethereum node on 127.0.0.1 and resolves when it answers.
- * Throws a PortTakenError for a taken port, and an Error with the node's last lines when it does not come up.
+ * Starts a real Ethereum node on 127.0.0.1 and resolves when it answers. Throws a PortTakenError for a taken port, and
+ * an Error with the node's last lines when it does not start.
  *
  * @example const node = await startAnvil({ chainId: 8453 })
  */
@@ -78,7 +80,7 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
   const { chainId, port = 0, portVariable = 'the port option', blockTime, genesisTimestamp, stateFile } = options
   const resumed = stateFile !== undefined && existsSync(stateFile)
   const command = anvilBinary()
-  // Older states spill from memory to disk; by default into the home directory, where a kill would leave them.
+  // Anvil moves older states from memory to disk, by default into the home directory, where a kill would leave them.
   const cache = await mkdtemp(join(tmpdir(), 'fx-anvil-'))
   const child = await startChild({
     name: `the node of chain ${chainId}`,
@@ -100,21 +102,21 @@ export const startAnvil = async (options: AnvilOptions): Promise<Anvil> => {
     const url = `http://127.0.0.1:${listening}`
     const transport = http(url, { timeout: 60_000, retryCount: 0, maxResponseBodySize: false })
     const client = createClient({ transport, rpcSchema: rpcSchema<NodeCalls>() })
-    // Its log names every call; nobody reads it.
+    // Disables the log of every call, which is not used.
     await client.request({ method: 'anvil_setLoggingEnabled', params: [false] })
 
     const save = async (withPast: boolean): Promise<void> => {
       if (stateFile === undefined) return
       const dump = await client.request({ method: 'anvil_dumpState', params: [withPast] })
-      if (!isHex(dump)) throw new Error(`the node of chain ${chainId} gave no state`)
-      // The node's own --dump-state writes in place: a kill in the middle would leave half a chain.
+      if (!isHex(dump)) throw new Error(`the node of chain ${chainId} returned no state`)
+      // The node's own --dump-state writes in place: a kill during the write would leave a truncated file.
       await writeFile(`${stateFile}.part`, await unzip(hexToBytes(dump)))
       await rename(`${stateFile}.part`, stateFile)
     }
     let closing: Promise<void> | undefined
     const close = async (): Promise<void> => {
       try {
-        // Whoever indexes this chain may be some blocks behind and ask about them when it comes back.
+        // An indexer of this chain may be some blocks behind and read those blocks after a restart.
         if (!child.hasExited()) await save(true)
       } finally {
         await child.stop()

@@ -1,12 +1,19 @@
 import { type Address, getAddress } from 'viem'
-import { type ChainId, chainFacts } from '../protocol/chains.ts'
+import type { ChainFacts, ChainId } from '../protocol/chains.ts'
 import type { ProfileName } from '../protocol/profiles.ts'
 import type { Cast } from './accounts.ts'
 import type { PaymentToken } from './actions.ts'
 import { deployProtocol } from './deploy.ts'
 
-/** A sandbox chain with the protocol on it, and the first block that can hold its logs. */
-export type SandboxChain = {
+/** A chain that a sandbox starts a node of. */
+export type LocalChain = ChainFacts & {
+  readonly chainId: ChainId
+  /** 0 takes a free one. */
+  readonly rpcPort: number
+}
+
+/** A sandbox chain with the protocol on it, and the first block that can contain its logs. */
+export type SandboxChain = Pick<ChainFacts, 'name' | 'symbol'> & {
   readonly chainId: ChainId
   readonly rpcUrl: string
   readonly diamond: Address
@@ -14,12 +21,15 @@ export type SandboxChain = {
   readonly deployBlock: number
 }
 
-/** The sandbox shows the protocol as the specification has it. */
+/** The sandbox uses the protocol as specified. */
 const PROFILE: ProfileName = 'reference'
 
 const tokenNames: Readonly<Record<string, string>> = { USDC: 'USD Coin', USDT: 'Tether USD' }
 
-/** What the protocol charges in the sandbox: 5 tokens a creation; 0.5 %, 0.5 %, 5 %, and a tenth of the fees to the creator. */
+/**
+ * What the protocol charges in the sandbox: 5 tokens a creation; 0.5 %, 0.5 %, 5 %, and a tenth of the fees to the
+ * creator.
+ */
 const feesFor = (decimals: number) => ({
   creationFee: 5n * 10n ** BigInt(decimals),
   hedgerFeeRate: 5_000n,
@@ -29,8 +39,12 @@ const feesFor = (decimals: number) => ({
 })
 
 /** Deploys the protocol and the chain's payment tokens, for this cast. Throws when a transaction reverts. */
-export const deployOn = async (rpcUrl: string, chainId: ChainId, cast: Cast): Promise<SandboxChain> => {
-  const paymentTokens = Object.entries(chainFacts[chainId].paymentDecimals).map(([symbol, decimals]) => ({
+export const deployOn = async (
+  rpcUrl: string,
+  { chainId, name, symbol, paymentDecimals }: Omit<LocalChain, 'rpcPort'>,
+  cast: Cast,
+): Promise<SandboxChain> => {
+  const paymentTokens = Object.entries(paymentDecimals).map(([symbol, decimals]) => ({
     symbol,
     decimals,
     name: tokenNames[symbol] ?? symbol,
@@ -50,21 +64,30 @@ export const deployOn = async (rpcUrl: string, chainId: ChainId, cast: Cast): Pr
     if (address === undefined) throw new Error(`${symbol} was not deployed on chain ${chainId}`)
     return { symbol, decimals, address: getAddress(address) }
   })
-  return { chainId, rpcUrl, diamond: getAddress(diamond), tokens: deployed, deployBlock: Number(deployBlock) }
+  return {
+    ...{ chainId, name, symbol, rpcUrl, diamond: getAddress(diamond), tokens: deployed },
+    deployBlock: Number(deployBlock),
+  }
 }
 
-/** The service's variables for this chain, as `.env.example` names them. */
-export const chainVariables = ({
-  chainId,
-  rpcUrl,
-  diamond,
-  tokens,
-  deployBlock,
-}: SandboxChain): Record<string, string> => ({
-  [`RPC_URLS_${chainId}`]: rpcUrl,
-  [`PUBLIC_RPC_URL_${chainId}`]: rpcUrl,
-  [`DIAMOND_ADDRESS_${chainId}`]: diamond,
-  [`START_BLOCK_${chainId}`]: String(deployBlock),
-  [`PROFILE_${chainId}`]: PROFILE,
-  ...Object.fromEntries(tokens.map(({ symbol, address }) => [`${symbol}_ADDRESS_${chainId}`, address])),
-})
+/** The service's variables for this chain, with the names of `.env.example`. */
+export const chainVariables = (chain: SandboxChain): Record<string, string> => {
+  const values = {
+    CHAIN_NAME: chain.name,
+    NATIVE_SYMBOL: chain.symbol,
+    RPC_URLS: chain.rpcUrl,
+    PUBLIC_RPC_URL: chain.rpcUrl,
+    DIAMOND_ADDRESS: chain.diamond,
+    START_BLOCK: String(chain.deployBlock),
+    PROFILE,
+    // A chain without this token does not get one from the environment of the sandbox.
+    USDT_ADDRESS: '',
+    ...Object.fromEntries(
+      chain.tokens.flatMap(({ symbol, address, decimals }) => [
+        [`${symbol}_ADDRESS`, address],
+        [`${symbol}_DECIMALS`, String(decimals)],
+      ]),
+    ),
+  }
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [`${name}_${chain.chainId}`, value]))
+}

@@ -4,43 +4,49 @@ import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 
 export type ChildOptions = {
-  /** How errors call it: `node of chain 56`. */
+  /** The name in errors: `node of chain 56`. */
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
-  /** Replaces the environment; absent, ours is inherited. */
+  /** The child's environment; by default it inherits this process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly cwd?: string
-  /** The account it runs as, when we are root. */
+  /** The account that runs the child when this process is root. */
   readonly account?: { readonly uid: number; readonly gid: number }
-  /** What asks it to stop in order; SIGTERM unless given. */
+  /** The signal for an orderly stop; default SIGTERM. */
   readonly stopSignal?: 'SIGTERM' | 'SIGINT'
-  /** How long it may take to stop before SIGKILL; 10 s unless given. */
+  /** Milliseconds before SIGKILL follows; default 10 s. */
   readonly graceMs?: number
-  /** Sees every line it writes. */
+  /** Receives every line that the child writes. */
   readonly onLine?: (line: string) => void
-  /** Directories that live no longer than the child does. */
+  /** Directories to remove when the child has ended. */
   readonly scratch?: readonly string[]
 }
 
 export type Child = {
   readonly pid: number
-  /** Settles when the process has ended and its directories are gone; says how it ended, and why if the output told. */
+  /** Resolves when the process has ended and its directories are removed, with how it ended and its last output. */
   readonly exited: Promise<string>
   readonly hasExited: () => boolean
-  /** The last lines it wrote, both streams. */
+  /** The last lines of both output streams. */
   readonly output: () => string
-  /** The first line that matches, written before or after the call. Throws with the output if the child ends or `timeoutMs` passes first. */
+  /**
+   * The first line that matches, written before or after the call. Throws with the output if the child ends or
+   * `timeoutMs` passes first.
+   */
   readonly waitForLine: (pattern: RegExp, timeoutMs: number) => Promise<RegExpMatchArray>
-  /** Asks, waits, kills; resolves when nothing of it is left. */
+  /**
+   * Sends the stop signal, waits, and kills if necessary. Resolves when the process group and its directories are gone.
+   */
   readonly stop: () => Promise<void>
 }
 
 const KEPT_LINES = 40
 
 /**
- * Holds its end of a pipe from us and waits for the end of file, which comes when we close it or die, however that happens (kill -9
- * too): then it stops the child's process group and removes its directories. A shell, because it must outlive us and stay small.
+ * Waits for the end of a pipe from this process. The pipe ends when this process closes it or dies, even by kill -9.
+ * Then the watchdog stops the child's process group and removes its directories. It is a shell, because it must outlive
+ * this process and stay small.
  */
 const WATCHDOG = `
 group=$1 signal=$2 tenths=$3; shift 3
@@ -59,11 +65,11 @@ const killGroup = (pid: number): void => {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // ESRCH: nobody of the group is left, which is what we want.
+    // ESRCH: no process of the group is left, which is the goal.
   }
 }
 
-/** Keeps the last lines and lets callers wait for one. */
+/** Stores the last lines, and lets callers wait for a line. */
 const createTail = (child: ChildProcess, onLine: ChildOptions['onLine']) => {
   const lines: string[] = []
   const listeners = new Set(onLine ? [onLine] : [])
@@ -79,8 +85,9 @@ const createTail = (child: ChildProcess, onLine: ChildOptions['onLine']) => {
 }
 
 /**
- * Starts a program in a session of its own, so that the terminal's Ctrl-C reaches only us and we stop it in order, yet it never
- * outlives us. Throws when the program cannot be executed.
+ * Starts a program in its own session, so that the terminal's Ctrl-C reaches only this process, which then stops the
+ * child in order. The watchdog ensures that the child never outlives this process. Throws when the program cannot be
+ * executed.
  *
  * @example
  * const child = await startChild({ name: 'redis', command: 'redis-server', args: ['--port', '7001'] })
@@ -115,7 +122,7 @@ export const startChild = async (options: ChildOptions): Promise<Child> => {
   watchdog.stdin.on('error', () => {})
 
   let ended: string | undefined
-  // Whatever it started goes with it, or `close`, the end of their shared output, would not come.
+  // Its own children must end too: otherwise `close`, the end of their shared output, would never fire.
   child.once('exit', () => killGroup(pid))
   const exited = (async () => {
     const [code, signal] = await once(child, 'close')

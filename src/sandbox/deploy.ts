@@ -3,7 +3,9 @@ import {
   type Abi,
   type Address,
   createPublicClient,
+  createTestClient,
   createWalletClient,
+  custom,
   encodeDeployData,
   encodeFunctionData,
   type Hex,
@@ -14,13 +16,16 @@ import {
 } from 'viem'
 import type { LocalAccount } from 'viem/accounts'
 import { z } from 'zod'
-import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { packaged } from '../lib/root.ts'
 import type { ProfileName } from '../protocol/profiles.ts'
 import { receiptOf } from './receipt.ts'
 
-/** The diamond of each profile, its facets, and the functions of theirs that it does not mount. */
+/**
+ * The diamond of each profile, its facets, and the functions of the facets that it does not mount.
+ *
+ * @internal
+ */
 export const diamonds: Readonly<
   Record<
     ProfileName,
@@ -70,7 +75,7 @@ export type DeployOptions = {
   readonly paymentTokens: readonly TokenSpec[]
   readonly oracles: readonly Address[]
   readonly oracleAdmin: Address
-  /** Whose quotes the protocol takes; nobody's unless given. */
+  /** The signer whose quotes the protocol accepts; without it the protocol accepts no signed quotes. */
   readonly pricingEngineSigner?: Address
   /** `creationFee` in token units; the rates 1e6. */
   readonly fees: {
@@ -85,7 +90,7 @@ export type DeployOptions = {
 export type Deployed = {
   readonly diamond: Address
   readonly tokens: Readonly<Record<string, Address>>
-  /** The block that holds the diamond. */
+  /** The block in which the diamond was created. */
   readonly deployBlock: bigint
 }
 
@@ -94,30 +99,55 @@ const Artifact = z.object({
   bytecode: z.custom<Hex>((value) => typeof value === 'string' && value.startsWith('0x')),
 })
 
-/** What a contract of `contracts/` compiled to. Throws when there is no such artifact. */
+/**
+ * The artifact of a contract in `contracts/`. Throws when it does not exist.
+ *
+ * @internal
+ */
 export const artifact = (name: string): z.output<typeof Artifact> =>
   Artifact.parse(JSON.parse(readFileSync(packaged(`contracts/artifacts/${name}.json`), 'utf8')))
 
-/** The functions that a profile's diamond mounts of one of its facets. */
+/**
+ * The functions of one facet that a profile's diamond mounts.
+ *
+ * @internal
+ */
 export const mountedOf = (profile: ProfileName, facet: string): Hex[] =>
   artifact(facet).abi.flatMap((item) =>
     item.type === 'function' && !diamonds[profile].unmounted.includes(item.name) ? [toFunctionSelector(item)] : [],
   )
 
-/** Signers required and their tolerance, as the specification's example configuration has them. */
+/** Required signers and tolerance of the specification's example configuration. */
 const REQUIRED_SIGNERS = 2n
 const TOLERANCE_BPS = 700n
 
-/** The receipt of a transaction. Throws when it reverted. */
-const mined = async (node: PublicClient, hash: Hex): Promise<TransactionReceipt> => {
-  const receipt = await receiptOf(node, hash)
-  if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`)
-  return receipt
+/** Longest that a transaction waits in the node's pool, in milliseconds. */
+const MINED_WITHIN_MS = 5_000
+
+/**
+ * The receipt of a transaction. Throws when it reverted. Anvil can leave a transaction that arrives while it mines in
+ * its pool until there is another block, and nothing else makes one here, so a late transaction is mined on request.
+ *
+ * @internal
+ */
+export const mined = async (node: PublicClient, hash: Hex): Promise<TransactionReceipt> => {
+  const late = setInterval(() => {
+    createTestClient({ mode: 'anvil', transport: custom(node) })
+      .mine({ blocks: 1 })
+      .catch(() => {})
+  }, MINED_WITHIN_MS)
+  try {
+    const receipt = await receiptOf(node, hash)
+    if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`)
+    return receipt
+  } finally {
+    clearInterval(late)
+  }
 }
 
 /**
- * Deploys test tokens and the protocol in one of its profiles and sets it up: fees, oracles, tolerance, the engine's signer. The same account and nonce give the
- * same addresses. Throws when a transaction reverts.
+ * Deploys test tokens and the protocol in one of its profiles, and configures fees, oracles, tolerance and the engine's
+ * signer. The same account and nonce give the same addresses. Throws when a transaction reverts.
  */
 export const deployProtocol = async (options: DeployOptions): Promise<Deployed> => {
   const { account, fees, profile } = options
@@ -137,7 +167,7 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
   const create = (name: string, args: readonly unknown[]): Promise<Hex> =>
     send(encodeDeployData({ ...artifact(name), args }))
 
-  // Nonces are taken in this order, so the requests may go out together.
+  // The nonces are assigned in this order, so the requests may be sent concurrently.
   const tokenHashes = options.paymentTokens.map(({ name, symbol, decimals }) =>
     create('TestToken', [name, symbol, decimals]),
   )
@@ -187,31 +217,4 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
     tokens: Object.fromEntries(tokens.map((token, at) => [options.paymentTokens[at]?.symbol, token])),
     deployBlock: created.blockNumber,
   }
-}
-
-/** Mints test tokens to every account. */
-export const mintTo = async (
-  rpcUrl: string,
-  account: LocalAccount,
-  token: Address,
-  recipients: readonly Address[],
-  amount: bigint,
-): Promise<void> => {
-  const transport = http(rpcUrl)
-  const wallet = createWalletClient({ account, transport })
-  const node = createPublicClient({ transport })
-  let nonce = await node.getTransactionCount({ address: account.address })
-  const hashes = await Promise.all(
-    recipients.map((to) =>
-      wallet.writeContract({
-        chain: null,
-        address: token,
-        abi: erc20Abi,
-        functionName: 'mint',
-        args: [to, amount],
-        nonce: nonce++,
-      }),
-    ),
-  )
-  for (const hash of hashes) await mined(node, hash)
 }

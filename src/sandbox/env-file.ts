@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { makeScratch } from './scratch.ts'
 
 /**
- * Writes variables to a file of their own that only this account may read, so that `audit` and other commands can be pointed at a
- * running sandbox. It holds secrets, so it goes with this process, however that ends.
+ * Writes variables to a file that only this account may read, so that `audit` and other commands can use a running
+ * sandbox. The file contains secrets, so it is removed when this process ends, even by kill -9.
  */
 export const writeEnvFile = async (
   variables: Readonly<Record<string, string>>,

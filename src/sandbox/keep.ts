@@ -4,30 +4,30 @@ import { join, resolve } from 'node:path'
 import { type Address, isAddress } from 'viem'
 import { z } from 'zod'
 import { OperatorError } from '../lib/errors.ts'
-import { chainIds } from '../protocol/chains.ts'
+import type { ChainId } from '../protocol/chains.ts'
 import type { SandboxChain } from './chain.ts'
 
 const Address20 = z.custom<Address>((value) => typeof value === 'string' && isAddress(value))
 
 const Deployment = z.array(
   z.object({
-    chainId: z.literal(chainIds),
+    chainId: z.int().positive(),
     diamond: Address20,
     tokens: z.array(z.object({ symbol: z.string(), address: Address20, decimals: z.int() })),
     deployBlock: z.number(),
   }),
 )
 
-/** What was deployed where: enough to go on without deploying again. The node's address is another each time. */
-type DeploymentRecord = readonly Omit<SandboxChain, 'rpcUrl'>[]
+/** The deployments of a sandbox, which a resumed sandbox uses again. The node's URL changes with every start. */
+type DeploymentRecord = readonly Omit<SandboxChain, 'rpcUrl' | 'name' | 'symbol'>[]
 
 export type Keep = {
   readonly postgres: string
   readonly stateFile: (chainId: number) => string
-  /** What an earlier sandbox deployed here; undefined when it never got as far as seeding everything. */
+  /** The deployments of an earlier sandbox; undefined when it ended before everything was seeded. */
   readonly deployment: DeploymentRecord | undefined
   readonly saveDeployment: (record: DeploymentRecord) => Promise<void>
-  /** Gives the directory free for another sandbox. Synchronous, so that a forced exit can do it too. */
+  /** Releases the directory for another sandbox. Synchronous, so that a forced exit can call it too. */
   readonly release: () => void
 }
 
@@ -36,12 +36,15 @@ const isRunning = (pid: number): boolean => {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM: it runs, as somebody else.
+    // EPERM: the process runs under another account.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }
 
-/** Writes our process id into the lock; a lock of a process that is gone is taken over. Throws an OperatorError when another sandbox holds it. */
+/**
+ * Writes this process's id into the lock file, and replaces the lock of a process that no longer runs. Throws an
+ * OperatorError when another sandbox holds it.
+ */
 const lock = async (dir: string, path: string): Promise<void> => {
   for (;;) {
     try {
@@ -51,7 +54,7 @@ const lock = async (dir: string, path: string): Promise<void> => {
       const holder = Number(readFileSync(path, 'utf8'))
       if (holder > 0 && isRunning(holder)) {
         throw new OperatorError(
-          `process ${holder} runs a sandbox on ${dir}: stop it (kill -INT ${holder}), or give --persist another folder`,
+          `process ${holder} runs a sandbox on ${dir}: stop it (kill -INT ${holder}), or choose another folder with --persist`,
         )
       }
       await rm(path, { force: true })
@@ -60,12 +63,12 @@ const lock = async (dir: string, path: string): Promise<void> => {
 }
 
 /**
- * Opens the directory of `--persist`: locks it, and clears away what a start that failed half-way left, so that a resumed sandbox is
- * always a whole one. Throws an OperatorError when another sandbox uses it.
+ * Opens the directory of `--persist`: locks it, and removes the remains of an incomplete start, so that a resumed
+ * sandbox is always complete. Throws an OperatorError when another sandbox uses it, or when it holds other chains.
  */
-export const openKeep = async (persistDir: string): Promise<Keep> => {
+export const openKeep = async (persistDir: string, chainIds: readonly ChainId[]): Promise<Keep> => {
   const dir = resolve(persistDir)
-  // As root PostgreSQL runs as another account, which has to pass through.
+  // When this process is root, PostgreSQL runs as another account, which must be able to enter the directory.
   if ((await mkdir(dir, { recursive: true })) !== undefined) await chmod(dir, 0o711)
   const lockFile = join(dir, 'sandbox.lock')
   const recordFile = join(dir, 'deployment.json')
@@ -73,6 +76,13 @@ export const openKeep = async (persistDir: string): Promise<Keep> => {
   const stateFile = (chainId: number): string => join(dir, `chain-${chainId}.json`)
   await lock(dir, lockFile)
   try {
+    const record = existsSync(recordFile) ? Deployment.parse(JSON.parse(await readFile(recordFile, 'utf8'))) : undefined
+    const kept = record?.map(({ chainId }) => chainId)
+    if (kept !== undefined && String(kept.toSorted()) !== String(chainIds.toSorted())) {
+      throw new OperatorError(
+        `${dir} holds a sandbox of the chains ${kept.join()}: set CHAINS=${kept.join()}, or give --persist another folder`,
+      )
+    }
     const whole = [recordFile, postgres, ...chainIds.map(stateFile)].every((path) => existsSync(path))
     if (!whole) {
       for (const path of [recordFile, postgres, ...chainIds.map(stateFile)])
@@ -81,7 +91,7 @@ export const openKeep = async (persistDir: string): Promise<Keep> => {
     return {
       postgres,
       stateFile,
-      deployment: whole ? Deployment.parse(JSON.parse(await readFile(recordFile, 'utf8'))) : undefined,
+      deployment: whole ? record : undefined,
       async saveDeployment(record) {
         await writeFile(`${recordFile}.part`, `${JSON.stringify(record, null, 2)}\n`)
         await rename(`${recordFile}.part`, recordFile)

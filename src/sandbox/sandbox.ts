@@ -1,12 +1,11 @@
 import { migrate } from '../db/migrate.ts'
 import { errorText } from '../lib/errors.ts'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
-import { type ChainId, chainIds } from '../protocol/chains.ts'
 import { createCast } from './accounts.ts'
 import { createActions } from './actions.ts'
 import { runActivity } from './activity.ts'
 import { type Anvil, startAnvil } from './anvil.ts'
-import { chainVariables, deployOn, type SandboxChain } from './chain.ts'
+import { chainVariables, deployOn, type LocalChain, type SandboxChain } from './chain.ts'
 import { writeEnvFile } from './env-file.ts'
 import { type Keep, openKeep } from './keep.ts'
 import { claimPorts } from './ports.ts'
@@ -20,27 +19,32 @@ import { summary } from './summary.ts'
 
 export type SandboxOptions = {
   /** 0 takes a free one. */
-  readonly ports: { readonly api: number; readonly rpc8453: number; readonly rpc56: number }
+  readonly apiPort: number
+  /** In the order of `CHAINS`. */
+  readonly chains: readonly LocalChain[]
   /** Keeps everything here and goes on from it next time; absent, nothing outlives the sandbox. */
   readonly persistDir?: string | undefined
-  /** No live activity after the seeded story. */
+  /** No live activity after the seeded scenario. */
   readonly quiet: boolean
   readonly redisUrl?: string | undefined
-  /** How the worker, the API and the engine are started: this, then the name of one, in `env` with our variables over it. */
+  /**
+   * How the worker, the API and the engine are started: this, then the name of one, in `env` with our variables over
+   * it.
+   */
   readonly service: {
     readonly command: string
     readonly args: readonly string[]
     readonly env: Readonly<Record<string, string | undefined>>
   }
   readonly print: (line: string) => void
-  /** Stops a start that has not finished. */
+  /** Aborts a start that has not finished. */
   readonly signal: AbortSignal
 }
 
 export type Sandbox = {
   readonly apiUrl: string
   readonly chains: readonly SandboxChain[]
-  /** Ends everything, in order, and removes what is not to be kept. */
+  /** Stops everything in order, and removes the state unless it is persistent. */
   readonly close: () => Promise<void>
 }
 
@@ -48,7 +52,7 @@ const SAVE_INTERVAL_MS = 15_000
 const ACTIVITY_INTERVAL_MS = 4_000
 const BLOCK_TIME_SECONDS = 2
 
-/** Like Promise.all, but nothing is still under way when it throws: what has opened by then is known and can be closed. */
+/** Like Promise.all, but it waits for all tasks before it throws, so that everything that was opened can be closed. */
 const settleAll = async <T>(tasks: readonly Promise<T>[]): Promise<T[]> => {
   const results = await Promise.allSettled(tasks)
   return results.map((result) => {
@@ -57,7 +61,9 @@ const settleAll = async <T>(tasks: readonly Promise<T>[]): Promise<T[]> => {
   })
 }
 
-/** A line that says how long something took since `started`, Unix milliseconds. */
+const rpcPortVariable = (chainId: number): string => `SANDBOX_RPC_PORT_${chainId}`
+
+/** A line with the duration of a step since `started`, Unix milliseconds. */
 const took = (what: string, started: number): string =>
   `  ${what.padEnd(44)} ${((Date.now() - started) / 1000).toFixed(1).padStart(5)} s`
 
@@ -66,7 +72,7 @@ const openSandbox = async (
   closers: Closers,
   closing: AbortSignal,
 ): Promise<Omit<Sandbox, 'close'>> => {
-  const { print, signal, ports } = options
+  const { print, signal } = options
   const cast = createCast()
   const timed = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
     signal.throwIfAborted()
@@ -80,17 +86,18 @@ const openSandbox = async (
   }
 
   const host = options.service.env.HOST || '127.0.0.1'
-  const [apiPort = 0, rpc8453 = 0, rpc56 = 0, enginePort = 0] = await claimPorts([
-    { variable: 'PORT', port: ports.api, host },
-    { variable: 'SANDBOX_RPC_PORT_8453', port: ports.rpc8453 },
-    { variable: 'SANDBOX_RPC_PORT_56', port: ports.rpc56 },
+  const [apiPort = 0, enginePort = 0, ...rpcPorts] = await claimPorts([
+    { variable: 'PORT', port: options.apiPort, host },
     { variable: 'ENGINE_PORT', port: 0 },
+    ...options.chains.map(({ chainId, rpcPort }) => ({ variable: rpcPortVariable(chainId), port: rpcPort })),
   ])
-  const rpcPorts = { 8453: rpc8453, 56: rpc56 }
   const engineUrl = `http://127.0.0.1:${enginePort}`
+  const chainIds = options.chains.map(({ chainId }) => chainId)
   let keep: Keep | undefined
   if (options.persistDir !== undefined) {
-    keep = closers.add('the persisted directory', await openKeep(options.persistDir), ({ release }) => release())
+    keep = closers.add('the persisted directory', await openKeep(options.persistDir, chainIds), ({ release }) =>
+      release(),
+    )
     process.once('exit', keep.release)
   }
   const resumed = keep?.deployment
@@ -106,14 +113,15 @@ const openSandbox = async (
     await timed('migrations', () => migrate({ databaseUrl: postgres.url }))
     return postgres.url
   }
-  const openChain = async (chainId: ChainId): Promise<{ node: Anvil; chain: SandboxChain }> => {
+  const openChain = async (local: LocalChain, at: number): Promise<{ node: Anvil; chain: SandboxChain }> => {
+    const { chainId, name, symbol } = local
     const node = await timed(`node of chain ${chainId}`, () =>
       startAnvil({
         chainId,
-        port: rpcPorts[chainId],
-        portVariable: `SANDBOX_RPC_PORT_${chainId}`,
+        port: rpcPorts[at] ?? 0,
+        portVariable: rpcPortVariable(chainId),
         blockTime: BLOCK_TIME_SECONDS,
-        // The story began months ago, so the chain did too; its clock ends up in the present.
+        // The scenario begins months ago, so the chain does too. Seeding ends with its clock in the present.
         genesisTimestamp: Math.floor(Date.now() / 1000) - SCENARIO_DAYS * 86_400,
         ...(keep && { stateFile: keep.stateFile(chainId) }),
       }),
@@ -131,8 +139,8 @@ const openSandbox = async (
       'the API answers from its index; start the sandbox again to get it back',
     )
     const known = resumed?.find((record) => record.chainId === chainId)
-    if (known) return { node, chain: { ...known, rpcUrl: node.url } }
-    return { node, chain: await timed(`protocol on chain ${chainId}`, () => deployOn(node.url, chainId, cast)) }
+    if (known) return { node, chain: { ...known, name, symbol, rpcUrl: node.url } }
+    return { node, chain: await timed(`protocol on chain ${chainId}`, () => deployOn(node.url, local, cast)) }
   }
   const openRedis = async (): Promise<Redis | null> => {
     const redis = await findRedis({ redisUrl: options.redisUrl })
@@ -141,14 +149,15 @@ const openSandbox = async (
 
   const database = openDatabase()
   const redisFound = openRedis()
-  const nodes = chainIds.map(openChain)
+  const nodes = options.chains.map(openChain)
   await settleAll<unknown>([database, redisFound, ...nodes])
   const [databaseUrl, redis, opened] = [await database, await redisFound, await Promise.all(nodes)]
   const chains = opened.map(({ chain }) => chain)
   const actions = chains.map(createActions)
 
-  // What the worker calibrates the engine prices; made-up rates make the story's own market priceable.
+  // The engine prices on the worker's calibrations. Synthetic rates give the scenario's own market a price.
   const pricing = { DATABASE_URL: databaseUrl, ENGINE_SYNTHETIC: 'true' }
+  const ofChains = { CHAINS: chainIds.join(), ...Object.assign({}, ...chains.map(chainVariables)) }
   const variables: Record<string, string> = {
     HOST: host,
     PORT: String(apiPort),
@@ -156,15 +165,15 @@ const openSandbox = async (
     REDIS_URL: redis?.url ?? '',
     JOBS_PREFIX: redis?.prefix ?? '',
     ENGINE_URL: engineUrl,
-    ...Object.assign({}, ...chains.map(chainVariables)),
+    ...ofChains,
   }
   const envFile = closers.add('the environment file', await writeEnvFile(variables), ({ remove }) => remove())
   const services: Service[] = []
   closers.add('the services', services, (list) => Promise.all(list.map(({ close }) => close())))
-  // Only the engine has its key.
+  // Only the engine gets its key.
   const engine = {
     ...pricing,
-    ...Object.assign({}, ...chains.map(chainVariables)),
+    ...ofChains,
     ENGINE_PORT: String(enginePort),
     ENGINE_PRIVATE_KEY: cast.engine.privateKey,
   }
@@ -184,15 +193,15 @@ const openSandbox = async (
       ),
     )
   }
-  // A chain that was kept ends where it was stopped, and a quiet one has no activity to go on.
+  // A resumed chain ends at its stop, and without live activity it would get no new block.
   await settleAll(actions.map((chain) => chain.mineNow()))
-  // Not before the chains are in the present: the engine compares its clock with them.
+  // The engine starts when the chains are in the present, because it compares its clock with them.
   await start('engine', engine)
   await untilReady(`${engineUrl}/livez`, services, signal)
   await start('api', variables)
   if (keep) {
     await settleAll(opened.map(({ node }) => node.save()))
-    if (!resumed) await keep.saveDeployment(chains.map(({ rpcUrl, ...record }) => record))
+    if (!resumed) await keep.saveDeployment(chains.map(({ rpcUrl, name, symbol, ...record }) => record))
     const saving = setInterval(() => {
       for (const { node } of opened)
         node.save().catch((error: unknown) => closing.aborted || print(`not saved: ${errorText(error)}`))
@@ -204,7 +213,7 @@ const openSandbox = async (
   const activitySeed = Math.floor(Math.random() * 2 ** 31)
   print(
     summary(apiUrl, envFile.path, chains, cast, [
-      redis ? `Jobs run on BullMQ, on the Redis of ${redis.origin}.` : 'No Redis at hand: jobs run inside the worker.',
+      redis ? `Jobs run on BullMQ, on the Redis of ${redis.origin}.` : 'No Redis: jobs run inside the worker.',
       keep ? `State is kept in ${options.persistDir}${resumed ? ' (resumed)' : ''}.` : 'Nothing is kept when it stops.',
       options.quiet
         ? 'Quiet: no live activity.'
@@ -231,9 +240,10 @@ const openSandbox = async (
 }
 
 /**
- * Starts the whole system on embedded parts and resolves when the API is ready: two nodes with the protocol and a seeded story, a
- * PostgreSQL, a Redis where there is one, the worker, the API and the pricing engine as processes of their own, and live activity.
- * When it throws (a taken port, a failed start, an aborted signal), everything that had been started is gone again.
+ * Starts the whole system on embedded parts and resolves when the API is ready: a node of each chain with the protocol
+ * and a seeded story, a PostgreSQL, a Redis where there is one, the worker, the API and the pricing engine as processes
+ * of their own, and live activity. When it throws (a taken port, a failed start, an aborted signal), everything that
+ * had been started is gone again.
  *
  * @example const sandbox = await startSandbox(options); await fetch(`${sandbox.apiUrl}/v1/chains`); await sandbox.close()
  */

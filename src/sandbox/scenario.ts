@@ -1,9 +1,13 @@
-/** How a seeded event ends: its pool's state while it runs, or who settled it and where (a rate in plain decimals). */
+/**
+ * The final state of a seeded event: its pool's state while it runs, or the settling role and rate (plain decimals).
+ */
 type Outcome =
   | { readonly state: 'open' | 'pool closed' | 'awaiting settlement' | 'one rate submitted' }
   | { readonly state: 'settled'; readonly by: 'oracles' | 'oracle admin'; readonly at: string }
 
-/** One event of the seeded story. Rates are plain decimals, money whole tokens, times days relative to now. */
+/**
+ * One event of the seeded scenario. Rates are plain decimals, amounts are whole tokens, times are days relative to now.
+ */
 export type EventPlan = {
   readonly name: string
   readonly underlying: string
@@ -13,7 +17,7 @@ export type EventPlan = {
   readonly payoutCap: string
   readonly premiumRate: string
   readonly createdDaysAgo: number
-  /** From creation to expiry. */
+  /** Days from creation to expiry. */
   readonly days: number
   readonly seed: number
   readonly deposits: number
@@ -31,7 +35,7 @@ type Row = [
   ...[createdDaysAgo: number, days: number, seed: number, deposits: number, positions: number, outcome: Outcome],
 ]
 
-// biome-ignore format: a table reads as a table
+// biome-ignore format: aligned columns are easier to read
 const rows: readonly Row[] = [
   // name                            pair        spot      strike    cap      premium  ago days  seed  lp pos  ends
   ['Cedi importers Q3',             'USD/GHS',  '11.40',  '12.00',  '13.50',  '0.027', 85,  30, 40_000, 3, 6, triggered('12.85')],
@@ -50,8 +54,8 @@ const rows: readonly Row[] = [
 ]
 
 /**
- * The seeded story of a chain: events in every state, 28 deposits beside the creators' own, 66 positions. A table, so that what a
- * newcomer sees in the API can be looked up here.
+ * The seeded scenario of a chain: events in every state, 28 deposits in addition to the creators' own, and 66
+ * positions. It is a table, so that records in the API can be found here.
  */
 export const scenario: readonly EventPlan[] = rows.map(
   ([
@@ -86,5 +90,5 @@ export const scenario: readonly EventPlan[] = rows.map(
   }),
 )
 
-/** How far back the chain has to begin for the oldest event to fit. */
+/** Days before now at which the chain begins, so that the oldest event fits. */
 export const SCENARIO_DAYS = 90

@@ -3,15 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A directory that lives no longer than this process does. */
+/** A directory that is removed when this process ends. */
 export type Scratch = {
   readonly path: string
   readonly remove: () => Promise<void>
-  /** Leaves it to somebody else to remove: a child that has it as its own. */
+  /** Transfers the removal to another owner, such as a child process. */
   readonly handOver: () => void
 }
 
-/** Waits for the end of file that our death brings, however we die (kill -9 too). Whoever still writes there ends then as well, so it tries again. */
+/**
+ * Waits for the end of the pipe from this process, which comes even after kill -9. Programs that still write to the
+ * directory are ending too, so the removal is repeated until it succeeds.
+ */
 const WATCHDOG = `
 while read -r _; do :; done
 tries=100
@@ -19,7 +22,7 @@ while [ "$tries" -gt 0 ] && ! rm -rf -- "$1"; do sleep 0.1; tries=$((tries - 1))
 `
 
 /**
- * Makes an empty directory that only this account may look into, in the temporary directory unless another is given.
+ * Creates an empty directory that only this account may read, in the temporary directory unless another is given.
  *
  * @example const scratch = await makeScratch('fx-sandbox-'); await scratch.remove()
  */
@@ -29,7 +32,7 @@ export const makeScratch = async (prefix: string, base = tmpdir()): Promise<Scra
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-  // Without it only a kill leaves the directory behind.
+  // Without the watchdog, only a kill leaves the directory behind.
   watchdog.on('error', () => {})
   watchdog.stdin.on('error', () => {})
   const handOver = (): void => void watchdog.kill('SIGKILL')

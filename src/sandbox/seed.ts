@@ -11,7 +11,7 @@ export type SeedOptions = {
   readonly signal?: AbortSignal
 }
 
-/** What happens when; `at` in Unix seconds. Steps run in the order of their times. */
+/** One step and its time `at` in Unix seconds. Steps run in the order of their times. */
 type Step = { readonly at: number; readonly run: () => Promise<unknown> }
 
 type Holding = { readonly wallet: Wallet; readonly id: bigint }
@@ -22,7 +22,9 @@ const MILLION = 1_000_000n
 const units = (whole: number | bigint, token: PaymentToken): bigint => BigInt(whole) * 10n ** BigInt(token.decimals)
 const rate6 = (decimal: string): bigint => parseUnits(decimal, 6)
 
-/** The steps of one event. Everything random is drawn here, in order, so that one seed tells one story. */
+/**
+ * The steps of one event. All random numbers are drawn here, in order, so that a seed always gives the same scenario.
+ */
 const eventSteps = (
   plan: EventPlan,
   token: PaymentToken,
@@ -72,14 +74,14 @@ const eventSteps = (
     const [wallet, share] = [random.pick(everybody), BigInt(random.int(4, 15))]
     at(random.int(created + DAY, sold), async () => {
       const capacity = await actions.capacity(eventId)
-      // Whole tokens, a share of what the pool can still write: never more than it can.
+      // Whole tokens, a share of the pool's capacity, and never more than the capacity.
       const notional = ((capacity * share) / 100n / units(1, token)) * units(1, token)
       positions.push({ wallet, id: await actions.buy(wallet, eventId, notional) })
     })
   }
 
   const [first, second, third] = cast.oracles
-  if (!first || !second || !third) throw new Error('the cast has fewer than three oracles')
+  if (!first || !second || !third) throw new Error('the sandbox has fewer than three oracles')
   const { outcome } = plan
   if (outcome.state === 'pool closed') {
     at(now - DAY / 8, () => actions.setPool(creator, eventId, false, plan.allowExternalLp))
@@ -93,11 +95,11 @@ const eventSteps = (
   if (outcome.by === 'oracle admin') {
     at(expiry + 900, () => actions.settle(cast.owner, eventId, price))
   } else {
-    // Two that differ by a thousandth: within the tolerance, and enough.
+    // Two rates that differ by a thousandth: within the tolerance, and enough signers.
     at(expiry + 120, () => actions.submitRate(first, eventId, price))
     at(expiry + 300, () => actions.submitRate(random.pick([second, third]), eventId, price + price / 1_000n))
   }
-  // Some claim and leave, some forget: both kinds of record exist.
+  // Some accounts claim and withdraw, others do not, so that both kinds of record exist.
   at(expiry + DAY, async () => {
     for (const { wallet, id } of positions.slice(0, -1)) {
       if (await actions.isClaimable(id)) await actions.claimPayout(wallet, id)
@@ -113,16 +115,16 @@ const eventSteps = (
   return steps
 }
 
-/** Mints what an account lacks of `amount`. */
+/** Mints tokens until an account holds `amount`. */
 const topUp = async (actions: Actions, wallet: Wallet, token: PaymentToken, amount: bigint): Promise<void> => {
   const balance = await actions.balance(token.address, wallet.account.address)
   if (balance < amount) await actions.mint(wallet, token.address, amount - balance)
 }
 
 /**
- * Plays the scenario on a chain whose protocol is fresh, with real transactions at the times they belong to, and ends with the node's
- * clock in the present. Afterwards accounts 0 to 9 hold at least a million of each payment token and 10 to 15 a hundred million.
- * Throws the node's reason when an action fails, and the signal's when it aborts.
+ * Runs the scenario on a chain with a new deployment, with real transactions at their planned times, and ends with the
+ * node's clock in the present. Afterwards accounts 0 to 9 hold at least a million of each payment token and 10 to 15 a
+ * hundred million. Throws the node's reason when an action fails, and the signal's when it aborts.
  *
  * @example await seedScenario({ actions: createActions(chain), cast: createCast(), seed: 8453 })
  */

@@ -7,25 +7,25 @@ export type ServiceOptions = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Sees what it writes and what becomes of it. */
+  /** Receives the lines that the process writes, and a line for each end and restart. */
   readonly print: (line: string) => void
 }
 
 export type Service = {
   readonly name: string
-  /** How often it has ended by itself. */
+  /** Number of times that the process has ended by itself. */
   readonly deaths: () => number
-  /** The last lines of the current process, or of the one that ended last. */
+  /** The last lines of the current process, or of the last one that ended. */
   readonly output: () => string
   readonly close: () => Promise<void>
 }
 
-/** A process that ran this long was fine: the next restart is quick again. */
+/** A process that ran this long was healthy, so its next restart is immediate again. */
 const HEALTHY_MS = 30_000
 
 /**
- * Keeps one of our processes running: when it ends, however that happens (kill -9 too), it is started again, at once the first time and
- * with growing pauses if it keeps dying. Throws only when it cannot be executed at all.
+ * Keeps one of the service's processes running. When it ends, even by kill -9, it is started again: immediately the
+ * first time, with growing pauses if it keeps ending. Throws only when it cannot be executed.
  */
 export const startService = async (options: ServiceOptions): Promise<Service> => {
   const { name, print } = options
@@ -44,17 +44,15 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
       deaths += 1
       quickDeaths = Date.now() - since < HEALTHY_MS ? quickDeaths + 1 : 1
       const pause = quickDeaths === 1 ? 0 : backoffMs(quickDeaths - 2, 500, 10_000)
-      print(`[${name}] ${how}; starting it again${pause === 0 ? '' : ` in ${(pause / 1000).toFixed(1)} s`}`)
+      print(`[${name}] ${how}; restarting${pause === 0 ? '' : ` in ${(pause / 1000).toFixed(1)} s`}`)
       await sleep(pause, stopping.signal)
       if (stopping.signal.aborted) return
       child = await launch()
-      // Whoever closed us meanwhile did not know this one.
+      // `close` was called during the start and did not know about this process.
       if (stopping.signal.aborted) return child.stop()
     }
   }
-  const supervision = supervise().catch((error: unknown) =>
-    print(`[${name}] cannot be started again: ${String(error)}`),
-  )
+  const supervision = supervise().catch((error: unknown) => print(`[${name}] cannot be restarted: ${String(error)}`))
 
   return {
     name,

@@ -1,7 +1,7 @@
 import type { Cast } from './accounts.ts'
 import type { ProtocolChain } from './actions.ts'
 
-/** What a newcomer needs on one screen: where everything is, who may do what, and calls to paste. */
+/** A summary for one screen: addresses, accounts with their roles, and example calls. */
 export const summary = (
   apiUrl: string,
   envFile: string,
@@ -15,6 +15,7 @@ export const summary = (
     ...cast.users.map((wallet) => ({ wallet, role: 'user' })),
   ]
   const user = cast.users[0]?.account.address
+  const [first, last] = [chains.at(0)?.chainId, chains.at(-1)?.chainId]
   return [
     '',
     `The sandbox is ready: ${apiUrl}`,
@@ -33,10 +34,10 @@ export const summary = (
     '',
     'Try',
     `  curl -s ${apiUrl}/v1/chains`,
-    `  curl -s ${apiUrl}/v1/hedge/events/8453/1/stats`,
-    `  curl -s ${apiUrl}/v1/hedge/events/56/9/utilization`,
-    `  curl -s ${apiUrl}/v1/hedge/positions/8453/wallet/${user}`,
-    `  curl -s ${apiUrl}/v1/tx/hedge/deposit -H 'content-type: application/json' -d '{"chainId":8453,"eventId":9,"amount":"1000000000","from":"${user}"}'`,
+    `  curl -s ${apiUrl}/v1/hedge/events/${first}/1/stats`,
+    `  curl -s ${apiUrl}/v1/hedge/events/${last}/9/utilization`,
+    `  curl -s ${apiUrl}/v1/hedge/positions/${first}/wallet/${user}`,
+    `  curl -s ${apiUrl}/v1/tx/hedge/deposit -H 'content-type: application/json' -d '{"chainId":${first},"eventId":9,"amount":"1000000000","from":"${user}"}'`,
     `  npm run lifecycle -- ${apiUrl}`,
     `  npm run audit -- --env-file ${envFile}`,
     '',

@@ -19,7 +19,7 @@ export const BuiltTx = z
 
 export type BuiltTx = z.output<typeof BuiltTx>
 
-/** Encodes one call of the protocol, or of the body's token, without asking anybody. */
+/** Encodes one call of the protocol, or of the body's token, without a request to a node. */
 export const encode = (
   builder: CompiledBuilder,
   diamond: Address,
@@ -35,8 +35,8 @@ export const encode = (
 })
 
 /**
- * Encodes a call and, when the body says from whom, estimates its gas; an estimate that fails is null and never an error. Nothing
- * but the estimate needs a node, and nothing else is waited for.
+ * Encodes a call. When the body has `from`, also estimates its gas; a failed estimate is null and never an error. Only
+ * the estimate needs a node, so a body without `from` returns synchronously.
  */
 export const build = (builder: CompiledBuilder, chain: Chain, body: Body): BuiltTx | Promise<BuiltTx> => {
   const call = encode(builder, chain.deployment.diamond, body)
@@ -45,10 +45,10 @@ export const build = (builder: CompiledBuilder, chain: Chain, body: Body): Built
   return estimate.then((gas) => ({ ...call, estimatedGas: gas === null ? null : gas.toString() }))
 }
 
-/** Hex and decimal digits, of which no character has to be escaped. */
+/** Hex and decimal digits, which JSON does not need to escape. */
 const PLAIN = { type: 'string', format: 'unsafe' } as const
 
-/** By ABI type, the arguments that are echoed as anything else; what has parts is echoed as JSON in a string. */
+/** By ABI type: arguments that are not echoed as plain digits. Structs and lists are echoed as JSON in a string. */
 const echoes: Readonly<Record<string, object>> = {
   bool: { type: 'boolean' },
   uint8: { type: 'integer' },
@@ -58,7 +58,7 @@ const echoes: Readonly<Record<string, object>> = {
 const echoOf = ({ parameter: { type } }: Member): object =>
   echoes[type] ?? (type.endsWith(']') ? { type: 'string' } : PLAIN)
 
-/** `BuiltTx` as one builder answers it, for its serializer: which arguments there are is known. */
+/** `BuiltTx` of one builder, for its serializer, with exactly the builder's arguments. */
 export const answerSchema = (builder: CompiledBuilder): object => ({
   type: 'object',
   properties: {

@@ -4,23 +4,23 @@ import type { protocolAbi } from '../abi/protocol.generated.ts'
 
 type Names = Readonly<Record<string, string>>
 
-/** A builder: the contract function it encodes and where. Its body follows from the ABI's inputs. */
+/** A builder: its path and the contract function that it encodes. Its body follows from the ABI's inputs. */
 export type Builder = {
   readonly path: `/tx/${string}`
   readonly summary: string
-  /** ABI input name (without its leading underscore) -> name in the body and the echo, where they differ. */
+  /** ABI input name (without its leading underscore) -> name in the body and the echo, when they differ. */
   readonly names?: Names
-  /** Most bytes of the body, where that is not `BODY_LIMIT`. */
+  /** Maximum bytes of the body, when it differs from `BODY_LIMIT`. */
   readonly bodyLimit?: number
 } & (
   | { readonly target?: 'diamond'; readonly function: ContractFunctionName<typeof protocolAbi, 'nonpayable'> }
   | { readonly target: 'token'; readonly function: ContractFunctionName<typeof erc20Abi, 'nonpayable'> }
 )
 
-/** The fees as the fee config read names them. */
+/** The names of fees in the fee config read. */
 const fees: Names = { eventCreationFee: 'creationFee', hedgerPayoutFeeRate: 'payoutFeeRate' }
 
-/** Every `POST /tx/…` that encodes a call. The next one is a line here. */
+/** Every `POST /tx/…` that encodes a call. To add a builder, add a line here. */
 export const builders: readonly Builder[] = [
   {
     path: '/tx/erc20/approve',
@@ -60,9 +60,9 @@ export const builders: readonly Builder[] = [
   {
     path: '/tx/hedge/activate-oracle-v2',
     function: 'activateOracleV2',
-    summary: 'Leave settlement to oracle consensus for good (owner)',
+    summary: 'Switch settlement to oracle consensus permanently (owner)',
   },
-  { path: '/tx/hedge/set-oracle-admin', function: 'setOracleAdmin', summary: 'Name the oracle admin (owner)' },
+  { path: '/tx/hedge/set-oracle-admin', function: 'setOracleAdmin', summary: 'Set the oracle admin (owner)' },
   {
     path: '/tx/hedge/set-pricing-engine-signer',
     function: 'setPricingEngineSigner',
@@ -78,8 +78,12 @@ export const builders: readonly Builder[] = [
     function: 'withdrawPlatformFeesByToken',
     summary: 'Withdraw platform fees in a token (owner)',
   },
-  { path: '/tx/hedge/rescue-eth', function: 'rescueETH', summary: 'Send out coin the proxy holds (owner)' },
-  { path: '/tx/hedge/rescue-erc20', function: 'rescueERC20', summary: 'Send out a stray token (owner)' },
+  { path: '/tx/hedge/rescue-eth', function: 'rescueETH', summary: "Send out the proxy's native coin (owner)" },
+  {
+    path: '/tx/hedge/rescue-erc20',
+    function: 'rescueERC20',
+    summary: 'Send out tokens that were sent to the proxy by mistake (owner)',
+  },
   {
     path: '/tx/hedge/set-allowed-payment-token',
     function: 'setAllowedPaymentToken',
@@ -88,7 +92,7 @@ export const builders: readonly Builder[] = [
   {
     path: '/tx/hedge/recover-expired-payouts',
     function: 'recoverExpiredPayouts',
-    summary: 'Take unclaimed payouts back after the grace period (owner)',
+    summary: 'Recover unclaimed payouts after the grace period (owner)',
   },
 
   { path: '/tx/oracle/submit-rate', function: 'submitRate', summary: "Submit an event's settlement rate (oracle)" },
@@ -97,12 +101,12 @@ export const builders: readonly Builder[] = [
   {
     path: '/tx/oracle/set-required-signers',
     function: 'setRequiredSigners',
-    summary: 'Set how many oracles must agree (owner)',
+    summary: 'Set the number of oracles that must agree (owner)',
   },
   {
     path: '/tx/oracle/set-tolerance-bps',
     function: 'setToleranceBps',
-    summary: 'Set how closely they must agree (owner)',
+    summary: 'Set how closely oracles must agree (owner)',
   },
   {
     path: '/tx/oracle/clear-stale-submissions',
@@ -110,7 +114,11 @@ export const builders: readonly Builder[] = [
     summary: "Clear an event's submissions (owner)",
   },
 
-  { path: '/tx/ownership/transfer-ownership', function: 'transferOwnership', summary: 'Offer the ownership (owner)' },
+  {
+    path: '/tx/ownership/transfer-ownership',
+    function: 'transferOwnership',
+    summary: 'Offer the ownership to another address (owner)',
+  },
   { path: '/tx/ownership/accept-ownership', function: 'acceptOwnership', summary: 'Accept an offered ownership' },
 
   {
@@ -124,7 +132,7 @@ export const builders: readonly Builder[] = [
   { path: '/tx/governance/cancel-cut', function: 'cancelCut', summary: 'Cancel a queued upgrade (owner)' },
 ]
 
-/** The diamond's functions that transactions are built for. */
+/** The diamond's functions that have a builder. */
 export const diamondFunctions: readonly string[] = builders.flatMap((builder) =>
   builder.target === 'token' ? [] : [builder.function],
 )

@@ -24,7 +24,7 @@ import { compileEncoder, type Member } from './encode.ts'
 /** A value of a BuiltTx's `args`. */
 type Scalar = string | number | boolean | null
 
-/** A parsed body: the chain, who asks, the token of a token call, and the function's arguments by name. */
+/** A parsed body: the chain, the sender, the token of a token call, and the function's arguments by name. */
 export type Body = {
   readonly chainId: ChainId
   readonly from?: Address | undefined
@@ -46,7 +46,7 @@ export type CompiledBuilder = Builder & {
   echo(body: Body): Record<string, Scalar>
 }
 
-/** ABI type -> codec. The only uint8 the protocol takes is the action of a facet cut. */
+/** ABI type -> codec. The protocol's only uint8 argument is the action of a facet cut. */
 const codecs: Readonly<Record<string, z.ZodType>> = {
   uint256: Uint,
   uint8: FacetAction,
@@ -58,7 +58,7 @@ const codecs: Readonly<Record<string, z.ZodType>> = {
   bytes4: Selector,
 }
 
-/** Items of a list: the cuts of an upgrade, and the selectors of a cut. */
+/** Maximum items of a list: of structs (the cuts of an upgrade) and of scalars (the selectors of a cut). */
 const MAX_STRUCTS = 100
 const MAX_SCALARS = 500
 
@@ -73,7 +73,7 @@ const codecOf = ({ name, parameter }: Member): z.ZodType => {
     return hasComponents(parameter) ? objectsAtMost(items, MAX_STRUCTS) : scalarsAtMost(items, MAX_SCALARS)
   }
   if (hasComponents(parameter)) return z.strictObject(shapeOf(fieldsOf(parameter.components, {})))
-  // Ids are handed out by the reads as JSON integers, so they are taken back as such.
+  // The reads return ids as JSON integers, so bodies accept them as JSON integers too.
   const codec = type === 'uint256' && name.endsWith('Id') ? BodyInteger : codecs[type]
   if (codec === undefined) throw new TypeError(`no codec for ABI type ${type} (${name})`)
   const note = argumentNotes[name]
@@ -89,7 +89,7 @@ const fieldsOf = (parameters: readonly AbiParameter[], names: Readonly<Record<st
 const shapeOf = (fields: readonly Member[]): Record<string, z.ZodType> =>
   Object.fromEntries(fields.map((field) => [field.name, codecOf(field)]))
 
-/** Scalars as they are, uints as decimal strings, what has parts as one compact JSON string. */
+/** Scalars unchanged, uints as decimal strings, structs and lists as one compact JSON string. */
 const scalar = (value: unknown): Scalar => {
   if (typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value
   if (typeof value === 'bigint') return value.toString()
@@ -106,8 +106,8 @@ const functionOf = (builder: Builder): AbiFunction => {
 }
 
 /**
- * Derives a builder's strict body and its encoder from the function's ABI inputs. A function that takes one struct has the
- * struct's members as its body. Throws a TypeError, at start, for a function or type it does not know.
+ * Derives a builder's strict body and its encoder from the function's ABI inputs. A function that takes one struct has
+ * the struct's members as its body. Throws a TypeError at start for an unknown function or type.
  */
 export const compile = (builder: Builder): CompiledBuilder => {
   const item = functionOf(builder)
@@ -131,7 +131,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
     }),
     to(body, diamond) {
       if (builder.target !== 'token') return diamond
-      if (body.token === undefined) throw new TypeError(`${builder.path} has a body without its token`)
+      if (body.token === undefined) throw new TypeError(`${builder.path} needs a token in its body`)
       return body.token
     },
     encode: (body) => `${selector}${encodeArguments(body)}`,

@@ -1,8 +1,9 @@
 import type { AbiParameter } from 'viem'
 
 /*
- * Encodes arguments as the contract ABI specification says, for the types that the builders take. Where each argument goes depends on the
- * types alone and is worked out once. Throws a TypeError or RangeError for a value that is not of its type.
+ * Encodes arguments by the contract ABI specification, for the types that the builders use. The position of each
+ * argument depends only on the types and is computed once. Throws a TypeError or RangeError for a value of another
+ * type.
  */
 
 const WORD_BYTES = 32
@@ -11,10 +12,12 @@ const WORD_DIGITS = 2 * WORD_BYTES
 /** Encodes a value as hex without its prefix. */
 export type Encode = (value: unknown) => string
 
-/** How a type is laid out: the bytes it takes in the head of what it is part of, null where it goes to the tail. */
+/**
+ * The layout of a type: its bytes in the head of the enclosing value; null for a dynamic type, which goes to the tail.
+ */
 type Layout = { readonly headBytes: number | null; readonly encode: Encode }
 
-/** A part of a struct: its type and its name in the value. */
+/** A member of a struct: its type and its name in the value. */
 export type Member = { readonly name: string; readonly parameter: AbiParameter }
 
 const word = (value: unknown): string => {
@@ -49,7 +52,7 @@ const layouts: Readonly<Record<string, Layout>> = {
   string: inTail((value) => bytes(Buffer.from(text(value)).toString('hex'))),
 }
 
-/** Values one after the other: in the head each fixed one or where in the tail it is, then the tail. */
+/** A sequence of values: the head with each static value or the tail offset of a dynamic one, then the tail. */
 const sequence = (parts: readonly Layout[], values: (at: number) => unknown, headBytes: number): string => {
   let head = ''
   let tail = ''
@@ -75,7 +78,7 @@ const arrayOf = (item: Layout): Layout =>
     return word(value.length) + sequence(parts, (at) => value[at], headOf(parts))
   })
 
-/** The layout of a struct, whose value is an object. */
+/** The layout of a struct; its value is an object. */
 const structOf = (members: readonly Member[]): Layout => {
   const names = members.map(({ name }) => name)
   const parts = members.map(({ parameter }) => layoutOf(parameter))
@@ -101,7 +104,10 @@ const layoutOf = (parameter: AbiParameter): Layout => {
   return layout
 }
 
-/** Encodes a function's arguments, an object of them by name; `isStruct` when they are the members of one struct that it takes. */
+/**
+ * Compiles the encoder of a function's arguments, given as an object by name. `isStruct` is true when the function
+ * takes one struct with these members.
+ */
 export const compileEncoder = (members: readonly Member[], isStruct: boolean): Encode => {
   const { headBytes, encode } = structOf(members)
   const offset = isStruct && headBytes === null ? word(WORD_BYTES) : ''

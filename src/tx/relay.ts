@@ -1,14 +1,14 @@
 import type { Hex } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
-import { invalid } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 import { BodyChainId } from '../protocol/chains.ts'
 import { MAX_TX_HEX } from '../protocol/wire.ts'
 import { signedFor } from './signed-for.ts'
 
 const SIGNED = /^0x[a-fA-F0-9]+$/
 const NO_HEX = 'expected 0x hex of a signed transaction'
-const TOO_LONG = `expected at most ${MAX_TX_HEX} characters: networks take no longer transactions`
+const TOO_LONG = `expected at most ${MAX_TX_HEX} characters: networks reject longer transactions`
 
 /** `pause()`, signed for chain 8453. */
 const EXAMPLE =
@@ -22,7 +22,12 @@ export const BroadcastBody = z
       .max(MAX_TX_HEX, { error: TOO_LONG, abort: true })
       .refine((text) => SIGNED.test(text), { error: NO_HEX, abort: true })
       .transform((text): Hex => `0x${text.slice(2)}`)
-      .meta({ type: 'string', pattern: SIGNED.source, description: 'What a wallet signed, whole', example: EXAMPLE }),
+      .meta({
+        type: 'string',
+        pattern: SIGNED.source,
+        description: 'The complete signed transaction',
+        example: EXAMPLE,
+      }),
   })
   .meta({ id: 'BroadcastBody' })
 
@@ -31,14 +36,13 @@ export type BroadcastBody = z.output<typeof BroadcastBody>
 export const Broadcast = z.object({ txHash: z.string().regex(/^0x[0-9a-f]{64}$/) }).meta({ id: 'Broadcast' })
 
 /**
- * Hands signed bytes to a node of the chain. Throws `validation_error` when they are for another chain, `upstream_error` with the
- * node's reason when it refuses them.
+ * Sends a signed transaction to a node of the chain. Throws `validation_error` for a transaction of another chain, and
+ * `upstream_error` with the node's reason when the node rejects it.
  */
 export const relay = async (chain: Chain, signedTx: Hex): Promise<z.output<typeof Broadcast>> => {
   const chainId = signedFor(signedTx)
   if (chainId !== undefined && chainId !== BigInt(chain.chainId)) {
-    const message = `signed for chain ${chainId}, not ${chain.chainId}`
-    throw invalid(`signedTx: ${message}`, [{ path: 'signedTx', message }])
+    throw invalidField('signedTx', `signed for chain ${chainId}, not ${chain.chainId}`)
   }
   return { txHash: await chain.broadcast(signedTx) }
 }

@@ -1,36 +1,28 @@
 import type { z } from 'zod'
 import { ErrorBody } from '../../lib/problem.ts'
+import type { ChainId } from '../../protocol/chains.ts'
 import { BODY_LIMIT } from '../limits.ts'
-import type { Operation } from '../operation.ts'
+import type { Operation, RouteSchema } from '../operation.ts'
 import { bodyTooLarge, type Failure, type FailureName, failures, missing } from './failures.ts'
 import { createSchemas, isSchema, type JsonSchema, type Schemas } from './schemas.ts'
 import { type HeaderName, headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
 
-/** A route as it is mounted: what it says of itself, and the schemas that validate and serialise. */
+/** A mounted route: its description, and the schemas that validate its input and serialize its output. */
 export type Route = {
   readonly method: string
   readonly url: string
   readonly operation: Operation
   readonly deprecated: boolean
-  readonly params: z.ZodObject | undefined
-  readonly query: z.ZodObject | undefined
-  readonly body: z.ZodType | undefined
-  /** Most bytes of the body. */
+  readonly schema: RouteSchema
+  /** Largest body in bytes. */
   readonly bodyLimit: number
-  readonly success: z.ZodType
-}
-
-/** An OpenAPI 3.1 document. */
-export type Document = Readonly<Record<string, unknown>> & {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>
 }
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
 /**
- * Method and path as one name, the chain left out.
- *
- * @example operationId('GET', '/v1/hedge/events/:chainId/:id/stats') // getHedgeEventsStatsById
+ * Makes an operation id of method and path, without the chain: `getHedgeEventsStatsById` for GET
+ * `/v1/hedge/events/:chainId/:id/stats`.
  */
 const operationId = (method: string, url: string): string => {
   const parts = url.split('/').filter((part) => part !== '' && part !== 'v1' && part !== ':chainId')
@@ -59,12 +51,12 @@ const errorResponse = ({ status, description, example }: Failure, schema: JsonSc
 })
 
 const notModified = {
-  description: 'Nothing of it changed since the answer with that tag',
+  description: 'The data has not changed since the response with that tag',
   headers: sent(['X-Request-Id', 'X-Data-Source', 'X-Index-Lag', 'ETag', 'Cache-Control', 'Vary']),
 }
 
-/** What every route of a kind may answer with. */
-const sharedFailures = ({ params, query, body, operation }: Route): readonly FailureName[] => {
+/** The errors that follow from the input and the kind of a route. */
+const sharedFailures = ({ schema: { params, querystring: query, body }, operation }: Route): readonly FailureName[] => {
   const takesInput = body !== undefined || [params, query].some((it) => Object.keys(it?.shape ?? {}).length > 0)
   const takesNothing = !takesInput && query !== undefined
   return [
@@ -79,12 +71,12 @@ const sharedFailures = ({ params, query, body, operation }: Route): readonly Fai
 }
 
 const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
-  const { method, url, operation, bodyLimit } = route
-  const ofPath = parameters(schemas, route.params, 'path')
-  const ofQuery = parameters(schemas, route.query, 'query')
-  const body = route.body && schemas.convert(route.body, 'input')
+  const { method, url, schema, operation, bodyLimit } = route
+  const ofPath = parameters(schemas, schema.params, 'path')
+  const ofQuery = parameters(schemas, schema.querystring, 'query')
+  const body = schema.body && schemas.convert(schema.body, 'input')
   const request = body && schemas.example(body)
-  const success = schemas.convert(route.success, 'output')
+  const success = schemas.convert(schema.response[200], 'output')
   const names = [...sharedFailures(route), ...(operation.failures ?? [])]
   const failed = names.map((name) => [failures[name].status, { $ref: `#/components/responses/${name}` }])
   const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(schemas.example(it.schema))]))
@@ -115,11 +107,12 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
 }
 
 /**
- * Describes the mounted routes as OpenAPI 3.1, from the schemas that validate. Throws a TypeError for two operations of one id, two
- * schemas of one id and a payload without an example.
+ * Makes the OpenAPI 3.1 description of the mounted routes, from the schemas that validate them. Throws a TypeError for
+ * two operations of one id, for two schemas of one id, and for a payload without an example. Chain ids are listed when
+ * `chainIds` has any.
  */
-export const createDocument = (routes: readonly Route[]): Document => {
-  const schemas = createSchemas()
+export const createDocument = (routes: readonly Route[], chainIds: readonly ChainId[]) => {
+  const schemas = createSchemas(chainIds)
   const error = schemas.convert(ErrorBody, 'output')
   const paths: Record<string, Record<string, object>> = {}
   const ids = new Set<string>()
@@ -135,7 +128,7 @@ export const createDocument = (routes: readonly Route[]): Document => {
   return {
     openapi: '3.1.1',
     info,
-    servers: [{ url: '/', description: 'The service that serves this document' }],
+    servers: [{ url: '/', description: 'The service that serves this description' }],
     security: optionalSecurity,
     tags: Object.entries(tags)
       .filter(([name]) => inUse(name))

@@ -1,41 +1,58 @@
 import { z } from 'zod'
+import { type ChainId, chainIdSchemas } from '../../protocol/chains.ts'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
-/** False for the booleans that JSON Schema also allows where a schema is. */
+/** Whether a value is a schema object. JSON Schema also allows a boolean as schema. */
 export const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null
 
-/** Turns zod schemas into JSON Schema, and collects those that have an id as components. */
-export const createSchemas = () => {
+/** Restricts the schema of a chain id to these ids. */
+const listIds = (schema: JsonSchema, example: ChainId, chainIds: readonly ChainId[]): void => {
+  delete schema.minimum
+  delete schema.maximum
+  Object.assign(schema, { enum: [...chainIds], example })
+}
+
+/**
+ * Creates the converter from zod schemas to JSON Schema. It collects schemas with an id as components. Chain ids are
+ * restricted to `chainIds` unless that is empty.
+ */
+export const createSchemas = (chainIds: readonly ChainId[] = []) => {
+  const [first] = chainIds
+
   const components: Record<string, JsonSchema> = {}
 
   return {
     components,
-    /** What clients send (`input`) or get (`output`). Throws a TypeError for two different schemas of one id. */
+    /**
+     * Converts the schema of data that clients send (`input`) or receive (`output`). Throws a TypeError for two
+     * different schemas of one id.
+     */
     convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
       const converted = z.toJSONSchema(schema, {
         io,
-        override({ jsonSchema }) {
-          // Responses may gain fields; bodies are closed, and zod says so.
-          if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-          // Readers of OpenAPI know `true` better than the schema that allows everything.
+        override({ zodSchema, jsonSchema }) {
+          if (chainIdSchemas.has(zodSchema)) {
+            delete jsonSchema.anyOf
+            if (first !== undefined) listIds(jsonSchema, first, chainIds)
+          }
+          // OpenAPI tools handle `true` better than an empty schema.
           if (isSchema(jsonSchema.additionalProperties) && Object.keys(jsonSchema.additionalProperties).length === 0) {
             jsonSchema.additionalProperties = true
           }
-          // A list of values says all there is to say of the type that each has.
+          // A list of values makes the type of each value redundant.
           if (jsonSchema.enum !== undefined) delete jsonSchema.anyOf
           const [some, none] = jsonSchema.anyOf ?? []
           if (isSchema(some) && typeof some.type === 'string' && isSchema(none) && none.type === 'null') {
             delete jsonSchema.anyOf
             Object.assign(jsonSchema, { ...some, type: [some.type, 'null'] })
           }
+          // Responses may gain fields. Request bodies stay closed.
+          if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
         },
       })
-      const {
-        $schema: _,
-        $defs = {},
-        ...root
-      }: JsonSchema = JSON.parse(JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'))
+      const text = JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/')
+      const { $schema: _, $defs = {}, ...root } = JSON.parse(text) as JsonSchema
       for (const [id, component] of Object.entries($defs)) {
         const known = components[id]
         if (known !== undefined && JSON.stringify(known) !== JSON.stringify(component)) {
@@ -46,16 +63,14 @@ export const createSchemas = () => {
       return root
     },
     /**
-     * The smallest value that a schema's examples make: what is required, the first of alternatives, lists of one. Throws a
-     * TypeError where a schema neither has an example nor parts that have one.
+     * Makes the smallest example value of a schema: required properties, the first alternative, lists of one item.
+     * Throws a TypeError when a schema has no example and no parts with examples.
      */
     example(schema: JsonSchema): unknown {
       if (schema.example !== undefined) return schema.example
       if (schema.const !== undefined) return schema.const
-      if (schema.$ref !== undefined) {
-        const component = components[schema.$ref.replace('#/components/schemas/', '')]
-        if (component !== undefined) return this.example(component)
-      }
+      const component = components[schema.$ref?.replace('#/components/schemas/', '') ?? '']
+      if (component !== undefined) return this.example(component)
       const [first] = schema.anyOf ?? []
       if (isSchema(first)) return this.example(first)
       if (schema.enum !== undefined) return schema.enum[0]

@@ -1,36 +1,38 @@
-/** What the document says of the API as a whole. */
+/** The description of the API as a whole. */
 export const info = {
   title: 'FX-protection API',
   version: '1.0.0',
   summary: 'Reads and ready-to-sign calldata of an on-chain parametric FX-protection protocol',
   description: [
-    'Every success is `{"data": …}`, every error `{"error": {"code", "message", "details"?}}`; clients switch on `error.code`.',
-    'Token amounts, prices and rates are decimal strings: rates, strikes, caps and premium rates in 1e6 fixed point, amounts in the',
-    "payment token's own units. Ids, counts and times are JSON integers. The service signs nothing and holds no key: whether a built",
-    'transaction succeeds is decided by the contract and the signer.',
-    'Builders refuse an address argument in mixed case whose EIP-55 checksum is wrong, since tokens and rights go there. `from`, pricing and',
-    'reads take addresses in any letter case.',
+    'A success is `{"data": …}`, and an error is `{"error": {"code", "message", "details"?}}`. Clients should switch on `error.code`.',
+    'Token amounts, prices and rates are decimal strings. Rates, strikes, caps and premium rates are in 1e6 fixed point, and amounts are in',
+    "the payment token's own units. Ids, counts and times are JSON integers. The service signs nothing and holds no key: the contract and",
+    'the signer decide whether a built transaction succeeds.',
+    'Builders reject an address argument in mixed case with a wrong EIP-55 checksum, because a typo could send tokens or rights to another',
+    'address. `from`, pricing and reads accept addresses in any letter case.',
   ].join('\n'),
   contact: { name: 'The maintainers of this service' },
   license: { name: 'MIT', identifier: 'MIT' },
 } as const
 
-/** What each tag is about, in the order of the documentation. A tag that is used and not here fails the lint. */
+/**
+ * The tags with their descriptions, in the order of the documentation. The lint fails for a used tag that is not here.
+ */
 export const tags: Readonly<Record<string, string>> = {
-  Protocol: 'The chains, and what holds for every event on one',
-  Events: 'What underwriters created: terms, settlement, pool',
-  Positions: 'What hedgers bought',
-  Deposits: 'What liquidity providers put in',
-  Wallets: 'All that a wallet has, and what it can claim',
-  Oracle: 'Who settles events, and what they submitted',
+  Protocol: 'Supported chains, and settings of the protocol that apply to every event',
+  Events: 'Events that underwriters create: terms, settlement and pool',
+  Positions: 'Protection that hedgers buy',
+  Deposits: 'Deposits of liquidity providers',
+  Wallets: 'Portfolios of wallets, and the amounts that they can claim',
+  Oracle: 'The oracles that settle events, and their submissions',
   Governance: "The proxy's owner, facets and queued upgrades",
   Pricing: 'Fair-value quotes of the pricing engine',
-  Transactions: 'Builders of ready-to-sign calls, and the relay of signed ones',
+  Transactions: 'Builders of ready-to-sign transactions, and the relay of signed ones',
   Account: 'The authenticated user',
-  Service: 'The service itself',
+  Service: 'Health, status and changes of the service',
 }
 
-/** The ways to authenticate; two are reserved, and no operation asks for them at present. */
+/** The authentication schemes. Two are reserved: no operation requires them at present. */
 export const securitySchemes = {
   bearer: {
     type: 'http',
@@ -42,56 +44,70 @@ export const securitySchemes = {
     type: 'apiKey',
     in: 'header',
     name: 'x-admin-token',
-    description: 'Reserved for administrators; no operation asks for it at present',
+    description: 'Reserved for administrators; no operation requires it at present',
   },
   integratorKey: {
     type: 'apiKey',
     in: 'header',
     name: 'x-api-key',
-    description: 'Reserved for integrators without an identity provider; no operation asks for it at present',
+    description: 'Reserved for integrators without an identity provider; no operation requires it at present',
   },
 } as const
 
-/** What an operation takes when it says nothing else: no credential, and the reserved ones without looking at them. */
+/** The default security of an operation: no credential is required, and reserved ones are ignored. */
 export const optionalSecurity = [{}, { adminToken: [] }, { integratorKey: [] }] as const
 
-const text = (description: string, pattern: string, example: string) => ({
+const text = (description: string, example: string, pattern = '^.+$') => ({
   description,
   schema: { type: 'string', pattern },
   example,
 })
 
-/** The headers that responses say more in. */
+const count = (description: string, example: string) => text(description, example, '^\\d+$')
+
+/** The response headers. */
 export const headers = {
-  'X-Request-Id': text("The caller's own when it is sane, else a new one", '^[\\w.:-]{1,128}$', 'checkout-42'),
-  'X-Data-Source': text('Who answered: `chain`, `database` or `static`', '^(chain|database|static)$', 'chain'),
-  'X-Block-Number': text(
-    'The block that the answer is true at; absent for what no block changes',
-    '^\\d+$',
+  'X-Request-Id': text(
+    'The id of the request: the value that the client sent, if it has only allowed characters, else a new one',
+    'checkout-42',
+    '^[\\w.:-]{1,128}$',
+  ),
+  'X-Data-Source': text(
+    'The source of the response: `chain`, `database` or `static`',
+    'chain',
+    '^(chain|database|static)$',
+  ),
+  'X-Block-Number': count(
+    'The number of the block that the response is as of; absent for static data and for responses of several chains',
     '31415926',
   ),
-  'X-Block-Hash': text('Its hash', '^0x[0-9a-f]{64}$', `0x${'5f'.repeat(32)}`),
-  'X-Block-Timestamp': text('Its time in Unix seconds', '^\\d+$', '1800000000'),
-  'X-Stale': text('`1` when the source that should have answered is out of reach, else absent', '^1$', '1'),
-  'X-Index-Lag': text('Seconds that the index is behind the chain, the furthest of several', '^\\d+$', '1'),
-  ETag: text(
-    'Changes when something of what was read changed, and not with every block; `If-None-Match` gets a 304 until then',
-    '^"[!#-~]+"$',
-    '"1.0.0~mhx2k1v3q9"',
+  'X-Block-Hash': text('The hash of that block', `0x${'5f'.repeat(32)}`, '^0x[0-9a-f]{64}$'),
+  'X-Block-Timestamp': count('The time of that block, in Unix seconds', '1800000000'),
+  'X-Stale': text(
+    '`1` when the preferred source is out of reach or lags and the response may be outdated; otherwise absent',
+    '1',
+    '^1$',
   ),
-  'Cache-Control': text('How long the answer may be kept without asking', '^.+$', 'public, no-cache'),
-  Vary: text('What else the answer depends on', '^.+$', 'accept'),
+  'X-Index-Lag': count(
+    'How far the index is behind the chain, in seconds; the greatest lag for responses of several chains',
+    '1',
+  ),
+  ETag: text(
+    'Changes when the returned data changes, and not with every block. Until then, `If-None-Match` with this value returns a 304',
+    '"1.0.0~mhx2k1v3q9"',
+    '^"[!#-~]+"$',
+  ),
+  'Cache-Control': text('How long the response may be cached without revalidation', 'public, no-cache'),
+  Vary: text('The request headers that the response depends on', 'accept'),
   Link: text(
-    'The next page, where there is one; left out where it is longer than 8 KB, when `meta.nextCursor` alone has it',
-    '^.+$',
+    'The URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then',
     '</v1/hedge/events/8453/1/positions?cursor=AAAA>; rel="next"',
   ),
   'Server-Timing': text(
-    'Milliseconds spent in nodes, database and the service itself',
-    '^.+$',
+    'Milliseconds spent waiting for nodes (`rpc`) and for the database (`db`), and in total (`app`)',
     'rpc;dur=3.1, db;dur=0.8, app;dur=4.2',
   ),
-  'Retry-After': text('Seconds after which to come back', '^\\d+$', '1'),
+  'Retry-After': count('When to try again, in seconds', '1'),
 } as const
 
 export type HeaderName = keyof typeof headers

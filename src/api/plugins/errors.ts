@@ -5,38 +5,42 @@ import fp from 'fastify-plugin'
 import { errorText, notFound } from '../../lib/errors.ts'
 import { problem } from '../../lib/problem.ts'
 import { MAX_PARAM_LENGTH } from '../limits.ts'
+import { requestId } from '../request-id.ts'
 import { standardHeaders } from './headers.ts'
-import { requestId } from './request-id.ts'
 
-/** What the framework refuses in words that do not name the limit, or repeat a URL whose query may hold a secret; by its code. */
+/**
+ * Messages for errors of the framework whose own message lacks the limit, or repeats a URL whose query may contain a
+ * secret; by error code.
+ */
 const refusals: Readonly<Record<string, (request: FastifyRequest) => string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) => `the body is larger than ${routeOptions.bodyLimit} bytes`,
-  FST_ERR_BAD_URL: () => 'the path is not percent-encoded as it must be',
+  FST_ERR_BAD_URL: () => 'the path has an invalid percent-encoding',
   FST_ERR_MAX_PARAM_LENGTH: () => `a parameter of the path is longer than ${MAX_PARAM_LENGTH} characters`,
 }
 
-const named = (error: unknown, request: FastifyRequest): unknown => {
+const reworded = (error: unknown, request: FastifyRequest): unknown => {
   if (!(error instanceof Error && 'code' in error)) return error
-  const words = refusals[String(error.code)]
-  return words === undefined ? error : Object.assign(error, { message: words(request) })
+  const message = refusals[String(error.code)]
+  return message === undefined ? error : Object.assign(error, { message: message(request) })
 }
 
 const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const { status, body, retryAfter } = problem(named(error, request), request.id)
-  // A cause may hold a node's URL; only what nobody foresaw is logged whole.
+  const { status, body, retryAfter } = problem(reworded(error, request), request.id)
+  // Only unexpected errors are logged with their cause, because a cause may contain a node's URL.
   if (status === 500) request.log.error({ err: error }, 'request failed')
   else if (status > 500 && !request.raw.socket.destroyed)
     request.log.warn({ code: body.error.code, fault: errorText(error) }, 'request failed')
-  // What is wrong now may be right at the next request.
+  // The next request may succeed, so an error is never cached.
   reply.header('cache-control', 'no-store').removeHeader('etag')
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
-  // A connection closed on a client that still sends takes the answer with it: the rest of the body is read and dropped instead.
+  // Closing the connection while the client still sends would lose the response, so the rest of the body is read and
+  // dropped.
   if (status === 413) reply.removeHeader('connection')
   return reply.code(status).send(body)
 }
 
-/** Every error, whoever raises it, leaves in the specification's envelope with one of its codes. */
+/** Sends every error in the specification's envelope with one of its codes. */
 export const errors = fp(async (app) => {
   app.setErrorHandler(answer)
   app.setNotFoundHandler((request) => {
@@ -44,7 +48,7 @@ export const errors = fp(async (app) => {
   })
 })
 
-/** For errors of the router, which are raised before any hook. */
+/** Handles errors of the router, which occur before any hook runs. */
 export const routerError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void => {
   reply.headers(standardHeaders(request.id))
   answer(error, request, reply)
@@ -55,7 +59,10 @@ const socketFaults: Readonly<Record<string, { readonly status: number; readonly 
   HPE_HEADER_OVERFLOW: { status: 431, message: `URL and headers are larger than ${maxHeaderSize} bytes` },
 }
 
-/** For bytes that are not an HTTP request, or too large or slow a one: there is only a socket to write to. */
+/**
+ * Handles data that is not an HTTP request, or a request that is too large or too slow. There is only a socket to write
+ * to.
+ */
 export const socketError = (error: Error & { readonly code?: string }, socket: Socket): void => {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const { status, message } = socketFaults[error.code ?? ''] ?? { status: 400, message: 'not an HTTP request' }
@@ -66,8 +73,7 @@ export const socketError = (error: Error & { readonly code?: string }, socket: S
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  if (socket.writable)
-    socket.write(`${[`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines].join('\r\n')}\r\n\r\n${body}`)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
   socket.destroy(error)
 }

@@ -1,6 +1,7 @@
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import fastifyCors from '@fastify/cors'
+import type { FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import helmet, { type HelmetOptions } from 'helmet'
 
@@ -23,7 +24,7 @@ const exposed = [
   'Link',
 ]
 
-/** The headers that helmet sets. They do not depend on the request, so helmet is asked once and not with every answer. */
+/** The headers that helmet sets. They do not depend on the request, so helmet runs once and not for every response. */
 const helmetHeaders = (options: HelmetOptions): OutgoingHttpHeaders => {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
   helmet(options)(response.req, response, (fault) => {
@@ -32,38 +33,50 @@ const helmetHeaders = (options: HelmetOptions): OutgoingHttpHeaders => {
   return response.getHeaders()
 }
 
-/** What every response has, whoever writes it: any page may read it, and no browser may make more of it than it is. */
+/** The headers of every response. Pages of any origin may read it, and browsers must not render it as a document. */
 const always: OutgoingHttpHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': exposed.join(', '),
-  // A stream has the URL of a page, and any answer may be compressed. In lower case, as the plugin that compresses looks for it.
+  // A stream shares its URL with a page, and any response may be compressed. The compression plugin expects lower case.
   vary: 'accept, accept-encoding',
   ...helmetHeaders({
-    // A page that loads anything says so with a policy of its own.
+    // A page that loads resources sets its own policy.
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    // The API is for pages of any origin, so its resources are too.
+    // Pages of any origin may use the API.
     crossOriginResourcePolicy: { policy: 'cross-origin' },
+    // These are for documents in a browser or for obsolete browsers. OWASP's list for REST APIs does not have them.
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
   }),
 }
 
-/** The headers of any response to a request: hooks put them on every reply, and whatever answers past the hooks takes them from here. */
+/** The standard headers of a response, for code that answers without the hooks. */
 export const standardHeaders = (requestId: string): OutgoingHttpHeaders => ({ ...always, 'x-request-id': requestId })
 
-/**
- * Sets the headers of every response, before anything can refuse the request, and answers preflights: any page may call the API, which has no
- * cookies, and whose one credential is a header that a page has to set itself.
- */
+/** Sets the standard headers of every response, before any hook can reject the request. */
 export const headers = fp(async (app) => {
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(standardHeaders(request.id))
+    reply.headers(always).header('x-request-id', request.id)
     done()
   })
+})
+
+/**
+ * Answers CORS preflights. Any page may call the API: it has no cookies, and its only credential is a header that the
+ * page has to set itself. The plugin's hook runs in this scope only, because all other responses already have the
+ * headers.
+ */
+export const preflights: FastifyPluginAsync = async (app) => {
   await app.register(fastifyCors, {
     origin: '*',
     methods: ['GET', 'HEAD', 'POST'],
     exposedHeaders: exposed,
     maxAge: 86_400,
-    // An OPTIONS that is no preflight is answered like one and not with a text of the plugin's own.
+    // An OPTIONS request that is not a preflight gets the same response, and not the plugin's own text.
     strictPreflight: false,
   })
-})
+}

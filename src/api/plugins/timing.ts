@@ -7,7 +7,10 @@ declare module 'fastify' {
   }
 }
 
-/** Every response but those that are shed says in `Server-Timing` how long its request waited for nodes and database, and took in all. */
+/**
+ * Sets `Server-Timing` on every response: how long the request waited for nodes and for the database, and its total
+ * time.
+ */
 export const timing = fp(async (app) => {
   app.decorateRequest('timings', null)
   app.addHook('onRequest', (request, _, done) => {

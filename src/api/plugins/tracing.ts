@@ -7,14 +7,14 @@ declare module 'fastify' {
   }
 }
 
-/** A span for each request, by the template of its route. */
+/** Creates a span for each request, named by the URL template of its route. */
 export const tracing = fp<{ readonly tracing: Tracing }>(async (app, options) => {
   app.decorateRequest('span', null)
   app.addHook('onRequest', (request, _, done) => {
     request.span = options.tracing.begin(request.method, request.headers)
     request.span.run(done)
   })
-  // A body arrives by events of the socket, which know of no request: what follows it is told again whose it is.
+  // A body arrives in events of the socket, outside the context of the request, so the context is set again.
   app.addHook('preValidation', (request, _, done) => {
     if (request.span === null) done()
     else request.span.run(done)

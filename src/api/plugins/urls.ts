@@ -4,7 +4,7 @@ import { invalid } from '../../lib/errors.ts'
 
 const FRAGMENT = 'expected no fragment: write # as %23'
 
-/** Holds every URL to the same rules: it has no fragment, and a route of the API that takes no query parameters takes none. */
+/** Rejects URLs with a fragment, and query parameters on routes of the API that take none. */
 export const urls = fp(async (app) => {
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/v1/')) route.schema = { querystring: z.object({}), ...route.schema }

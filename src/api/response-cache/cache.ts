@@ -1,95 +1,207 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Changes, Resource } from '../../reads/changes.ts'
-import type { Freshness } from '../../reads/freshness.ts'
-import type { RateLimit } from '../rate-limit.ts'
-import { rawClientOf } from '../waiter.ts'
-import { createDecision } from './decide.ts'
-import { lastingHeaders, notModifiedHeaders } from './entry.ts'
-import type { Pins } from './pins.ts'
+import type { Changes, Resource } from '../../reads/cache/resources.ts'
+import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import type { Waits } from '../../reads/freshness/waits.ts'
+import { lagOfReached } from '../../reads/lag/lag.ts'
+import { rawAddressOf } from '../client.ts'
+import { type Allowance, allowanceHeaders, type RateLimit } from '../rate-limit.ts'
+import { isStream } from '../streams.ts'
+import { acceptedEncodings, type Encoding } from './compress.ts'
+import { type Entry, type HeaderList, lastingHeaders, listOf, notModifiedHeaders } from './entry.ts'
+import type { ForkBlocks } from './fork-blocks.ts'
 import type { Store } from './store.ts'
-import { encodeTag, pinOf, type Tag } from './tags.ts'
+import { blockRefOf, decodeTags, encodeTag, type Tag } from './tags.ts'
 
-/** What was known of a resource before it was read, so that what is read is at least as new; and the tag of what was read. */
+/** A response from the cache. Without a body it is a 304. */
+type Hit = {
+  readonly entry: Entry
+  readonly etag: string
+  readonly body: string | Buffer | null
+  readonly encoding: Encoding
+  readonly allowance: Allowance | null
+}
+
+/** The state of a resource before it was read, so that the data is at least as new; and the tag of the response. */
 type Reading = {
   readonly resource: Resource
   readonly version: number
-  /** The block that the index had reached; null for more than one chain. */
+  /** The newest indexed block; null for several chains. */
   readonly block: bigint | null
-  /** Null before it was read, and where the answer cannot be told by a tag. */
+  /** Null before the read, and for a response without a tag. */
   tagged: { readonly tag: Tag; readonly until: number } | null
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null where the answer depends on nothing that the cache follows. */
+    /** Null when the cache does not follow the data of the response. */
     reading: Reading | null
   }
 }
 
-/** It may be stored, and has to be asked for whether it still holds. */
+/** Caches may store the response, and must revalidate it before each use. */
 export const REVALIDATE = 'public, no-cache'
-/** A stream, which is never the same twice. */
-export const NEVER = 'no-store'
-/** A body that says how far the index was is sent again for so long at most, in milliseconds: it says so in seconds. */
-export const DATED_MS = 1_000
-/** Settled and final. Not for longer, since an upgrade of the protocol may change what is read of a settled event. */
-export const LASTING = 'public, max-age=30'
+/** How long a body is cached that contains the lag of the index, in milliseconds. The lag is in whole seconds. */
+export const LAG_MAX_AGE_MS = 1_000
+/**
+ * For data that is settled and final. The time is short because an upgrade of the protocol may change the data of a
+ * settled event.
+ */
+export const SETTLED = 'public, max-age=30'
 
 type Deps = {
   readonly changes: Changes
-  readonly pins: Pins
+  readonly forkBlocks: ForkBlocks
   readonly store: Store
   /** Null for no limit. */
   readonly limit: RateLimit | null
   readonly trustedProxies: number
 }
 
-/**
- * The response cache. A tag holds as long as nothing touches the resource it is of, and whether that is so is known in memory: an answer
- * of 304 asks neither database nor node.
- */
-export const createResponseCache = (deps: Deps) => {
-  const { changes, pins, store } = deps
-  const decision = createDecision(deps)
-  const clientOf = rawClientOf(deps.trustedProxies)
+/** Whether a request must not be answered from the cache: it has a body, or asks for a stream or an upgrade. */
+const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
+  headers.expect !== undefined ||
+  headers.upgrade !== undefined ||
+  headers['content-length'] !== undefined ||
+  headers['transfer-encoding'] !== undefined ||
+  (headers.accept?.includes('event-stream') === true && isStream(headers.accept))
 
-  /** The tag of an answer that was read after `check`; null when it cannot be told by one. */
-  const tagOf = ({ version, resource, block: known }: Reading, { source, block, stale }: Freshness): Tag | null => {
-    if (stale) return null
-    if (source === 'database') return { version, pin: null }
+/**
+ * Preformatted values of `Server-Timing` below a millisecond, which covers nearly all hits. Formatting one takes longer
+ * than finding the entry.
+ */
+const timings = Array.from({ length: 100 }, (_, hundredths) => `app;dur=${(hundredths / 100).toFixed(2)}`)
+
+const requestHeaders = (id: string, ms: number): string[] => [
+  'x-request-id',
+  id,
+  'server-timing',
+  timings[Math.round(ms * 100)] ?? `app;dur=${ms.toFixed(2)}`,
+]
+
+/**
+ * Creates the response cache. A tag is valid until its resource changes, and the last change of each resource is known
+ * in memory. So a 304 needs neither the database nor a node.
+ */
+export const createResponseCache = ({ changes, forkBlocks, store, limit, trustedProxies }: Deps) => {
+  const addressOf = rawAddressOf(trustedProxies)
+
+  /** Whether a response with this tag is still current. Only called while the chains of the resource are current. */
+  const isValid = (resource: Resource, { version, block }: Tag): boolean => {
+    if (version < changes.version(resource) || version > changes.position()) return false
     const [chainId] = resource.chainIds
-    // A node that lags shows what the index knows to be over; one whose index has to look for changes may be ahead of it unseen.
-    if (chainId === undefined || block === undefined || known === null || block.number < known) return null
+    return block === null || (chainId !== undefined && forkBlocks.isConfirmed(chainId, block))
+  }
+
+  /**
+   * Returns the first valid tag of an `If-None-Match`, as `ETag` value; null when none is valid. Tags are compared
+   * weakly.
+   */
+  const validTag = (resource: Resource, header: string): string | null => {
+    const tag = decodeTags(header).find((it) => isValid(resource, it))
+    return tag === undefined ? null : encodeTag(tag)
+  }
+
+  /** The current freshness headers of a resource that did not change. */
+  const freshnessOf = ({ chainIds }: Resource): HeaderList => {
+    const all = chainIds.flatMap((chainId) => changes.reached(chainId) ?? [])
+    const lagSeconds = Math.max(0, ...all.map((it) => lagOfReached(it) ?? 0))
+    const block = chainIds.length === 1 ? all[0]?.block : undefined
+    return listOf(freshnessHeaders({ source: 'database', stale: false, lagSeconds, ...(block && { block }) }))
+  }
+
+  /** Returns the header lists of an entry. They change with the newest indexed block, about once a second. */
+  const listsOf = (entry: Entry): NonNullable<Entry['lists']> => {
+    const { resource, headers, lists } = entry
+    if (lists !== null && resource.chainIds.every((chainId, at) => lists.states[at] === changes.reached(chainId)))
+      return lists
+    const freshness = freshnessOf(resource)
+    const states = resource.chainIds.map((chainId) => changes.reached(chainId))
+    entry.lists = {
+      states,
+      whole: [...headers, ...freshness],
+      notModified: [...notModifiedHeaders(headers), ...freshness],
+    }
+    return entry.lists
+  }
+
+  /** Sends a 304 with the headers that may differ from the client's cached response. */
+  const sendNotModified = (response: ServerResponse, headers: HeaderList, id: string, ms: number): void => {
+    response.writeHead(304, headers.concat(requestHeaders(id, ms))).end()
+  }
+
+  /** Makes the tag of a response that was read after `check`; null when it cannot have one. */
+  const tagOf = ({ version, resource, block: indexed }: Reading, { source, block, stale }: Freshness): Tag | null => {
+    if (stale) return null
+    if (source === 'database') return { version, block: null }
+    const [chainId] = resource.chainIds
+    // A node that lags returns older data than the index. An index that polls for changes may miss changes up to the
+    // node's block.
+    if (chainId === undefined || block === undefined || indexed === null || block.number < indexed) return null
     if (changes.reached(chainId)?.look?.byLogs !== true) return null
-    pins.add(chainId, block)
-    return { version, pin: pinOf(block) }
+    forkBlocks.add(chainId, block)
+    return { version, block: blockRefOf(block) }
   }
 
   return {
-    /** At a time as `performance.now`. */
-    decide: (request: FastifyRequest['raw'], now: number) => decision.decide(request, clientOf, now),
-    send: decision.send,
     reached: changes.reached,
 
     /**
-     * Before a resource is read: answers 304 when the request has a tag that holds, and gives true then. Else remembers what is known, for
-     * the answer's own tag.
+     * Decides at a time (as `performance.now`) whether the cache answers a request: with a 304, with a cached body, or
+     * not at all (null). It is synchronous and uses only memory. A body counts for the rate limit, a 304 does not.
+     */
+    decide(request: IncomingMessage, now: number): Hit | null {
+      const { method, url = '', headers } = request
+      if (method !== 'GET' && method !== 'HEAD') return null
+      const entry = store.get(url)
+      if (entry === undefined || bypassesCache(headers)) return null
+      const { resource, tag, etag, bodies, until } = entry
+      if (!changes.isCurrent(resource.chainIds) || !isValid(resource, tag)) return null
+      const header = headers['if-none-match']
+      const valid = header === undefined || header === etag ? header : validTag(resource, header)
+      if (valid != null) return { entry, etag: valid, body: null, encoding: 'identity', allowance: null }
+      if (bodies === null || now > until) return null
+      const accepted = acceptedEncodings(headers['accept-encoding'])
+      const encoding = accepted.find((it) => bodies[it] !== undefined)
+      if (encoding === undefined) return null
+      const allowance = limit?.take(addressOf(request)) ?? null
+      // The framework rejects requests above the limit, because it counts exactly.
+      if (limit !== null && allowance === null) return null
+      if (accepted[0] !== 'identity') store.sent(url, entry)
+      return { entry, etag, body: bodies[encoding] ?? null, encoding, allowance }
+    },
+
+    /** Sends a hit. The framework is not involved, so this sets every header. */
+    send(response: ServerResponse, { entry, etag, body, encoding, allowance }: Hit, id: string, ms: number): void {
+      const { whole, notModified } = listsOf(entry)
+      if (body === null) {
+        // The client's tag may be older than that of the entry and still be valid.
+        const isOther = etag !== entry.etag
+        const list = isOther ? notModified.map((value) => (value === entry.etag ? etag : value)) : notModified
+        sendNotModified(response, list, id, ms)
+        return
+      }
+      const own = requestHeaders(id, ms)
+      own.push('content-length', String(typeof body === 'string' ? entry.bodies?.bytes : body.length))
+      if (encoding !== 'identity') own.push('content-encoding', encoding)
+      if (allowance !== null) own.push(...allowanceHeaders(allowance))
+      response.writeHead(200, whole.concat(own)).end(body)
+    },
+
+    /**
+     * Called before a resource is read. Sends a 304 and returns true when the request has a valid tag. Otherwise
+     * remembers the state of the resource for the tag of the response, and returns false.
      */
     check(resource: Resource, request: FastifyRequest, reply: FastifyReply): boolean {
       if (!changes.isCurrent(resource.chainIds)) return false
-      const asked = request.headers['if-none-match']
-      const etag = asked === undefined ? null : decision.heldTag(resource, asked)
+      const header = request.headers['if-none-match']
+      const etag = header === undefined ? null : validTag(resource, header)
       if (etag !== null) {
         reply.headers({ etag, 'cache-control': REVALIDATE })
         const lasting = notModifiedHeaders(lastingHeaders(reply.getHeaders()))
         reply.hijack()
-        decision.sendNotModified(
-          reply.raw,
-          [...lasting, ...decision.freshnessOf(resource)],
-          request.id,
-          reply.elapsedTime,
-        )
+        sendNotModified(reply.raw, [...lasting, ...freshnessOf(resource)], request.id, reply.elapsedTime)
         return true
       }
       const [chainId, ...others] = resource.chainIds
@@ -99,17 +211,17 @@ export const createResponseCache = (deps: Deps) => {
     },
 
     /**
-     * Puts its tag on an answer that was read after `check`, where it has one. What the index gave is sent again as it is for `keepMs`; of what
-     * the chain gave only the tag is kept.
+     * Sets the tag of a response that was read after `check`, if it can have one. A body from the index is cached for
+     * `maxAgeMs`. Of a response from the chain only the tag is cached.
      */
-    tag({ reading }: FastifyRequest, reply: FastifyReply, freshness: Freshness, keepMs: number): void {
+    tag({ reading }: FastifyRequest, reply: FastifyReply, freshness: Freshness, maxAgeMs: number): void {
       const tag = reading && tagOf(reading, freshness)
       if (reading === null || tag === null) return
       reply.header('etag', encodeTag(tag))
-      reading.tagged = { tag, until: performance.now() + keepMs }
+      reading.tagged = { tag, until: performance.now() + maxAgeMs }
     },
 
-    /** Keeps a tagged answer as it was sent, before it is compressed. */
+    /** Caches a tagged response before it is compressed. */
     keep({ reading, url, routeOptions }: FastifyRequest, reply: FastifyReply, payload: unknown): void {
       if (reading?.tagged == null || reply.statusCode !== 200 || typeof payload !== 'string') return
       const { config, url: route } = routeOptions
@@ -118,7 +230,7 @@ export const createResponseCache = (deps: Deps) => {
       const { resource } = reading
       const etag = encodeTag(tag)
       const headers = lastingHeaders(reply.getHeaders())
-      const bodies = tag.pin === null ? { identity: payload, bytes: Buffer.byteLength(payload) } : null
+      const bodies = tag.block === null ? { identity: payload, bytes: Buffer.byteLength(payload) } : null
       store.set(url, { resource, tag, etag, route, headers, bodies, until, hits: 0, lists: null })
     },
   }
@@ -126,13 +238,20 @@ export const createResponseCache = (deps: Deps) => {
 
 export type ResponseCache = ReturnType<typeof createResponseCache>
 
-/** Requests that the server has looked up already, so that the framework does not look again. */
-const lookedUp = new WeakSet<object>()
+/** Routes whose responses are cached. */
+export type CachedRoutes<Options> = FastifyPluginAsync<
+  Options & { readonly waits: Waits; readonly cache: ResponseCache }
+>
 
-/** Notes that a request is not answered from the cache. */
-export const markLookedUp = (request: object): void => void lookedUp.add(request)
+/** The last request that the server did not find in the cache. Its hooks run before the next request arrives. */
+let lastMiss: object | null = null
 
-/** Keeps what is answered, and answers from the cache what came past the server: an injected request. */
+/** Records that the cache does not answer a request, so that the hook does not look it up again. */
+export const markCacheMiss = (request: object): void => {
+  lastMiss = request
+}
+
+/** Caches responses, and answers requests from the cache that did not come through the server: injected requests. */
 export const responseCache = fp<{ readonly cache: ResponseCache }>(async (app, { cache }) => {
   app.decorateRequest('reading', null)
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -140,7 +259,7 @@ export const responseCache = fp<{ readonly cache: ResponseCache }>(async (app, {
     done(null, payload)
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const hit = lookedUp.has(request.raw) ? null : cache.decide(request.raw, performance.now())
+    const hit = lastMiss === request.raw ? null : cache.decide(request.raw, performance.now())
     if (hit === null) return done()
     reply.hijack()
     cache.send(reply.raw, hit, request.id, reply.elapsedTime)

@@ -1,62 +1,63 @@
-import type { Reached } from '../../db/changes.ts'
-import type { Resource } from '../../reads/changes.ts'
+import type { Reached } from '../../db/changes/changes.ts'
+import type { Resource } from '../../reads/cache/resources.ts'
 import type { Tag } from './tags.ts'
 
-/** A header list as Node's `writeHead` takes it: names and values in turn. */
+/** A header list for Node's `writeHead`: alternating names and values. */
 export type HeaderList = readonly string[]
 
-/** A body in the encodings it is kept in; the compressed ones are made when it is asked for again. */
+/** A body in its cached encodings. The compressed ones are made after the second hit. */
 export type Bodies = {
-  /** A text, because Node writes head and body together then. */
+  /** A string, because Node then writes head and body together. */
   readonly identity: string
   readonly bytes: number
   readonly gzip?: Buffer
   readonly br?: Buffer
 }
 
-/** What was answered at a URL, and the tag under which it holds. */
+/** A cached response and the tag by which it is valid. */
 export type Entry = {
   readonly resource: Resource
   readonly tag: Tag
-  /** The tag as `ETag` shows it. */
+  /** The value of `ETag`. */
   readonly etag: string
-  /** The template of the route, for the log and the metrics. */
+  /** The route's URL template, for the log and the metrics. */
   readonly route: string
-  /** The headers that stay the same from answer to answer. */
+  /** The headers that are equal for all responses. */
   readonly headers: HeaderList
-  /** Null where only the chain can answer again. */
+  /** Null when the data came from the chain: then only the tag is cached. */
   readonly bodies: Bodies | null
-  /** When the body is too old to be sent again, as `performance.now`. */
+  /** When the body expires, as `performance.now`. */
   readonly until: number
-  /** Requests that were answered with the body. */
+  /** Number of requests answered with the body. */
   hits: number
-  /** The header lists as of the newest state of the index. */
-  lists: Lists | null
+  /** The header lists as of the newest progress of the index; null before the first hit. */
+  lists: {
+    readonly states: readonly (Reached | undefined)[]
+    readonly notModified: HeaderList
+    readonly whole: HeaderList
+  } | null
 }
 
-export type Lists = {
-  readonly states: readonly (Reached | undefined)[]
-  readonly notModified: HeaderList
-  readonly whole: HeaderList
-}
-
-/** Headers that belong to one answer: written anew for each. */
-const CHANGING =
+/** Headers that differ between responses and are set for each one. */
+const PER_RESPONSE =
   /^(?:x-request-id|server-timing|ratelimit-.*|x-data-source|x-block-.*|x-index-lag|content-length|content-encoding|connection|keep-alive|date|transfer-encoding)$/
 
-/** A client that has the body has its headers too. A 304 repeats what may differ, and what lets a browser read it. */
-const REPEATED = /^(?:access-control-|vary$|etag$|cache-control$|deprecation$|sunset$)/
+/**
+ * Headers of a 304: those that may differ from the cached response, and those that a browser needs to read the
+ * response.
+ */
+const IN_304 = /^(?:access-control-|vary$|etag$|cache-control$|deprecation$|sunset$)/
 
-/** A header object as a list; what has no value is left out. */
+/** Converts a header object to a list. Headers without a value are left out. */
 export const listOf = (headers: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]))
 
-const only = (list: HeaderList, isKept: (name: string) => boolean): string[] =>
-  list.filter((_, at) => isKept(list[at - (at % 2)] ?? ''))
+const only = (list: HeaderList, isIncluded: (name: string) => boolean): string[] =>
+  list.filter((_, at) => isIncluded(list[at - (at % 2)] ?? ''))
 
-/** Of an answer's headers those that an entry keeps. */
+/** Returns the headers of a response that its cache entry keeps. */
 export const lastingHeaders = (headers: Readonly<Record<string, unknown>>): HeaderList =>
-  only(listOf(headers), (name) => !CHANGING.test(name))
+  only(listOf(headers), (name) => !PER_RESPONSE.test(name))
 
-/** Of an answer's headers those that its 304 repeats. */
-export const notModifiedHeaders = (headers: HeaderList): HeaderList => only(headers, (name) => REPEATED.test(name))
+/** Returns the headers of a response that its 304 repeats. */
+export const notModifiedHeaders = (headers: HeaderList): HeaderList => only(headers, (name) => IN_304.test(name))

@@ -1,88 +1,74 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import type { RequestMetrics, Series } from '../../lib/http-metrics.ts'
-import type { LineBuffer } from '../../lib/line-buffer.ts'
 import type { Tracing } from '../../lib/tracing.ts'
-import { requestId, traceOf } from '../plugins/request-id.ts'
-import { markLookedUp, type ResponseCache } from './cache.ts'
+import type { Access } from '../access.ts'
+import { requestId, traceOf } from '../request-id.ts'
+import { markCacheMiss, type ResponseCache } from './cache.ts'
 
-/** Longest a request's head, and a whole request, may take to arrive, in milliseconds: 408 then. They are looked at every second. */
-const HEAD_WITHIN_MS = 10_000
-const REQUEST_WITHIN_MS = 30_000
+/**
+ * How long the head of a request, and the whole request, may take to arrive, in milliseconds, before it is a 408.
+ * Checked every second.
+ */
+const HEAD_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 30_000
 const CHECK_EVERY_MS = 1_000
 
-/** How long an idle connection is kept, in milliseconds: longer than load balancers keep theirs, which close first then. */
+/**
+ * How long an idle connection stays open, in milliseconds. It is longer than that of load balancers, so that they close
+ * first.
+ */
 const KEEP_ALIVE_MS = 72_000
 
 type Deps = {
   readonly cache: ResponseCache
-  readonly metrics: RequestMetrics
-  readonly lines: LineBuffer
+  readonly access: Access
   readonly tracing: Tracing | undefined
 }
 
-type Kind = { readonly series: Series; readonly line: ReturnType<LineBuffer['kind']> }
-
 /**
- * For Fastify's `serverFactory`: answers what the cache can answer before the framework sees the request, and passes everything else on. A hit
- * gets what the framework does for others: a line in the log, its metrics, its span. Fastify sets no timeout on a server it did not make, and its
- * `clientErrorHandler` all the same.
+ * For Fastify's `serverFactory`: answers cache hits before the framework handles the request, and passes all other
+ * requests on. A hit gets its log line, metrics and span here. Fastify sets its `clientErrorHandler` on a server that
+ * it did not create, but no timeouts.
  */
 export const cachingServer =
-  ({ cache, metrics, lines, tracing }: Deps) =>
+  ({ cache, access, tracing }: Deps) =>
   (handler: RequestListener): Server => {
-    /** Of each route what is counted and logged: of GET and HEAD, 200 and 304. */
-    const kinds = new Map<string, Kind[]>()
-    const kindOf = (method: string, route: string, status: number): Kind => {
-      const known = kinds.get(route) ?? []
-      const at = (method === 'GET' ? 0 : 2) + (status === 304 ? 1 : 0)
-      const kind = known[at] ?? {
-        series: metrics.series(method, route, status),
-        line: lines.kind(method, route, status),
-      }
-      if (known[at] === undefined) {
-        known[at] = kind
-        kinds.set(route, known)
-      }
-      return kind
-    }
-
     const respond = (request: IncomingMessage, response: ServerResponse): boolean => {
-      const began = performance.now()
-      const hit = cache.decide(request, began)
+      const startedAt = performance.now()
+      const hit = cache.decide(request, startedAt)
       if (hit === null) return false
       const { method = 'GET', headers } = request
       const { route } = hit.entry
       const id = requestId(request)
       const span = tracing?.begin(method, headers)
-      const ms = performance.now() - began
+      const ms = performance.now() - startedAt
       cache.send(response, hit, id, ms)
       const status = response.statusCode
-      const { series, line } = kindOf(method, route, status)
-      series.observe(ms)
-      lines.answered(line, id, ms, traceOf(request))
+      access({ method, route, status, ms }, id, traceOf(request))
       span?.end({ route, status })
       return true
     }
 
+    const handle: RequestListener = (request, response) => {
+      if (respond(request, response)) return
+      markCacheMiss(request)
+      handler(request, response)
+    }
+
     const server = createServer(
       {
-        headersTimeout: HEAD_WITHIN_MS,
-        requestTimeout: REQUEST_WITHIN_MS,
+        headersTimeout: HEAD_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
         connectionsCheckingInterval: CHECK_EVERY_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
       },
       (request, response) => {
-        const handle = (): void => {
-          if (respond(request, response)) return
-          markLookedUp(request)
-          handler(request, response)
-        }
-        // A pipelined request waits for its turn: else a client would have as many under way as fit into what is read at once, read or not.
-        if (response.socket === null) response.once('socket', handle)
-        else handle()
+        // A pipelined request waits for its turn. Otherwise a client could have as many requests in progress as fit
+        // into one read.
+        if (response.socket === null) response.once('socket', () => handle(request, response))
+        else handle(request, response)
       },
     )
-    // No limits: a connection may be idle between bytes for as long as its request may take, and ask as often as it likes.
+    // No further limits: a connection may pause for as long as its request may take, and send any number of requests.
     server.timeout = 0
     server.maxRequestsPerSocket = 0
     return server

@@ -3,21 +3,26 @@ import { compress } from './compress.ts'
 import type { Bodies, Entry } from './entry.ts'
 import { cacheKey } from './key.ts'
 
-/** What an entry costs besides its bodies and its URL, in bytes: mostly its header lists. */
-const OVERHEAD = 2_048
+/** Memory of an entry in addition to its bodies and its key, in bytes: mostly its header lists. */
+const ENTRY_OVERHEAD_BYTES = 2_048
 
-/** A body is compressed when it is sent for the second time. */
-const COMPRESSED_AT = 2
+/** The hit at which a body is compressed. */
+const COMPRESS_AT_HIT = 2
 
-const bytesOf = (bodies: Bodies | null): number =>
-  bodies === null ? 0 : bodies.bytes + (bodies.gzip?.length ?? 0) + (bodies.br?.length ?? 0)
-
-/** The entries by URL: bounded in bytes, compressed bodies included; the least used leave. A store of 0 bytes keeps nothing. */
+/**
+ * Creates the store of entries by URL: an LRU cache of at most `maxBytes`, compressed bodies included. A store of 0
+ * bytes is always empty.
+ */
 export const createStore = (maxBytes: number) => {
   const maxEntrySize = Math.max(1, Math.ceil(maxBytes / 16))
-  const sizeOf = (bodies: Bodies | null, key: string): number => OVERHEAD + 2 * key.length + bytesOf(bodies)
+  const sizeOf = (bodies: Bodies | null, key: string): number =>
+    ENTRY_OVERHEAD_BYTES +
+    2 * key.length +
+    (bodies?.bytes ?? 0) +
+    (bodies?.gzip?.length ?? 0) +
+    (bodies?.br?.length ?? 0)
   const entries = new LRUCache<string, Entry>({
-    // The library takes 0 for no bound.
+    // 0 means no limit to the library.
     maxSize: Math.max(1, maxBytes),
     maxEntrySize,
     sizeCalculation: ({ bodies }, key) => sizeOf(bodies, key),
@@ -25,16 +30,16 @@ export const createStore = (maxBytes: number) => {
   let hits = 0
   let misses = 0
 
-  /** Entries that are being compressed, or for which there is no room compressed. */
+  /** Entries that are being compressed, and those that would be too large with compressed bodies. */
   const compressing = new WeakSet<Entry>()
   const addCompressed = async (key: string, entry: Entry, from: Bodies): Promise<void> => {
     if (compressing.has(entry)) return
     compressing.add(entry)
     const bodies = await compress(from).catch(() => null)
-    // An entry that would be too large stays as it is, and is not compressed again.
+    // An entry that would be too large stays uncompressed, and is not compressed again.
     if (bodies !== null && sizeOf(bodies, key) > maxEntrySize) return
     compressing.delete(entry)
-    // Meanwhile it may have been replaced by a newer answer.
+    // A newer response may have replaced the entry during the compression.
     if (bodies !== null && entries.peek(key) === entry) entries.set(key, { ...entry, bodies })
   }
 
@@ -50,14 +55,14 @@ export const createStore = (maxBytes: number) => {
       const key = cacheKey(url)
       if (key !== null) entries.set(key, entry)
     },
-    /** Counts that an entry's body was sent for a request that accepts a compressed one; those are made at the second time. */
+    /** Counts a hit of a request that accepts compressed bodies. The second hit starts the compression. */
     sent(url: string, entry: Entry): void {
       entry.hits += 1
-      if (entry.hits < COMPRESSED_AT || entry.bodies === null || entry.bodies.gzip !== undefined) return
+      if (entry.hits < COMPRESS_AT_HIT || entry.bodies === null || entry.bodies.gzip !== undefined) return
       const key = cacheKey(url)
       if (key !== null) void addCompressed(key, entry, entry.bodies)
     },
-    /** Bytes and number of the entries; how often one was looked for and found, or not. */
+    /** Size and number of the entries, and the numbers of hits and misses. */
     tally: () => ({ bytes: entries.calculatedSize, pages: entries.size, hits, misses }),
   }
 }

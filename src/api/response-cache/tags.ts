@@ -1,59 +1,57 @@
-import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { Hex } from 'viem'
-import { z } from 'zod'
 import type { StoredBlock } from '../../db/stored.ts'
-import { packaged } from '../../lib/root.ts'
-import { ROW_FORMAT } from '../../protocol/rows.ts'
+import { ROW_FORMAT } from '../../protocol/records.ts'
 
 /**
- * An entity tag: what has it was read when this version of it was known, and holds as long as nothing touches it. Content that the chain gave is
- * of a block that the index may not have reached, or never will: the tag names that block too.
+ * An entity tag. It names the version of the resource that was known when the response was read, and is valid until the
+ * resource changes. Data read from the chain is as of a block that the index may not have reached, or never reaches
+ * after a reorg. Its tag names that block too.
  */
-export type Tag = { readonly version: number; readonly pin: Pin | null }
+export type Tag = { readonly version: number; readonly block: BlockRef | null }
 
-/** A block by its number and enough of its hash to tell it from every other. */
-export type Pin = { readonly number: number; readonly mark: string }
+/** A block by its number and the first digits of its hash. */
+export type BlockRef = { readonly number: number; readonly hashPrefix: string }
 
-/** Hex digits of a hash in a tag. */
-const MARK = 16
+/** Hex digits of a block hash in a tag. */
+const HASH_DIGITS = 16
 
-/** The pin of a block. */
-export const pinOf = ({ number, hash }: { readonly number: bigint; readonly hash: Hex }): Pin => ({
+/** Makes the reference to a block. */
+export const blockRefOf = ({ number, hash }: { readonly number: bigint; readonly hash: Hex }): BlockRef => ({
   number: Number(number),
-  mark: hash.slice(2, 2 + MARK),
+  hashPrefix: hash.slice(2, 2 + HASH_DIGITS),
 })
 
-const { version: build } = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(packaged('package.json'), 'utf8')))
+const { version: build }: { readonly version: string } = createRequire(import.meta.url)('#package')
 
-/** Another release, or another format of rows, may word the same differently. */
+/** Another release or row format may render the same data differently. */
 const release = `${build}.${ROW_FORMAT}`
 
-/** A tag as `ETag` shows it: weak, because one tag stands for a body in every encoding. */
-export const encodeTag = ({ version, pin }: Tag): string => {
-  const parts = [release, version.toString(36), ...(pin === null ? [] : [pin.number.toString(36), pin.mark])]
+/** The value of `ETag`. It is weak, because one tag covers the body in every encoding. */
+export const encodeTag = ({ version, block: pin }: Tag): string => {
+  const parts = [release, version.toString(36), ...(pin === null ? [] : [pin.number.toString(36), pin.hashPrefix])]
   return `W/"${parts.join('~')}"`
 }
 
 /**
- * The tags of an `If-None-Match` that are ours, weak or strong; others are left out. So is `*`: whether a resource exists at all is not known
- * before it is read.
+ * Parses the tags of an `If-None-Match` header that this service made, weak or strong. Other tags are ignored, and so
+ * is `*`: whether a resource exists is unknown before it is read.
  */
 export const decodeTags = (header: string): Tag[] =>
   header.split(',').flatMap((entry): Tag[] => {
     const [, text = ''] = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(entry) ?? []
-    const [of, version = '', number, mark] = text.split('~')
+    const [tagRelease, version = '', number, hashPrefix] = text.split('~')
     const tag = {
       version: Number.parseInt(version, 36),
-      pin: number === undefined || mark === undefined ? null : { number: Number.parseInt(number, 36), mark },
+      block:
+        number === undefined || hashPrefix === undefined ? null : { number: Number.parseInt(number, 36), hashPrefix },
     }
-    // Encoding again also refuses what the decoder lets pass.
-    return of === release && encodeTag(tag) === `W/"${text}"` ? [tag] : []
+    // Encoding the tag again also rejects what the decoder ignores.
+    return tagRelease === release && encodeTag(tag) === `W/"${text}"` ? [tag] : []
   })
 
-/** Whether a pin is that of a stored block. */
-export const isPinOf = (pin: Pin, block: Pick<StoredBlock, 'number' | 'hash'>): boolean => {
-  const { number, mark } = pinOf(block)
-  return number === pin.number && mark === pin.mark
+/** Whether a reference is to this block. */
+export const refersTo = (reference: BlockRef, block: Pick<StoredBlock, 'number' | 'hash'>): boolean => {
+  const { number, hashPrefix: mark } = blockRefOf(block)
+  return number === reference.number && mark === reference.hashPrefix
 }

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { packaged } from '../../lib/root.ts'
-import { envelope, errorResponses } from '../envelope.ts'
-import type { Operation } from '../operation.ts'
+import { envelope, type Operation, route } from '../operation.ts'
 
 const Changelog = z
   .array(
@@ -14,7 +13,11 @@ const Changelog = z
   )
   .meta({ id: 'Changelog' })
 
-/** The releases of a changelog, newest first: its second-level headings and the list under each, a line an item. */
+/**
+ * Parses the releases of a changelog, newest first: the second-level headings and the list items under each.
+ *
+ * @internal
+ */
 export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
   markdown
     .split(/^## /m)
@@ -24,14 +27,14 @@ export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
       return { version: version.trim(), changes: items.map((item) => item.trim().replace(/\s+/g, ' ')) }
     })
 
-/** `/changelog`: where a removal is announced, at least six months ahead. */
+/** `/changelog`: it announces removals at least six months ahead. */
 export const changelogRoutes: FastifyPluginAsync = async (app) => {
   const data = parseChangelog(await readFile(packaged('CHANGELOG.md'), 'utf8'))
-  const schema = { response: { 200: envelope(Changelog), ...errorResponses } }
   const operation: Operation = {
     tag: 'Service',
-    summary: 'Changes of the API',
-    description: 'By release, newest first. What will be removed is announced here at least six months ahead.',
+    summary: 'Retrieve the changelog',
+    description:
+      'Returns the changes of the API by release, newest first. Removals are announced here at least six months ahead.',
   }
-  app.get('/changelog', { schema, config: { operation } }, async () => ({ data }))
+  app.get('/changelog', route(operation, envelope(Changelog)), async () => ({ data }))
 }

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { createAsset, sendAsset } from '../asset.ts'
 
-/** Everything the page needs comes from here, and nothing it does goes anywhere else. Its styles are set by script, so inline. */
+/** The page loads everything from this service and sends requests only to it. Its script sets inline styles. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -16,7 +16,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The addresses are relative: behind a proxy the API may be below a path. */
+/** The URLs are relative, because a proxy may serve the API under a path. */
 const pageOf = (referenceHash: string, startHash: string): string => `<!doctype html>
 <html lang="en">
   <head>
@@ -33,7 +33,7 @@ const pageOf = (referenceHash: string, startHash: string): string => `<!doctype 
 </html>
 `
 
-/** What the reference would fetch, send or offer from outside is off. */
+/** Disables the parts of the reference that load from, send to or link to other services. */
 const CONFIGURATION = {
   url: 'openapi.json',
   withDefaultFonts: false,
@@ -58,24 +58,23 @@ const page = createAsset('text/html; charset=utf-8', async () =>
   Buffer.from(pageOf((await reference()).hash, (await start()).hash)),
 )
 
-/** Scripts are requested by the hash of their content, and are served under any: other releases have other hashes. */
+/**
+ * Scripts are requested with the hash of their content. Any hash is accepted, since processes of several releases may
+ * run.
+ */
 const Script = z.object({ v: z.string().optional() })
+const schema = { querystring: Script }
 
-/** `/docs`: the interactive documentation of `/openapi.json`, whole without a network. */
+/** `/docs`: the interactive documentation of `/openapi.json`, which works without access to the internet. */
 export const docsRoutes: FastifyPluginAsync = async (app) => {
   app.addHook('onSend', async (_, reply) => {
     reply.header('content-security-policy', POLICY)
   })
 
   app.get('/docs', async (request, reply) => sendAsset(request, reply, await page()))
-  for (const [url, asset] of [
-    ['/docs/reference.js', reference],
-    ['/docs/start.js', start],
-  ] as const) {
-    app.get<{ Querystring: z.output<typeof Script> }>(
-      url,
-      { schema: { querystring: Script } },
-      async (request, reply) => sendAsset(request, reply, await asset(), request.query.v),
+  for (const [name, asset] of Object.entries({ reference, start })) {
+    app.get<{ Querystring: z.output<typeof Script> }>(`/docs/${name}.js`, { schema }, async (request, reply) =>
+      sendAsset(request, reply, await asset(), request.query.v),
     )
   }
 }

@@ -1,11 +1,10 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { unavailable } from '../../lib/errors.ts'
-import { type ChainId, chainIds } from '../../protocol/chains.ts'
-import { chainOf, type Sources } from '../../reads/read.ts'
-import { readiness } from '../../reads/vitals.ts'
-import { envelope, errorResponses } from '../envelope.ts'
-import type { Operation } from '../operation.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { type HealthSources, readiness } from '../../reads/health/health.ts'
+import { chainOf } from '../../reads/read.ts'
+import { envelope, type Operation, route } from '../operation.ts'
 
 const Live = z.object({ status: z.literal('ok') })
 const Ready = z.object({
@@ -19,46 +18,43 @@ const Ready = z.object({
   ),
 })
 
-type ChainHealth = z.output<typeof Ready>['chains'][number]
-
-const healthOf = async (sources: Sources, chainId: ChainId): Promise<ChainHealth> => {
-  const { indexedBlock, lagSeconds } = readiness(
-    chainOf(sources, chainId).deployment,
-    await sources.vitals(chainId),
-    sources.maxLagSeconds,
-  )
+const healthOf = async (sources: HealthSources, chainId: ChainId) => {
+  const { deployment } = chainOf(sources.chains, chainId)
+  const { indexedBlock, lagSeconds } = readiness(deployment, await sources.healthOf(chainId), sources.maxLagSeconds)
   return { chainId, indexedBlock: Number(indexedBlock), lagSeconds }
 }
 
+const unlimited = (operation: Operation, data: z.ZodType) => {
+  const { schema, config } = route(operation, envelope(data))
+  return { schema, config: { ...config, unlimited: true } } as const
+}
+
+type Options = { readonly sources: HealthSources; readonly draining: AbortSignal }
+
 /**
- * `/livez`: the process answers. `/readyz`: the database too, a worker reaches every chain and its index is in bounds; else 503, and from
- * `draining` on. Neither asks a node.
+ * `/livez`: the process answers. `/readyz`: the database answers, a worker reaches every chain, and the lag of each
+ * index is within bounds. Otherwise it is a 503, and also once `draining` has aborted. Neither sends a request to a
+ * node.
  */
-export const healthRoutes: FastifyPluginAsync<{
-  readonly sources: Sources
-  readonly draining: AbortSignal
-}> = async (app, { sources, draining }) => {
-  const live: Operation = { tag: 'Service', summary: 'Liveness', description: 'The process answers.' }
-  app.get(
-    '/livez',
-    { schema: { response: { 200: envelope(Live) } }, config: { operation: live, unlimited: true } },
-    async () => ({
-      data: { status: 'ok' },
-    }),
-  )
+export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, draining }) => {
+  const live: Operation = {
+    tag: 'Service',
+    summary: 'Check liveness',
+    description: 'Returns 200 while the process answers.',
+  }
+  app.get('/livez', unlimited(live, Live), async () => ({ data: { status: 'ok' } }))
 
   const ready: Operation = {
     tag: 'Service',
-    summary: 'Readiness',
+    summary: 'Check readiness',
     description:
-      'The database answers, a worker reaches every chain, its index is as close to the head as it must be, and the process is not about to stop.',
-    failures: ['service_unavailable'],
+      'Returns 200 while the database answers, a worker reaches every chain, the lag of each index is within bounds, and the process is not about to stop. Otherwise returns 503 with the reason.',
   }
-  const schema = { response: { 200: envelope(Ready), ...errorResponses } }
-  // Load balancers poll it; a refusal is its answer and no failed request. Alarms and metrics have the reason.
-  const quiet = { logLevel: 'error' } as const
-  app.get('/readyz', { schema, config: { operation: ready, unlimited: true }, ...quiet }, async () => {
+  // Load balancers poll this route. A 503 is a regular response, so it is not logged; alarms and metrics have the
+  // reason.
+  app.get('/readyz', { ...unlimited(ready, Ready), logLevel: 'error' }, async () => {
     if (draining.aborted) throw unavailable('this process is about to stop')
-    return { data: { status: 'ok', chains: await Promise.all(chainIds.map((id) => healthOf(sources, id))) } }
+    const chains = [...sources.chains.keys()].map((id) => healthOf(sources, id))
+    return { data: { status: 'ok', chains: await Promise.all(chains) } }
   })
 }

@@ -1,48 +1,42 @@
-import type { FastifyPluginAsync } from 'fastify'
-import { afterRefresh, awaitIndex } from '../../reads/consistency.ts'
-import { freshnessHeaders } from '../../reads/freshness.ts'
-import { chainsOf, pageResource } from '../../reads/listing-resource.ts'
-import { listings, pageFor } from '../../reads/listings.ts'
-import type { Sources } from '../../reads/read.ts'
-import type { Waits } from '../../reads/waits.ts'
-import { errorResponses, listingEnvelope } from '../envelope.ts'
+import { afterRefresh, awaitIndex } from '../../reads/freshness/consistency.ts'
+import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import { listings, pageFor } from '../../reads/listings/listings.ts'
+import type { ListSources } from '../../reads/listings/lists.ts'
+import { chainsOf, pageResource } from '../../reads/listings/resource.ts'
+import { clientOf } from '../client.ts'
 import { linkHeader } from '../link.ts'
-import { freshnessHeaderNames, type Operation } from '../operation.ts'
-import { DATED_MS, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
-import { waiterOf } from '../waiter.ts'
+import { freshnessHeaderNames, listingEnvelope, type Operation, route } from '../operation.ts'
+import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 
-/** Mounts every list of whole records. Their rows come as text, so the body is put together and not serialised. */
-export const listingRoutes: FastifyPluginAsync<{
-  readonly sources: Sources
-  readonly waits: Waits
-  readonly cache: ResponseCache
-}> = async (app, { sources, waits, cache }) => {
+/** Mounts every list of whole records. Rows are JSON texts, so the body is concatenated and not serialized. */
+export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (
+  app,
+  { sources, waits, cache },
+) => {
   for (const listing of listings) {
     const { path, tag, summary, kind, query, data } = listing
-    const schema = { querystring: query, response: { 200: listingEnvelope(data), ...errorResponses } }
     const operation: Operation = {
       tag,
       summary,
       description:
-        'From the index, in the order of creation. A walk by `meta.nextCursor` gives every row that was there at its first page once, whatever is created meanwhile.',
-      failures: ['service_unavailable'],
+        'Returns a paginated list from the index, by default in order of creation, newest first. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none that was created later.',
       headers: [...freshnessHeaderNames, 'X-Index-Lag', 'Link', 'ETag', 'Cache-Control', 'Vary', 'Server-Timing'],
     }
     app.get<{ Querystring: Parameters<typeof pageFor>[2] }>(
       path,
-      { schema, config: { operation } },
+      route(operation, listingEnvelope(data), { querystring: query }),
       async (request, reply) => {
-        const waiter = waiterOf(request)
-        const atLeast = await awaitIndex(waits, waiter, chainsOf(request.query.chainId), query, request.query, {
+        const client = clientOf(request)
+        const atLeast = await awaitIndex(waits, client, chainsOf(request.query.chainId), request.query, {
           observed: true,
         })
         const resource = pageResource(kind, request.query)
         if (resource !== null && cache.check(resource, request, reply)) return reply
-        const page = await afterRefresh(waits, waiter, () => pageFor(sources, listing, request.query, atLeast))
+        const page = await afterRefresh(waits, client, () => pageFor(sources, listing, request.query, atLeast))
         const { rows, meta, freshness, isIndexed } = page
-        reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
-        reply.headers(linkHeader(request.url, meta.nextCursor))
-        if (isIndexed) cache.tag(request, reply, freshness, DATED_MS)
+        const link = linkHeader(request.url, meta.nextCursor)
+        reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': REVALIDATE })
+        if (isIndexed) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
         reply.type('application/json; charset=utf-8')
         return reply.send(`{"data":[${rows.join()}],"meta":${JSON.stringify(meta)}}`)
       },

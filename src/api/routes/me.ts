@@ -2,10 +2,9 @@ import type { FastifyPluginAsync } from 'fastify'
 import { Me } from '../../identity/me.ts'
 import type { Identity } from '../../identity/verify.ts'
 import { unauthorized } from '../../lib/errors.ts'
-import { envelope, errorResponses } from '../envelope.ts'
-import type { Operation } from '../operation.ts'
+import { envelope, type Operation, route } from '../operation.ts'
 
-/** RFC 6750's form of a bearer token; the scheme's name may have any case. */
+/** A bearer token by RFC 6750. The name of the scheme is case-insensitive. */
 const BEARER = /^Bearer +([\w.~+/-]+=*)$/i
 
 const bearer = (authorization: string | undefined): string => {
@@ -15,18 +14,18 @@ const bearer = (authorization: string | undefined): string => {
   return token
 }
 
-/** `/me`: the one route that wants to know who asks. */
+/** `/me`: the only route that authenticates its caller. */
 export const meRoutes: FastifyPluginAsync<{ readonly identity: Identity }> = async (app, { identity }) => {
-  const schema = { response: { 200: envelope(Me), ...errorResponses } }
   const operation: Operation = {
     tag: 'Account',
-    summary: 'The user a bearer token stands for',
-    description: 'Asked of the identity provider; its answer, a refusal too, is kept for 60 s.',
+    summary: 'Retrieve the authenticated user',
+    description:
+      'Returns the user of the bearer token, as the identity provider reports it. Results are cached for 60 seconds, including rejected tokens.',
     bearer: true,
-    failures: ['upstream_error', 'service_unavailable'],
+    failures: ['upstream_error'],
   }
-  app.get('/me', { schema, config: { operation }, compress: false }, async ({ headers }, reply) => {
-    // One user's answer is nobody else's, refusals included.
+  app.get('/me', { ...route(operation, envelope(Me)), compress: false }, async ({ headers }, reply) => {
+    // The response is for this user only, errors included.
     reply.headers({ 'cache-control': 'no-store', vary: 'authorization' })
     return { data: await identity.verify(bearer(headers.authorization)) }
   })

@@ -1,95 +1,82 @@
-import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { ofWallet } from '../../db/scopes.ts'
-import { resourceOf } from '../../reads/changes.ts'
-import { afterRefresh, awaitIndex } from '../../reads/consistency.ts'
-import { freshnessHeaders } from '../../reads/freshness.ts'
-import { chainsOf } from '../../reads/listing-resource.ts'
-import { type Portfolios, portfoliosOf } from '../../reads/portfolio.ts'
+import { ofWallet } from '../../db/changes/scopes.ts'
+import { resourceOf } from '../../reads/cache/resources.ts'
+import { afterRefresh, awaitIndex } from '../../reads/freshness/consistency.ts'
+import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import type { ListSources } from '../../reads/listings/lists.ts'
+import { type Portfolios, portfoliosOf } from '../../reads/listings/portfolio.ts'
 import {
   Portfolio,
   PortfolioBody,
   PortfolioParams,
   PortfolioQuery,
   PortfoliosQuery,
-} from '../../reads/portfolio-records.ts'
-import type { Sources } from '../../reads/read.ts'
-import type { Waits } from '../../reads/waits.ts'
-import { envelope, errorResponses } from '../envelope.ts'
-import { freshnessHeaderNames, type Operation } from '../operation.ts'
-import { DATED_MS, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
-import { waiterOf } from '../waiter.ts'
+} from '../../reads/listings/portfolio-records.ts'
+import { chainsOf } from '../../reads/listings/resource.ts'
+import { clientOf } from '../client.ts'
+import { envelope, freshnessHeaderNames, type Operation, route } from '../operation.ts'
+import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 
-/** Bytes of a list of 100 wallets, with room for white space. */
+/** Largest body in bytes: a list of 100 wallets and white space. */
 const WALLETS_LIMIT = 16_384
 
 const about = {
   tag: 'Wallets',
   description:
-    'From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any, or not what `minBlock` or `afterTx` asks for.',
-  failures: ['service_unavailable'],
+    'Reads the index. Each claimable amount comes with the request that builds its claim transaction. `chains` reports the status and freshness of each chain. The response is a 503 only when the data of every chain is unavailable, or older than `minBlock` or `afterTx` requires.',
   headers: [...freshnessHeaderNames, 'X-Index-Lag', 'Server-Timing'],
 } as const satisfies Partial<Operation>
 
-const answered = (reply: FastifyReply, { freshness }: Portfolios, data: string): FastifyReply => {
+const sendPortfolios = (reply: FastifyReply, { freshness }: Portfolios, data: string): FastifyReply => {
   reply.headers(freshnessHeaders(freshness)).type('application/json; charset=utf-8')
   return reply.send(`{"data":${data}}`)
 }
 
-/** Mounts what wallets have, one by one and many at once. */
-export const portfolioRoutes: FastifyPluginAsync<{
-  readonly sources: Sources
-  readonly waits: Waits
-  readonly cache: ResponseCache
-}> = async (app, { sources, waits, cache }) => {
+/** Mounts the portfolio of one wallet and of several wallets. */
+export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (
+  app,
+  { sources, waits, cache },
+) => {
   const one: Operation = {
     ...about,
-    summary: "A wallet's positions, deposits and events, and what it can claim",
+    summary: "Retrieve a wallet's positions, deposits, events and claimable amounts",
     headers: [...about.headers, 'ETag', 'Cache-Control', 'Vary'],
   }
   app.get<{ Params: z.output<typeof PortfolioParams>; Querystring: z.output<typeof PortfolioQuery> }>(
     '/wallets/:addr/portfolio',
-    {
-      schema: {
-        params: PortfolioParams,
-        querystring: PortfolioQuery,
-        response: { 200: envelope(Portfolio), ...errorResponses },
-      },
-      config: { operation: one },
-    },
+    route(one, envelope(Portfolio), { params: PortfolioParams, querystring: PortfolioQuery }),
     async (request, reply) => {
       const { params, query } = request
       const chainIds = chainsOf(query.chainId)
-      const atLeast = await awaitIndex(waits, waiterOf(request), chainIds, PortfolioQuery, query, { observed: true })
+      const atLeast = await awaitIndex(waits, clientOf(request), chainIds, query, { observed: true })
       if (cache.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
-      const asked = { wallets: [params.addr], chainIds, state: query.state, atLeast }
-      const found = await afterRefresh(waits, waiterOf(request), () => portfoliosOf(sources, asked))
+      const portfolioQuery = { wallets: [params.addr], chainIds, state: query.state, atLeast }
+      const found = await afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, portfolioQuery))
       reply.header('cache-control', REVALIDATE)
-      if (found.isIndexed) cache.tag(request, reply, found.freshness, DATED_MS)
-      return answered(reply, found, found.records.join())
+      if (found.isIndexed) cache.tag(request, reply, found.freshness, LAG_MAX_AGE_MS)
+      return sendPortfolios(reply, found, found.records.join())
     },
   )
 
-  const many: Operation = { ...about, summary: 'The same of up to 100 wallets, in their order' }
+  const many: Operation = {
+    ...about,
+    summary: 'Retrieve the portfolios of up to 100 wallets, in the order of the request',
+  }
   app.post<{ Body: z.output<typeof PortfolioBody>; Querystring: z.output<typeof PortfoliosQuery> }>(
     '/wallets/portfolio',
     {
-      schema: {
-        body: PortfolioBody,
-        querystring: PortfoliosQuery,
-        response: { 200: envelope(z.array(Portfolio)), ...errorResponses },
-      },
+      ...route(many, envelope(z.array(Portfolio)), { body: PortfolioBody, querystring: PortfoliosQuery }),
       bodyLimit: WALLETS_LIMIT,
-      config: { operation: many },
     },
     async (request, reply) => {
       const { body, query } = request
-      const atLeast = await awaitIndex(waits, waiterOf(request), chainsOf(body.chainIds), PortfoliosQuery, query, {
+      const atLeast = await awaitIndex(waits, clientOf(request), chainsOf(body.chainIds), query, {
         chainField: 'chainIds',
         observed: true,
       })
-      const found = await afterRefresh(waits, waiterOf(request), () => portfoliosOf(sources, { ...body, atLeast }))
-      return answered(reply, found, `[${found.records.join()}]`)
+      const found = await afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, { ...body, atLeast }))
+      return sendPortfolios(reply, found, `[${found.records.join()}]`)
     },
   )
 }

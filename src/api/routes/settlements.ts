@@ -1,55 +1,50 @@
-import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { awaitIndex } from '../../reads/consistency.ts'
-import { type Freshness, freshnessHeaders } from '../../reads/freshness.ts'
-import type { Sources } from '../../reads/read.ts'
+import { awaitIndex } from '../../reads/freshness/consistency.ts'
+import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import {
   feedOf,
   filterOf,
   resumeAt,
   Settlement,
+  type SettlementSources,
   SettlementsMeta,
   SettlementsQuery,
   settlementsPage,
   startOf,
-} from '../../reads/settlements.ts'
-import type { Waits } from '../../reads/waits.ts'
-import { errorResponses } from '../envelope.ts'
-import type { Operation } from '../operation.ts'
-import { DATED_MS, NEVER, REVALIDATE, type ResponseCache } from '../response-cache/cache.ts'
+} from '../../reads/listings/settlements.ts'
+import { addressOf, clientOf } from '../client.ts'
+import { type Operation, route } from '../operation.ts'
+import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { isStream, type Streams } from '../streams.ts'
-import { clientOf, waiterOf } from '../waiter.ts'
 
 const operation: Operation = {
   tag: 'Events',
-  summary: 'Settlements, as they happen',
+  summary: 'List or stream settlements',
   description: [
-    'What was settled since a place in the feed, in the order it was seen; a settlement that left the chain is told once as `reverted`.',
-    'Poll with `since=meta.nextCursor` and `If-None-Match`, or ask with `Accept: text/event-stream` for the same items as a stream:',
-    "`id` is the cursor, `Last-Event-ID` goes on after it; `dropped` and `end` are the stream's last words.",
+    'Returns the settlements after a position in the feed, in the order in which the index found them. A settlement that a reorg removes is',
+    'reported once as `reverted`. Poll with `since=meta.nextCursor` and `If-None-Match`, or send `Accept: text/event-stream` to receive the',
+    'same items as server-sent events. The `id` of an event is its cursor, and `Last-Event-ID` resumes after it. The last event of a stream is',
+    '`dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).',
   ].join(' '),
-  failures: ['service_unavailable'],
   headers: ['X-Data-Source', 'X-Index-Lag', 'Cache-Control', 'Vary', 'Server-Timing', 'ETag'],
 }
 
-/** `/hedge/settlements`: the feed in pages, or as a stream of events. */
-export const settlementRoutes: FastifyPluginAsync<{
-  readonly sources: Sources
-  readonly waits: Waits
-  readonly cache: ResponseCache
+/** `/hedge/settlements`: the feed of settlements, in pages or as a stream. */
+export const settlementRoutes: CachedRoutes<{
+  readonly sources: SettlementSources
   readonly streams: Streams
-}> = async (app, { sources, waits, cache, streams }) => {
+}> = async (app, options) => {
+  const { sources, waits, cache, streams } = options
   const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
-  const schema = { querystring: SettlementsQuery, response: { 200: success, ...errorResponses } }
   app.addHook('preClose', async () => streams.close())
 
   app.get<{ Querystring: SettlementsQuery }>(
     '/hedge/settlements',
-    { schema, config: { operation } },
+    route(operation, success, { querystring: SettlementsQuery }),
     async (request, reply) => {
       const { query, headers } = request
       const filter = filterOf(query)
-      await awaitIndex(waits, waiterOf(request), filter.chainIds, SettlementsQuery, query, { observed: true })
+      await awaitIndex(waits, clientOf(request), filter.chainIds, query, { observed: true })
 
       if (isStream(headers.accept)) {
         const resumed = headers['last-event-id']
@@ -57,16 +52,17 @@ export const settlementRoutes: FastifyPluginAsync<{
         reply.headers({
           'content-type': 'text/event-stream; charset=utf-8',
           'x-accel-buffering': 'no',
-          'cache-control': NEVER,
+          // A stream cannot be cached.
+          'cache-control': 'no-store',
           'x-data-source': 'database',
         })
         if (request.method === 'HEAD') return reply.send()
-        // Nothing is awaited from here on, or many could come in together where there is room for one.
-        const client = clientOf(request)
-        streams.makeRoom(client)
+        // No `await` from here on: otherwise concurrent requests could exceed the limit.
+        const address = addressOf(request)
+        streams.requireCapacity(address)
         reply.hijack()
         reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
-        streams.open(reply.raw, client, after, filter)
+        streams.open(reply.raw, address, after, filter)
         return reply
       }
 
@@ -75,7 +71,7 @@ export const settlementRoutes: FastifyPluginAsync<{
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
-      cache.tag(request, reply, freshness, DATED_MS)
+      cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
       return page
     },
   )

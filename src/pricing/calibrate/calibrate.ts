@@ -6,10 +6,13 @@ import { estimateJumps, splitReturns } from './jumps.ts'
 /** The variance process of a pair; `sigmaLongRun` annual. */
 export type Garch = { readonly alpha: number; readonly beta: number; readonly sigmaLongRun: number }
 
-/** The parameters a pair is priced with, and where each group of them is from. */
+/** The parameters that price a pair, and the origin of each group of them. */
 export type Calibration = {
   readonly garch: Garch
-  /** `fit`: of the pair's history; `sample`: the tier's process about the history's volatility; `tier`: the tier's defaults. */
+  /**
+   * `fit`: fitted to the pair's history; `sample`: the tier's process around the history's volatility; `tier`: the
+   * tier's defaults.
+   */
   readonly garchFrom: 'fit' | 'sample' | 'tier'
   readonly jumps: Jumps
   readonly jumpsFrom: 'fit' | 'tier'
@@ -18,21 +21,21 @@ export type Calibration = {
 const FEWEST_RETURNS_TO_FIT = 250
 const FEWEST_RETURNS_TO_SAMPLE = 120
 
-/** Above it the long run is too far away to be known. */
-const MOST_PERSISTENCE = 0.999
+/** Above this persistence the variance reverts so slowly that the history does not determine its long-run level. */
+const MAX_PERSISTENCE = 0.999
 
 const acceptable = ({ alpha, beta, logLikelihood, constantLogLikelihood }: GarchFit): boolean =>
   Number.isFinite(logLikelihood) &&
   logLikelihood > constantLogLikelihood &&
   alpha > 0 &&
-  alpha + beta <= MOST_PERSISTENCE
+  alpha + beta <= MAX_PERSISTENCE
 
 const calibrateGarch = (returns: readonly number[], tier: Garch): Pick<Calibration, 'garch' | 'garchFrom'> => {
   const meanSquare = returns.reduce((sum, r) => sum + r * r, 0) / returns.length
   const sigmaLongRun = Math.sqrt(TRADING_DAYS * meanSquare)
   if (returns.length >= FEWEST_RETURNS_TO_FIT && meanSquare > 0) {
     const fit = fitGarch(returns)
-    // Targeting has put the fit's long run at the sample's.
+    // Variance targeting has set the fit's long-run variance to the sample's.
     if (acceptable(fit)) return { garch: { alpha: fit.alpha, beta: fit.beta, sigmaLongRun }, garchFrom: 'fit' }
   }
   if (returns.length >= FEWEST_RETURNS_TO_SAMPLE) return { garch: { ...tier, sigmaLongRun }, garchFrom: 'sample' }
@@ -40,8 +43,9 @@ const calibrateGarch = (returns: readonly number[], tier: Garch): Pick<Calibrati
 }
 
 /**
- * The parameters of a pair from its daily log returns, oldest first. What the history is too short or too odd for is the tier's. Jumps are
- * cut down before the variance is fitted, so that no move is priced twice.
+ * The parameters of a pair from its daily log returns, oldest first. Parameters that the history is too short or too
+ * irregular to estimate come from the tier. Jumps are clipped before the variance is fitted, so that no move is priced
+ * twice.
  */
 export const calibrate = (
   returns: readonly number[],

@@ -1,21 +1,24 @@
 import { minimise } from './minimise.ts'
 
-/** h_t = omega + alpha e²_{t-1} + beta h_{t-1}, of returns e about `mean`, in the unit of the returns given (variances in its square). */
+/**
+ * h_t = omega + alpha e²_{t-1} + beta h_{t-1}, of returns e around `mean`, in the unit of the input returns (variances
+ * in its square).
+ */
 export type GarchFit = {
   readonly mean: number
   readonly omega: number
   readonly alpha: number
   readonly beta: number
-  /** Gaussian, of the whole sample. */
+  /** Gaussian log-likelihood of the whole sample. */
   readonly logLikelihood: number
-  /** The best that a constant variance reaches. */
+  /** The highest log-likelihood that a constant variance reaches. */
   readonly constantLogLikelihood: number
 }
 
 /** Fits are stationary by construction: a long-run variance has to exist. */
-const MOST_PERSISTENCE = 0.9995
+const MAX_PERSISTENCE = 0.9995
 
-/** Where the searches begin: persistence, and alpha's part of it. */
+/** Starting points of the searches: persistence, and alpha's share of it. */
 const starts = [
   [0.98, 0.05],
   [0.95, 0.12],
@@ -27,16 +30,16 @@ const logistic = (x: number): number => 1 / (1 + Math.exp(-x))
 const logit = (y: number): number => Math.log(y / (1 - y))
 const average = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Any two real numbers as alpha and beta of a stationary process. */
+/** Maps any two real numbers to the alpha and beta of a stationary process. */
 const weightsOf = (a: number, b: number): { readonly alpha: number; readonly beta: number } => {
-  const persistence = MOST_PERSISTENCE * logistic(a)
+  const persistence = MAX_PERSISTENCE * logistic(a)
   const alpha = persistence * logistic(b)
   return { alpha, beta: persistence - alpha }
 }
 
 /**
- * Sum of ln h_t + e²_t / h_t of squared residuals. What is before the sample is its mean square, both as residual and as variance
- * (Fiorentini, Calzolari & Panattoni 1996, J. Applied Econometrics 11:399-417).
+ * Sum of ln h_t + e²_t / h_t of squared residuals. The squared residual and the variance before the sample both equal
+ * its mean square (Fiorentini, Calzolari & Panattoni 1996, J. Applied Econometrics 11:399-417).
  */
 const deviance = (squares: readonly number[], omega: number, alpha: number, beta: number): number => {
   const mean = average(squares)
@@ -56,14 +59,14 @@ const best = (
   points: readonly (readonly number[])[],
 ): readonly number[] => {
   const found = points.map((point) => {
-    // A second search from the first one's end: a simplex can collapse on the way.
+    // A second search starts where the first one ended, because a simplex can collapse before it reaches the minimum.
     const first = minimise(cost, point)
     return minimise(cost, first.point, { step: 0.1, tolerance: 1e-12 })
   })
   return found.reduce((a, b) => (b.value < a.value ? b : a)).point
 }
 
-/** The root of the mean square, by which returns are divided so that every search happens at one scale. */
+/** The root mean square. Returns are divided by it, so that every search works at the same scale. */
 const scaleOf = (returns: readonly number[]): number => {
   const scale = Math.sqrt(average(returns.map((r) => r * r)))
   if (!(scale > 0 && Number.isFinite(scale)))
@@ -72,9 +75,10 @@ const scaleOf = (returns: readonly number[]): number => {
 }
 
 /**
- * GARCH(1,1) about a mean of zero by Gaussian quasi-maximum likelihood with variance targeting: the long-run variance is the sample's and only
- * alpha and beta are searched for (Engle & Mezrich 1996; Francq, Horváth & Zakoïan 2011). That keeps in place what prices depend on most.
- * Throws a RangeError for returns that are not finite or all zero.
+ * GARCH(1,1) around a mean of zero by Gaussian quasi-maximum likelihood with variance targeting: the long-run variance
+ * is the sample's, and the search covers only alpha and beta (Engle & Mezrich 1996; Francq, Horváth & Zakoïan 2011).
+ * Targeting fixes the long-run variance, on which prices depend most. Throws a RangeError for returns that are not
+ * finite or all zero.
  */
 export const fitGarch = (returns: readonly number[]): GarchFit => {
   const scale = scaleOf(returns)
@@ -85,7 +89,7 @@ export const fitGarch = (returns: readonly number[]): GarchFit => {
   }
   const found = best(
     cost,
-    starts.map(([persistence, share]) => [logit(persistence / MOST_PERSISTENCE), logit(share)]),
+    starts.map(([persistence, share]) => [logit(persistence / MAX_PERSISTENCE), logit(share)]),
   )
   const { alpha, beta } = weightsOf(found[0] ?? 0, found[1] ?? 0)
   const rescaled = returns.length * Math.log(scale ** 2)
@@ -100,8 +104,9 @@ export const fitGarch = (returns: readonly number[]): GarchFit => {
 }
 
 /**
- * GARCH(1,1) about a constant mean by full Gaussian maximum likelihood, stationary: mean and omega are searched for too. For comparison with
- * published fits. Throws as `fitGarch`.
+ * Stationary GARCH(1,1) around a constant mean by full Gaussian maximum likelihood: the search covers the mean and
+ * omega too. For comparison with published fits. Throws the same errors as `fitGarch`.
+ * @internal
  */
 export const fitGarchFully = (returns: readonly number[]): GarchFit => {
   const scale = scaleOf(returns)
@@ -117,7 +122,7 @@ export const fitGarchFully = (returns: readonly number[]): GarchFit => {
     starts.map(([persistence, share]) => [
       0,
       Math.log(1 - persistence),
-      logit(persistence / MOST_PERSISTENCE),
+      logit(persistence / MAX_PERSISTENCE),
       logit(share),
     ]),
   )

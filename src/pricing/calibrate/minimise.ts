@@ -1,11 +1,13 @@
 type Vertex = { readonly point: readonly number[]; readonly value: number }
 
-/** A fit that has not converged by then is as good as it gets: every function here has at most four arguments. */
-const MOST_STEPS = 2_000
+/**
+ * Maximum steps of a search. More would not improve a fit: every function minimised here has at most four arguments.
+ */
+const MAX_STEPS = 2_000
 
 /**
- * The lowest point that the simplex search of Nelder & Mead (1965), Computer Journal 7:308-313, finds from `start`, with first
- * steps of `step` along each axis. Values that are not a number count as too high. Stops when the simplex's values agree within
+ * The lowest point that the simplex search of Nelder & Mead (1965), Computer Journal 7:308-313, finds from `start`,
+ * with first steps of `step` along each axis. NaN counts as too high. Stops when the simplex's values agree within
  * `tolerance`.
  */
 export const minimise = (
@@ -17,7 +19,9 @@ export const minimise = (
     const value = cost(point)
     return { point, value: Number.isNaN(value) ? Infinity : value }
   }
-  /** The point `factor` of the way from `from` to `to`: 2 mirrors `from` at `to`, 3 goes as far again. */
+  /**
+   * The point `factor` of the way from `from` to `to`: 2 mirrors `from` at `to`, 3 goes twice the distance beyond `to`.
+   */
   const along = (from: readonly number[], to: readonly number[], factor: number): Vertex =>
     at(from.map((x, axis) => x + factor * ((to[axis] ?? x) - x)))
 
@@ -27,7 +31,7 @@ export const minimise = (
     simplex.sort((a, b) => a.value - b.value)
     const [best, worst, second] = [simplex.at(0), simplex.at(-1), simplex.at(-2)]
     if (best === undefined || worst === undefined || second === undefined) throw new RangeError('nothing to minimise')
-    if (worst.value - best.value <= tolerance || taken >= MOST_STEPS) return best
+    if (worst.value - best.value <= tolerance || taken >= MAX_STEPS) return best
 
     const others = simplex.slice(0, -1)
     const centre = start.map(

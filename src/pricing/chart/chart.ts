@@ -11,9 +11,9 @@ const LEFT = 28
 
 const date = (unixSeconds: number): string => new Date(unixSeconds * 1000).toISOString().slice(0, 10)
 
-/** What must not be overlooked, in the picture itself: it travels without the page around it. */
+/** Warnings are part of the picture, because it may be shared without the page around it. */
 const warningsOf = ({ history, spotSource }: Figures): string[] => [
-  ...(history.synthetic || spotSource.synthetic ? ['SYNTHETIC RATES: made up, not of any market'] : []),
+  ...(history.synthetic || spotSource.synthetic ? ['SYNTHETIC RATES: generated, not market data'] : []),
   ...(history.stale ? [`STALE RATES: the history ends on ${history.lastClose}`] : []),
 ]
 
@@ -22,8 +22,8 @@ const warning = (text: string, y: number): string =>
   element('text', { x: LEFT + 12, y: y + 17.5, fill: '#953800', 'font-weight': 600 }, escapeXml(text))
 
 /**
- * A quote as a picture: the hedger's result over the rate at expiry and today, and the premium over the days left. The text of an SVG
- * file, the same for the same quote. Throws a ZodError for a breakdown that is not the engine's.
+ * A quote as a picture: the hedger's result over the rate at expiry and today, and the premium over the days left. The
+ * text of an SVG file, the same for the same quote. Throws a ZodError when the breakdown is not the engine's.
  */
 export const drawChart = (quote: Quote): string => {
   const figures = figuresOf(quote)

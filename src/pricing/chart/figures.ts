@@ -8,7 +8,7 @@ import { TRADING_DAYS } from '../variance.ts'
 
 const Six = z.string().regex(/^\d+$/).transform(BigInt)
 
-/** What a picture needs of our engine's breakdown beyond what every engine says. */
+/** Fields of this engine's breakdown that a picture needs in addition to the fields that every engine returns. */
 const Basis = Breakdown.extend({
   asOf: z.int(),
   initialRateFixed6: Six,
@@ -19,20 +19,23 @@ const Basis = Breakdown.extend({
   history: z.object({ source: z.string(), lastClose: z.string(), synthetic: z.boolean(), stale: z.boolean() }),
 })
 
-/** A quote as a picture needs it. Rates are QUOTE per 1 BASE, amounts whole payment-token units. */
+/** The numbers that a picture of a quote needs. Rates are QUOTE per 1 BASE, amounts whole payment-token units. */
 export type Figures = z.output<typeof Basis> & {
   readonly premium: number
   readonly maxPayout: number
   readonly premiumRate: number
-  /** What the hedger has after settlement at a rate: the payout less the premium. */
+  /** The hedger's result of a settlement at a rate: the payout less the premium. */
   net(settlement: number): number
-  /** The premium of the same range at another spot and time left; at those of the quote its own. */
+  /**
+   * The premium of the same range at another spot and time left. At the quote's spot and time it is the quote's
+   * premium.
+   */
   premiumAt(spot: number, years: number): number
-  /** The rate at which the payout is the premium; undefined when no payout is. */
+  /** The rate at which the payout equals the premium; undefined when no payout reaches the premium. */
   readonly breakEven: number | undefined
 }
 
-/** Everything follows from the quote and its breakdown, with the engine's and the protocol's own formulas. */
+/** Computes every number from the quote and its breakdown, with the formulas of the engine and of the protocol. */
 export const figuresOf = (quote: Quote): Figures => {
   const basis = Basis.parse(quote.breakdown)
   const { strike, payoutCap, inputs, notional } = basis

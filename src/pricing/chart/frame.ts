@@ -2,7 +2,7 @@ import { type Scale, tickText } from './scale.ts'
 import { element, label } from './svg.ts'
 
 export const WIDTH = 880
-/** Where plots begin and end across the picture. */
+/** The left and right edge of every plot, in pixels. */
 export const ACROSS: readonly [number, number] = [84, WIDTH - 28]
 
 export const ink = {
@@ -17,7 +17,7 @@ export const ink = {
 
 const LETTER = 7
 const ROW = 16
-/** About so much height to a tick. */
+/** Approximate height between two ticks, in pixels. */
 const TICK_EVERY = 30
 
 type Axes = {
@@ -27,7 +27,7 @@ type Axes = {
   readonly across: string
 }
 
-/** Grid, round ticks and labels of a plot; the unit of the upright axis belongs into the title. */
+/** Grid, round ticks and labels of a plot; the title names the unit of the vertical axis. */
 export const frame = ({ xs, ys, title, across }: Axes, titleAt: number): string => {
   const [left, right] = ACROSS
   const [bottom, top] = ys.range
@@ -53,7 +53,7 @@ export type Marker = { readonly value: number; readonly text: string; readonly c
 
 type Placed = Marker & { readonly x: number; readonly from: number; readonly row: number }
 
-/** Labels stand above their lines, in the lowest row where they do not meet one to the left. */
+/** Places each label above its line, in the lowest row where it does not overlap a label to its left. */
 const place = (markers: readonly Marker[], xs: Scale): readonly Placed[] => {
   const ends: number[] = []
   return markers
@@ -69,7 +69,7 @@ const place = (markers: readonly Marker[], xs: Scale): readonly Placed[] => {
     })
 }
 
-/** Upright lines with a label above the plot. */
+/** Vertical lines with a label above the plot. */
 export const markers = (list: readonly Marker[], xs: Scale, ys: Scale): string => {
   const [bottom, top] = ys.range
   return place(list, xs)
@@ -88,6 +88,6 @@ export const markers = (list: readonly Marker[], xs: Scale, ys: Scale): string =
     .join('')
 }
 
-/** A point that is named: the note shows where the picture is opened by itself. */
+/** A point with a tooltip. Browsers show the tooltip when the SVG file is opened directly. */
 export const dot = (x: number, y: number, colour: string, note: string): string =>
   element('circle', { cx: x, cy: y, r: 4.5, fill: colour, stroke: '#ffffff', 'stroke-width': 1.5 }, note)

@@ -9,7 +9,7 @@ const signed = (amount: number): string => `${amount > 0 ? '+' : ''}${amountText
 
 const named = (text: string): string => element('title', {}, escapeXml(text))
 
-/** What each kind of line means, at the right of the title. */
+/** The legend of the line styles, to the right of the title. */
 const legend = (y: number): string => {
   const entry = (x: number, text: string, colour: string, dashes: string): string =>
     element('line', {
@@ -51,7 +51,7 @@ export const payoffPanel = (figures: Figures, from: number, to: number): string 
       ...attributes,
     })
 
-  // Words stand on the side of the zone's edge where the line is flat.
+  // Labels are on the side of the zone's edge where the line is flat.
   const outward = payoutCap > strike ? 1 : -1
   const side = (direction: number) => (direction > 0 ? { 'text-anchor': 'start' } : { 'text-anchor': 'end' })
   const [zoneFrom, zoneTo] = [xs.at(Math.min(strike, payoutCap)), xs.at(Math.max(strike, payoutCap))]
@@ -73,7 +73,7 @@ export const payoffPanel = (figures: Figures, from: number, to: number): string 
       {
         xs,
         ys,
-        title: 'What the hedger has, after the premium (USD)',
+        title: "The hedger's result after the premium (USD)",
         across: `rate, ${quote} per 1 ${base}; the payout zone is shaded`,
       },
       from + 16,
@@ -94,7 +94,7 @@ export const payoffPanel = (figures: Figures, from: number, to: number): string 
       xs.at(strike),
       at.strike,
       ink.line,
-      named(`at the strike and before it: the premium is gone, ${signed(net(strike))}`),
+      named(`at the strike and before it: the premium is lost, ${signed(net(strike))}`),
     ),
     label(signed(net(strike)), xs.at(strike) - 9 * outward, at.strike + 20, { ...side(-outward), 'font-weight': 600 }),
     dot(xs.at(payoutCap), at.cap, ink.line, named(`at the cap and beyond: ${signed(net(payoutCap))}`)),
@@ -105,7 +105,7 @@ export const payoffPanel = (figures: Figures, from: number, to: number): string 
     ...(breakEven === undefined
       ? []
       : [
-          dot(xs.at(breakEven), at.zero, ink.line, named(`the payout is the premium at ${rateText(breakEven)}`)),
+          dot(xs.at(breakEven), at.zero, ink.line, named(`the payout equals the premium at ${rateText(breakEven)}`)),
           label(
             `break-even ${rateText(Math.round(breakEven * 1e4) / 1e4)}`,
             xs.at(breakEven) + 9 * outward,

@@ -11,7 +11,7 @@ export const premiumPanel = (
   from: number,
   to: number,
 ): string => {
-  // Denser towards expiry, where a premium may fall as the root of time.
+  // Points are denser towards expiry, where a premium can fall like the square root of time.
   const shares = Array.from({ length: STEPS + 1 }, (_, i) => (1 - i / STEPS) ** 2)
   const curve = shares.map((share) => ({ days: T_days * share, premium: premiumAt(spot, T_years * share) }))
   const xs = linear([T_days, 0], ACROSS)

@@ -9,7 +9,10 @@ const instant = z
   })
   .transform((text) => Math.floor(Date.parse(text) / 1000))
 
-/** What `engine chart PAIR` is given; days begin at midnight UTC. Comes out as what the engine is asked and when (Unix seconds). */
+/**
+ * The options of `engine chart PAIR`; days begin at midnight UTC. Transforms to the engine's request and its time (Unix
+ * seconds).
+ */
 export const ChartRequest = z
   .object({
     pair: QuoteRequest.shape.pair,

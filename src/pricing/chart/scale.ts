@@ -1,4 +1,4 @@
-/** Values on an axis: where they are in the picture, and the round ones among them. */
+/** An axis: maps values to positions in the picture, and lists round values for ticks. */
 export type Scale = {
   at(value: number): number
   /** About `count` round values inside the domain, ascending. */
@@ -30,7 +30,7 @@ export const linear = (domain: readonly [number, number], range: readonly [numbe
   }
 }
 
-/** From the least to the greatest of the values, widened on each side by a share of their distance. */
+/** The range from the smallest to the largest value, widened on each side by a share of their distance. */
 export const around = (values: readonly number[], below: number, above = below): [number, number] => {
   const least = Math.min(...values)
   const greatest = Math.max(...values)
@@ -40,7 +40,7 @@ export const around = (values: readonly number[], below: number, above = below):
 
 const format = (options: Intl.NumberFormatOptions) => {
   const { format: write } = new Intl.NumberFormat('en-US', options)
-  // A true minus, as wide as a digit; and nothing is less than nothing.
+  // U+2212 is as wide as a digit; -0 is written without a sign.
   return (value: number): string =>
     write(value)
       .replace(/^-(?=[\d.,]*[1-9])/, '\u2212')
@@ -57,5 +57,5 @@ const short = format({ notation: 'compact', maximumFractionDigits: 2 })
 export const amountText = (amount: number): string =>
   Math.abs(amount) < 1 && amount !== 0 ? fine(amount) : cents(amount)
 
-/** What stands at a tick: 1,000 and 0.25 in full, 2.5M in short. */
+/** The label of a tick: 1,000 and 0.25 in full, 2.5M abbreviated. */
 export const tickText = (value: number): string => (Math.abs(value) >= 1e6 ? short(value) : rateText(value))

@@ -9,7 +9,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Text as it may stand in a document or an attribute; what XML has no place for at all is replaced. */
+/** Escapes text for an element or an attribute. Characters that XML does not allow are replaced. */
 export const escapeXml = (text: string): string =>
   text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
@@ -18,13 +18,13 @@ export const escapeXml = (text: string): string =>
 const written = (value: string | number): string =>
   typeof value === 'number' ? String(Math.round(value * 100) / 100) : escapeXml(value)
 
-/** One element. Children are markup already: escape text with `escapeXml`. */
+/** One element. Children must be markup: escape text with `escapeXml`. */
 export const element = (name: string, attributes: Attributes, ...children: readonly string[]): string => {
   const start = [name, ...Object.entries(attributes).map(([key, value]) => `${key}="${written(value)}"`)].join(' ')
   return children.length === 0 ? `<${start}/>` : `<${start}>${children.join('')}</${name}>`
 }
 
-/** A line of text. The halo keeps it readable over a curve. */
+/** A line of text. The white outline keeps it readable over a curve. */
 export const label = (text: string, x: number, y: number, attributes: Attributes = {}): string =>
   element(
     'text',

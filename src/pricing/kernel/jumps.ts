@@ -1,6 +1,6 @@
 import { black, checkOption, type Option, optionPrice } from './option.ts'
 
-/** Jumps of the rate: how many a year, and mean and deviation of the LOG jump. */
+/** Jumps of the rate: their number a year, and the mean and standard deviation of the LOG jump. */
 export type Jumps = {
   /** Jumps a year, at least 0. */
   readonly lambda: number
@@ -8,26 +8,30 @@ export type Jumps = {
   readonly jumpStd: number
 }
 
-/** The series always has all of these terms: in the money a small term may come before the large ones. */
+/** Number of terms, always all computed: in the money a small term may come before the large ones. */
 const TERMS = 50
 
 /**
- * The largest expected number of jumps that 50 terms hold: the probability of 50 or more is 4.5e-10 at 18 and grows steeply beyond.
- * Renormalised weights would not help, they bias the mean.
+ * The largest expected number of jumps that 50 terms hold: the probability of 50 or more is 4.5e-10 at 18 and grows
+ * steeply beyond. Renormalised weights would not help, because they bias the mean.
  */
-const MOST_EXPECTED_JUMPS = 18
+const MAX_EXPECTED_JUMPS = 18
 
 /** ln E[J] of one lognormal jump J. */
 const logMeanJump = ({ jumpMean, jumpStd }: Jumps): number => jumpMean + jumpStd ** 2 / 2
 
-/** True when the 50 terms hold the distribution of jumps over `years`, under the pricing measure and with the rate as numeraire. */
+/**
+ * True when the 50 terms hold the distribution of jumps over `years`, under the pricing measure and with the rate as
+ * numeraire.
+ */
 export const seriesHolds = (jumps: Jumps, years: number): boolean =>
-  jumps.lambda * years * Math.max(1, Math.exp(logMeanJump(jumps))) <= MOST_EXPECTED_JUMPS
+  jumps.lambda * years * Math.max(1, Math.exp(logMeanJump(jumps))) <= MAX_EXPECTED_JUMPS
 
 /**
- * The option under Merton (1976), J. Financial Economics 3:125-144: the lognormal price averaged over the number of jumps, 50 terms, with
- * the drift compensated so that the forward stays spot * e^{(r - q) * years}. Without jumps or time it is `optionPrice` exactly. Throws a
- * RangeError where `seriesHolds` is false and for numbers that no option or jump has.
+ * The option under Merton (1976), J. Financial Economics 3:125-144: the lognormal price averaged over the number of
+ * jumps, 50 terms, with the drift compensated so that the forward stays spot * e^{(r - q) * years}. Without jumps or
+ * time it equals `optionPrice` exactly. Throws a RangeError where `seriesHolds` is false, and for numbers outside the
+ * range of an option or a jump.
  *
  * @example jumpOptionPrice(option, { lambda: 0.75, jumpMean: 0.1, jumpStd: 0.1 })
  */
@@ -51,7 +55,8 @@ export const jumpOptionPrice = (option: Option, jumps: Jumps): number => {
   for (let n = 0; n < TERMS; n += 1) {
     if (n > 0) logWeight += Math.log((lambda * years) / n)
     const growth = drift + n * meanJump
-    // The weight goes into both exponentials: apart, a vanishing weight could meet an overflowing forward.
+    // The weight is part of both exponents. As a separate factor, a vanishing weight could multiply an infinite
+    // forward.
     const forward = spot * Math.exp(logWeight + growth)
     const v = Math.sqrt(sigma ** 2 * years + n * jumpStd ** 2)
     sum += black(type, forward, strike * Math.exp(logWeight), moneyness + growth, v)

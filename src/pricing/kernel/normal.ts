@@ -1,6 +1,6 @@
 /*
- * Rational Chebyshev approximations of erf and erfc by W. J. Cody, "Rational Chebyshev approximations for the error function",
- * Math. Comp. 23 (1969) 631-637. Coefficients run from the constant term up.
+ * Rational Chebyshev approximations of erf and erfc by W. J. Cody, "Rational Chebyshev approximations for the error
+ * function", Math. Comp. 23 (1969) 631-637. Coefficients run from the constant term up.
  */
 
 const polynomial = (coefficients: readonly number[], x: number): number =>
@@ -31,10 +31,10 @@ const TAIL_Q = [
 
 const INVERSE_SQRT_PI = 0.5641895835477563
 
-/** Beyond it erfc is below the smallest double. */
+/** Above this argument erfc is smaller than the smallest double. */
 const UNDERFLOW = 27.3
 
-/** e^{-x²} without the rounding of x²: the square is split into a part that is exact and a small rest. */
+/** e^{-x²} without the rounding error of x²: the square is split into an exact part and a small remainder. */
 const expOfMinusSquare = (x: number): number => {
   const exact = Math.trunc(x * 16) / 16
   return Math.exp(-exact * exact) * Math.exp(-(x - exact) * (x + exact))
@@ -49,7 +49,11 @@ const upperTail = (x: number): number => {
   return (expOfMinusSquare(x) * (INVERSE_SQRT_PI - correction)) / x
 }
 
-/** The complementary error function to full double precision, relative in the upper tail too. */
+/**
+ * The complementary error function to full double precision, relative in the upper tail too.
+ *
+ * @internal
+ */
 export const erfc = (x: number): number => {
   const size = Math.abs(x)
   if (size <= 0.46875) {
@@ -60,7 +64,7 @@ export const erfc = (x: number): number => {
 }
 
 /**
- * The standard normal distribution N(x) to full double precision. For an upper tail take `normalCdf(-x)`: `1 - normalCdf(x)` has lost
- * its digits.
+ * The standard normal distribution N(x) to full double precision. For an upper tail use `normalCdf(-x)`, because `1 -
+ * normalCdf(x)` loses its significant digits.
  */
 export const normalCdf = (x: number): number => erfc(-x * Math.SQRT1_2) / 2

@@ -2,24 +2,27 @@ import { normalCdf } from './normal.ts'
 
 export type OptionType = 'call' | 'put'
 
-/** What an option's price depends on, without jumps. Prices are QUOTE per 1 BASE; rates are annual, continuously compounded fractions. */
+/** The inputs of an option's price, without jumps. Prices are QUOTE per 1 BASE; rates are annual, continuously
+ * compounded fractions.
+ */
 export type Option = {
   readonly type: OptionType
   readonly spot: number
   readonly strike: number
   /** Time to expiry in years. */
   readonly years: number
-  /** Annual volatility as a fraction; of the diffusion alone where there are jumps. */
+  /** Annual volatility as a fraction; with jumps, of the diffusion alone. */
   readonly sigma: number
-  /** The rate that discounts. */
+  /** The discount rate. */
   readonly r: number
-  /** What the drift leaves of `r`: the forward is spot * e^{(r - q) * years}. */
+  /** `r` minus the drift: the forward is spot * e^{(r - q) * years}. */
   readonly q: number
 }
 
 /**
- * The undiscounted price max(±(F - K), 0) is worth on average when ln S is normal with total deviation `v` about ln F - v²/2.
- * `moneyness` is ln(F/K); it comes apart from F and K so that both may carry a common weight. Rounding never makes it negative.
+ * The undiscounted expected payoff max(±(F - K), 0) when ln S is normal with total deviation `v` around ln F - v²/2.
+ * `moneyness` is ln(F/K), a separate argument so that F and K may carry a common weight. Rounding never makes the
+ * result negative.
  */
 export const black = (type: OptionType, forward: number, strike: number, moneyness: number, v: number): number => {
   if (v === 0) return Math.max(type === 'call' ? forward - strike : strike - forward, 0)
@@ -32,7 +35,7 @@ export const black = (type: OptionType, forward: number, strike: number, moneyne
   return Math.max(price, 0)
 }
 
-/** Throws a RangeError for numbers that no option has: the formulas would turn them into a plausible price or NaN. */
+/** Throws a RangeError for numbers outside an option's range: the formulas would return a plausible price or NaN. */
 export const checkOption = ({ spot, strike, years, sigma, r, q }: Option): void => {
   const positive = Number.isFinite(spot) && spot > 0 && Number.isFinite(strike) && strike > 0
   const nonNegative = Number.isFinite(years) && years >= 0 && Number.isFinite(sigma) && sigma >= 0
@@ -44,8 +47,9 @@ export const checkOption = ({ spot, strike, years, sigma, r, q }: Option): void 
 }
 
 /**
- * The two-rate lognormal option of Garman & Kohlhagen (1983), J. Int. Money and Finance 2:231-237, in QUOTE per 1 BASE. Without time or
- * volatility it is the discounted intrinsic value of the forward. Throws a RangeError for numbers that no option has.
+ * The two-rate lognormal option of Garman & Kohlhagen (1983), J. Int. Money and Finance 2:231-237, in QUOTE per 1 BASE.
+ * Without time or volatility it is the discounted intrinsic value of the forward. Throws a RangeError for numbers
+ * outside an option's range.
  *
  * @example optionPrice({ type: 'call', spot: 1.56, strike: 1.6, years: 0.5, sigma: 0.12, r: 0.06, q: 0.08 }) // 0.0290993
  */

@@ -1,20 +1,20 @@
 import { type Jumps, jumpOptionPrice } from './jumps.ts'
 import type { Option } from './option.ts'
 
-/** A range of protection: it pays the move of the rate from `strike` towards `payoutCap`, and no more than that. */
+/** A range of protection: it pays the move of the rate from `strike` towards `payoutCap`, limited to that range. */
 export type Spread = Omit<Option, 'type'> & { readonly payoutCap: number }
 
 /**
- * The value today of the move from strike to cap, in QUOTE per 1 BASE: with the cap above the strike the call at the strike less the
- * call at the cap, below it the puts. It lies between 0 and the discounted width. Throws as `jumpOptionPrice`, and a RangeError when strike
- * and cap are the same.
+ * The value today of the move from strike to cap, in QUOTE per 1 BASE: with the cap above the strike, the call at the
+ * strike less the call at the cap; with the cap below it, the same with puts. It lies between 0 and the discounted
+ * width. Throws the errors of `jumpOptionPrice`, and a RangeError when strike and cap are equal.
  */
 export const spreadPrice = ({ payoutCap, ...range }: Spread, jumps: Jumps): number => {
-  if (payoutCap === range.strike) throw new RangeError('a range needs a cap apart from its strike')
+  if (payoutCap === range.strike) throw new RangeError('a range needs a cap that differs from its strike')
   const type = payoutCap > range.strike ? 'call' : 'put'
   const near = jumpOptionPrice({ ...range, type }, jumps)
   const far = jumpOptionPrice({ ...range, type, strike: payoutCap }, jumps)
   const most = Math.exp(-range.r * range.years) * Math.abs(payoutCap - range.strike)
-  // What holds exactly is not left to the rounding of a difference.
+  // The bounds hold exactly; the rounding of a difference could cross them.
   return Math.min(Math.max(near - far, 0), most)
 }

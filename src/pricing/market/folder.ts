@@ -9,8 +9,9 @@ import type { Source } from './series.ts'
 type Kept = { readonly stamp: string; readonly source: Source | undefined }
 
 /**
- * The CSV files an operator drops into a folder, each a source of its own: `date,close` in a file named after its pair, `pair,date,close`,
- * ECB reference rates or FRED. A file is read again when it changes; one that cannot be read is left out with a warning.
+ * The CSV files in the operator's drop-in folder, each a separate source. Formats: `date,close` in a file named after
+ * its pair, `pair,date,close`, ECB reference rates or FRED. A file is read again when it changes. An unreadable file is
+ * ignored with a warning.
  */
 export const folderFeed = ({ folder, log }: { readonly folder: string; readonly log: Logger }): Feed => {
   let kept = new Map<string, Kept>()
@@ -29,7 +30,7 @@ export const folderFeed = ({ folder, log }: { readonly folder: string; readonly 
         source: { name: file, synthetic: false, series: parseSeries(await readFile(path, 'utf8'), file) },
       }
     } catch (fault) {
-      log.warn({ file, fault: errorText(fault) }, 'a file of rates is left out')
+      log.warn({ file, fault: errorText(fault) }, 'a file of rates cannot be read and is ignored')
       return { stamp, source: undefined }
     }
   }

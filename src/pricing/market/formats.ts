@@ -28,19 +28,22 @@ export const fredSeries: Readonly<Record<string, string>> = {
   DEXHKUS: 'USD/HKD',
 }
 
-/** Longest file, in bytes: the longest history of all publishers is a tenth of this. */
+/** Maximum size of a file in bytes: the longest published history is a tenth of this. */
 export const MAX_BYTES = 32 * 2 ** 20
 
-/** Lines of a file: daily rates of 40 pairs over 25 years, one a line, are 260,000. */
+/** Maximum lines of a file: daily rates of 40 pairs over 25 years, one a line, are 260,000 lines. */
 const MAX_LINES = 300_000
 
-/** Columns of a file: there are fewer currencies. */
+/** Maximum columns of a file: there are fewer currencies. */
 const MAX_COLUMNS = 200
 
-/** Cells of a file, which together take up to 200 MB and a second: the history of the European Central Bank has 300,000. */
+/**
+ * Maximum cells of a file. This many take up to 200 MB and one second; the history of the European Central Bank has
+ * 300,000.
+ */
 const MAX_CELLS = 2_000_000
 
-/** Characters of a file that an error repeats. */
+/** Maximum characters of a file that an error message repeats. */
 const MAX_QUOTED = 80
 
 const quoted = (text: string | undefined): string => JSON.stringify(text === undefined ? '' : clip(text, MAX_QUOTED))
@@ -53,9 +56,9 @@ type Sheet = {
 
 const sheetOf = (text: string, name: string): Sheet => {
   const refuse = (most: number, what: string): never => {
-    throw new Error(`${name}: more than ${most} ${what}, which is the limit: leave out older rates or split the file`)
+    throw new Error(`${name}: more than ${most} ${what}, the limit: remove older rates or split the file`)
   }
-  // One more than the limit shows that there are too many, and no others are made.
+  // One line above the limit proves that there are too many, without splitting the rest.
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/, MAX_LINES + 1)
   if (lines.length > MAX_LINES) refuse(MAX_LINES, 'lines')
   let cells = 0
@@ -73,7 +76,7 @@ const sheetOf = (text: string, name: string): Sheet => {
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/
 const NUMBER = /^-?\d+(\.\d+)?$/
-/** What publishers write where there is no rate. */
+/** Cells that publishers write where there is no rate. */
 const missing = new Set(['', '.', 'N/A', 'ND'])
 
 const dateIn = (cell: string | undefined, { name }: Sheet): string => {
@@ -81,7 +84,7 @@ const dateIn = (cell: string | undefined, { name }: Sheet): string => {
   return cell
 }
 
-/** The number of a cell, undefined where there is none. */
+/** The number in a cell; undefined for a cell without a rate. */
 const numberIn = (cell: string | undefined, { name }: Sheet): number | undefined => {
   if (cell === undefined || missing.has(cell)) return undefined
   if (!NUMBER.test(cell)) throw new Error(`${name}: ${quoted(cell)} is not a number`)
@@ -107,7 +110,10 @@ const fred = (sheet: Sheet): Series[] =>
     return pair === undefined ? [] : [seriesOf(pair, column(sheet, index), sheet.name)]
   })
 
-/** ECB reference rates: `Date,USD,JPY,…`, units per euro. All but the euro's own come out in dollars, by the same day's fixing. */
+/**
+ * ECB reference rates: `Date,USD,JPY,…`, units per euro. Pairs without the euro are converted to dollars with the same
+ * day's fixing.
+ */
 const ecb = (sheet: Sheet): Series[] => {
   const euros = column(sheet, sheet.header.indexOf('USD'))
   const perEuro = new Map(euros.map(({ date, close }) => [date, close]))
@@ -147,8 +153,8 @@ const formats: readonly { readonly header: RegExp; readonly parse: (sheet: Sheet
 ]
 
 /**
- * The series in a CSV file of any known format, told by its first line. Throws an Error that names the file and what is wrong with it; a
- * file is taken whole or not at all.
+ * The series in a CSV file of any known format; the first line identifies the format. Throws an Error that names the
+ * file and the fault. A file with a fault is rejected as a whole.
  */
 export const parseSeries = (text: string, name: string): Series[] => {
   const sheet = sheetOf(text, name)
@@ -157,13 +163,17 @@ export const parseSeries = (text: string, name: string): Series[] => {
   return format.parse(sheet)
 }
 
-/** The newest observation of a FRED file with one series. Throws an Error as `parseSeries`, and when there is none. */
+/**
+ * The newest observation of a FRED file with one series. Throws the errors of `parseSeries`, and an Error when there is
+ * no observation.
+ */
 export const parseLastObservation = (text: string, name: string): { readonly date: string; readonly value: number } => {
   const sheet = sheetOf(text, name)
   const newest = column(sheet, 1).reduce<Close | undefined>(
     (a, b) => (a === undefined || b.date > a.date ? b : a),
     undefined,
   )
-  if (newest === undefined || sheet.header.length !== 2) throw new Error(`${name}: no observation of one series`)
+  if (newest === undefined || sheet.header.length !== 2)
+    throw new Error(`${name}: expected a single series with at least one observation`)
   return { date: newest.date, value: newest.close }
 }

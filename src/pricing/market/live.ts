@@ -8,7 +8,7 @@ import type { Series, Source } from './series.ts'
 /** Publishers fix their rates once a day. */
 const EVERY_MS = 3_600_000
 
-/** How long a failure stands before the next attempt. */
+/** Milliseconds between a failure and the next attempt. */
 const RETRY_MS = 60_000
 
 /** Days of history that fill the window of estimates. */
@@ -16,12 +16,12 @@ const HISTORY_DAYS = 3.1 * 365
 
 type Options = { readonly url: string; readonly now: () => number; readonly log: Logger }
 
-/** What one request to a publisher brings. */
+/** One request to a publisher. */
 type Part = { readonly name: string; fetch(signal: AbortSignal | undefined): Promise<readonly Series[]> }
 
 /**
- * Fetches each part hourly, and again after a minute when it failed. A part that fails keeps what it had, with a warning; throws the
- * first fault when all of them fail.
+ * Fetches each part hourly, and again after a minute when it failed. A part that fails keeps its previous series, with
+ * a warning. Throws the first fault when all of them fail.
  */
 const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Feed => {
   const held = new Map<Part, readonly Series[]>()
@@ -43,11 +43,14 @@ const hourly = (name: string, { now, log }: Options, parts: readonly Part[]): Fe
     name,
     async read(signal) {
       const due = parts.filter((part) => now() >= (next.get(part) ?? 0))
-      // At once, so that a publisher who is silent takes the time of one request and not of all.
+      // Concurrently, so that an unresponsive publisher costs the time of one request, not of all.
       const failed = (await Promise.all(due.map((part) => fetchPart(part, signal)))).flat()
       if (failed.length === parts.length) throw failed[0]?.fault
       for (const { part, fault } of failed) {
-        log.warn({ feed: name, series: part.name, fault: errorText(fault) }, 'a series is not refreshed')
+        log.warn(
+          { feed: name, series: part.name, fault: errorText(fault) },
+          'a series cannot be refreshed; its previous rates stay in use',
+        )
       }
       if (failed.length < due.length) {
         sources = [{ name, synthetic: false, series: parts.flatMap((part) => held.get(part) ?? []) }]

@@ -11,14 +11,17 @@ const Rates = z.strictObject({
   rates: z.object({ USD: Rate }).catchall(Rate),
 })
 
-/** Risk-free rates by currency as annual fractions, on one date. The dollar's is what is used while its bill rate cannot be had. */
+/**
+ * Risk-free rates by currency as annual fractions, on one date. The dollar's rate is the fallback while its bill rate
+ * cannot be read.
+ */
 export type LocalRates = z.output<typeof Rates>
 
 const shipped = packaged('src/pricing/market/local-rates.json')
 
 /**
- * The rates of a JSON file `{asOf, source, rates: {USD: 0.044, EUR: 0.0325, …}}`; without one, those that come with the service. Throws an
- * OperatorError when it cannot be read or is none.
+ * The rates of a JSON file `{asOf, source, rates: {USD: 0.044, EUR: 0.0325, …}}`; without a file, the bundled rates.
+ * Throws an OperatorError when the file cannot be read or has another shape.
  */
 export const readLocalRates = async (file: string | URL = shipped): Promise<LocalRates> => {
   try {

@@ -4,26 +4,31 @@ import type { Logger } from '../../lib/log.ts'
 import { type Pair, pairName } from '../pair.ts'
 import { type Close, closesOf, isOneLevel, isThick, type Source, type Table, usableCloses } from './series.ts'
 
-/** Where sources come from. `read` gives the same array as before when nothing changed, and throws when it cannot tell. */
+/**
+ * A provider of sources. `read` returns the same array as before when nothing changed, and throws when it cannot read.
+ */
 export type Feed = { readonly name: string; read(signal?: AbortSignal): Promise<readonly Source[]> }
 
-/** What is known of a pair: closes oldest first, from one source, with at least 30 in the 90 days to the newest. */
+/** A pair's history: closes from one source, oldest first, with at least 30 in the 90 days up to the newest. */
 export type History = {
   readonly pair: Pair
   readonly source: string
   readonly synthetic: boolean
   readonly closes: readonly Close[]
   readonly last: Close
-  /** The newest rate of any source, which may have too few closes to be a history. */
+  /** The newest rate of any source, including sources with too few closes for a history. */
   readonly spot: Close & { readonly source: string; readonly synthetic: boolean }
 }
 
 export type Market = {
-  /** The history a pair is priced on; undefined when no source has enough of it. */
+  /** The history that prices a pair; undefined when no source has enough closes. */
   history(pair: Pair): History | undefined
   /** The pairs that sources publish and that have a history, each in one direction. */
   pairs(): readonly Pair[]
-  /** Reads every feed again, until `signal` aborts; one that fails keeps what it had. True when anything changed, as it may with a new day (UTC). */
+  /**
+   * Reads every feed again, until `signal` aborts; a feed that fails keeps its previous sources. True when anything
+   * changed, which a new day (UTC) can do too.
+   */
   refresh(signal?: AbortSignal): Promise<boolean>
 }
 
@@ -36,12 +41,12 @@ type Candidate = {
   readonly last: Close
 }
 
-/** Beyond what the currencies of all sources make pairs. */
-const MOST_HISTORIES = 2_000
+/** Maximum cached histories: more than the number of pairs that the currencies of all sources can form. */
+const MAX_HISTORIES = 2_000
 
 /**
- * Daily rates of every configured feed up to today (UTC), whenever the feed gave them; the newest source of a pair counts, among
- * equals that of the earlier feed. Empty until the first `refresh`.
+ * Daily rates of every configured feed up to today (UTC). A pair uses the source with the newest close; with equal
+ * dates, the source of the earlier feed. Empty until the first `refresh`.
  *
  * @example
  * const market = createMarket({ feeds: [bundledFeed()], now: Date.now, log })
@@ -55,7 +60,7 @@ export const createMarket = (options: {
 }): Market => {
   const { feeds, now, log } = options
   const held = new Map<Feed, Held>()
-  const histories = new LRUCache<string, { readonly found: History | undefined }>({ max: MOST_HISTORIES })
+  const histories = new LRUCache<string, { readonly found: History | undefined }>({ max: MAX_HISTORIES })
 
   const todayUtc = (): string => new Date(now()).toISOString().slice(0, 10)
   let today = todayUtc()
@@ -67,8 +72,8 @@ export const createMarket = (options: {
     table: new Map(series.map((s) => [pairName(s.pair), usableCloses(s.closes, today)])),
   })
 
-  /** A new day lets in what is dated with it: an office east of UTC publishes a close before its day begins here. */
-  const turnDay = (): void => {
+  /** A new day admits closes of its date: a publisher east of UTC publishes a close before that day begins in UTC. */
+  const startNewDay = (): void => {
     if (today === todayUtc()) return
     today = todayUtc()
     for (const [feed, { given }] of held) held.set(feed, { given, loaded: given.map(load) })
@@ -92,7 +97,7 @@ export const createMarket = (options: {
   }
 
   const history = (pair: Pair): History | undefined => {
-    turnDay()
+    startNewDay()
     const key = pairName(pair)
     const known = histories.get(key) ?? { found: find(pair) }
     histories.set(key, known)
@@ -113,7 +118,7 @@ export const createMarket = (options: {
       return [...published.values()].filter((pair) => history(pair) !== undefined)
     },
     async refresh(signal) {
-      turnDay()
+      startNewDay()
       let changed = today !== refreshedOn
       refreshedOn = today
       for (const feed of feeds) {
@@ -125,7 +130,10 @@ export const createMarket = (options: {
           changed = true
         } catch (fault) {
           if (signal?.aborted) break
-          log.warn({ feed: feed.name, fault: errorText(fault) }, 'rates not refreshed')
+          log.warn(
+            { feed: feed.name, fault: errorText(fault) },
+            'a feed cannot be refreshed; its previous rates stay in use',
+          )
         }
       }
       if (changed) histories.clear()

@@ -5,18 +5,18 @@ import { ecbFeed, fredFeed } from './live.ts'
 import { createMarket, type Market } from './market.ts'
 import { syntheticFeed } from './synthetic.ts'
 
-/** Where a market's rates are from, beside the history that comes with the service. */
+/** The origins of a market's rates, in addition to the bundled history. */
 export type Rates = {
   /** A folder of CSV files of rates. */
   readonly ratesFolder: string | undefined
-  /** Live publishers; asked only where a URL is given. */
+  /** URLs of live publishers; a publisher without a URL is not used. */
   readonly ecbUrl: string | undefined
   readonly fredUrl: string | undefined
-  /** Adds the made-up history of USD/GHS. */
+  /** Adds the synthetic history of USD/GHS. */
   readonly synthetic: boolean
 }
 
-/** The market of the configured rates, the operator's before the bundled ones; empty until its first `refresh`. */
+/** The market of the configured rates, with the operator's before the bundled ones; empty until its first `refresh`. */
 export const openMarket = (options: Rates & { readonly now: () => number; readonly log: Logger }): Market => {
   const { ratesFolder, ecbUrl, fredUrl, synthetic, now, log } = options
   const feeds = [

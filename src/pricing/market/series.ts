@@ -3,18 +3,21 @@ import { inverse, type Pair, pairName } from '../pair.ts'
 /** A day's rate; `date` is YYYY-MM-DD. */
 export type Close = { readonly date: string; readonly close: number }
 
-/** Daily closes of a pair as somebody publishes them, in any order. */
+/** Daily closes of a pair as published, in any order. */
 export type Series = { readonly pair: Pair; readonly closes: readonly Close[] }
 
-/** Series of one publisher. A pair's history is of one source: fixings of two differ by more than a calm day moves. */
+/**
+ * Series of one publisher. A pair's history uses one source, because the fixings of two publishers differ by more than
+ * the move of a calm day.
+ */
 export type Source = {
   readonly name: string
-  /** True for made-up rates. */
+  /** True for generated rates. */
   readonly synthetic: boolean
   readonly series: readonly Series[]
 }
 
-/** Trading days that estimates look back on, three years: what was before is another regime. */
+/** Trading days in an estimate: three years. Older closes belong to another regime. */
 const WINDOW = 756
 
 const FEWEST_CLOSES = 30
@@ -29,13 +32,14 @@ const isWeekday = (date: string): boolean => {
   return day >= 1 && day <= 5
 }
 
-/** False for a move no floating rate makes in a day: a slip, or another currency under the same code. */
+/** False for a move that no floating rate makes in a day: a typing error, or a new currency under the same code. */
 export const isOneLevel = (a: Close, b: Close): boolean => Math.abs(Math.log(a.close / b.close)) < 1
 
 /**
- * What of a series can be estimated on, oldest first and the last three years of it: weekdays up to `today`, positive, one close a
- * day, none that leaps by a factor of e from the one before. A close that leaps is left out, unless the next day's bears it out: then
- * the currency has a new level (or the old one was a slip), and the series starts there.
+ * The closes of a series that estimates use, oldest first, at most three years of them: weekdays up to `today`,
+ * positive, one close a day, and no jump by a factor of e or more from one close to the next. A close that jumps so far
+ * is removed, unless the next day's close confirms it. Then the currency has a new level (or the old level was an
+ * error), and the series starts there.
  */
 export const usableCloses = (closes: readonly Close[], today: string): readonly Close[] => {
   let usable: Close[] = []
@@ -57,7 +61,7 @@ export const usableCloses = (closes: readonly Close[], today: string): readonly 
   return usable.slice(-WINDOW)
 }
 
-/** True with at least 30 closes in the 90 days to the newest: fewer make no meaningful volatility. */
+/** True with at least 30 closes in the 90 days up to the newest: fewer give no meaningful volatility. */
 export const isThick = (closes: readonly Close[]): boolean => {
   const newest = closes.at(-1)
   return (
@@ -75,7 +79,10 @@ const direct = (table: Table, pair: Pair): readonly Close[] | undefined => {
   return table.get(pairName(inverse(pair)))?.map(({ date, close }) => ({ date, close: 1 / close }))
 }
 
-/** Closes of a pair from one source: as published, the other way round, or through the dollar on the days that both legs have. */
+/**
+ * Closes of a pair from one source: as published, inverted, or as a cross through the dollar on the days that both legs
+ * have.
+ */
 export const closesOf = (table: Table, pair: Pair): readonly Close[] | undefined => {
   const published = direct(table, pair)
   if (published !== undefined) return published

@@ -6,10 +6,13 @@ const SEED = 1_957
 const BEGINS = Date.UTC(2022, 0, 3)
 const DAY_MS = 86_400_000
 
-/** Where the history ends, whatever day that is. */
+/** The last close of the history, independent of the day. */
 const LAST_CLOSE = 11.4
 
-/** A frontier currency: clustered daily variance about 12 % a year, a loss of 12 % a year, and about one jump of 6 % a year. */
+/**
+ * A frontier currency: clustered daily variance around 12 % a year, a loss of 12 % a year, and about one jump of 6 % a
+ * year.
+ */
 const process = {
   omega: (0.12 ** 2 / 252) * 0.05,
   alpha: 0.12,
@@ -38,8 +41,8 @@ const simulate = (until: number): Close[] => {
 }
 
 /**
- * Made-up daily closes of USD/GHS up to yesterday, so that the market of the examples has a price where no real history of it exists.
- * The moves of a day are always the same; the level is such that the last close is 11.40.
+ * Generated daily closes of USD/GHS up to yesterday. The examples use this pair, and no free real history of it exists.
+ * The move of a given day is always the same; the level is scaled so that the last close is 11.40.
  */
 export const syntheticFeed = ({ now }: { readonly now: () => number }): Feed => {
   let made = { day: -1, sources: [] as readonly Source[] }

@@ -7,26 +7,27 @@ import { parseLastObservation } from './formats.ts'
 /** The dollar's 3-month bill rate: an annual fraction, used as continuously compounded. */
 export type UsdRate = {
   readonly rate: number
-  /** The day it was recorded, YYYY-MM-DD. */
+  /** The day of the observation, YYYY-MM-DD. */
   readonly recordDate: string
-  /** When this process got it, Unix milliseconds. */
+  /** Time at which this process read it, Unix milliseconds. */
   readonly fetchedAt: number
-  /** True when it is the configured one and not the publisher's. */
+  /** True for the configured rate, false for the publisher's. */
   readonly fallback: boolean
 }
 
-/** How long a rate is used before it is fetched again. */
+/** Milliseconds that a rate is used before it is fetched again. */
 const CACHE_MS = 6 * 3_600_000
 
-/** How long a failure stands before the next attempt. */
+/** Milliseconds between a failure and the next attempt. */
 const RETRY_MS = 60_000
 
-/** A quote may wait for it, so it has to be short. */
+/** Short, because a quote may wait for it. */
 const TIMEOUT_MS = 3_000
 
 /**
- * The dollar's rate from a FRED file in percent (`fredgraph.csv?id=DTB3`), cached for 6 hours. While the publisher cannot be had it is
- * the last one fetched, else the dated fallback; without a URL always that.
+ * The dollar's rate from a FRED file in percent (`fredgraph.csv?id=DTB3`), cached for 6 hours. While the publisher
+ * cannot be reached, it is the last fetched rate, or the dated fallback when none was fetched. Without a URL it is
+ * always the fallback.
  *
  * @example const { read } = createUsdRate({ url: undefined, fallback: { rate: 0.044, recordDate: '2024-11-29' }, now: Date.now, log })
  */
@@ -45,12 +46,15 @@ export const createUsdRate = (options: {
     try {
       const { date, value } = parseLastObservation(await download(from, { timeoutMs: TIMEOUT_MS }), 'USD rate')
       const rate = value / 100
-      if (Math.abs(rate) > 0.5) throw new Error(`USD rate: ${value} % cannot be`)
+      if (Math.abs(rate) > 0.5) throw new Error(`USD rate: ${value} % is out of range: expected between -50 % and 50 %`)
       held = { rate, recordDate: date, fetchedAt: now(), fallback: false }
       next = now() + CACHE_MS
     } catch (fault) {
       next = now() + RETRY_MS
-      log.warn({ fault: errorText(fault), recordDate: held.recordDate }, 'the USD rate stays as it was')
+      log.warn(
+        { fault: errorText(fault), recordDate: held.recordDate },
+        'the USD rate cannot be refreshed; the previous one stays in use',
+      )
     }
   }
 

@@ -1,0 +1,61 @@
+import { once, setMaxListeners } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import proxyAddr from '@fastify/proxy-addr'
+import { normalizeIP } from '@fastify/rate-limit'
+import type { FastifyRequest } from 'fastify'
+import type { Client } from '../reads/freshness/waits.ts'
+
+/** One signal per connection, shared by all its requests. */
+const signals = new WeakMap<Socket, AbortSignal>()
+
+/**
+ * Returns a signal that aborts when the connection closes. The connection is watched because a pipelined request has no
+ * response on it yet.
+ */
+const disconnectionOf = (socket: Socket): AbortSignal => {
+  const known = signals.get(socket)
+  if (known !== undefined) return known
+  const controller = new AbortController()
+  // There is a listener for each request on the connection.
+  setMaxListeners(0, controller.signal)
+  if (socket.destroyed) controller.abort()
+  else socket.once('close', () => controller.abort())
+  signals.set(socket, controller.signal)
+  return controller.signal
+}
+
+/**
+ * Makes the function that decides whether the address at a hop is a trusted proxy: the first `trustedProxies` hops are.
+ */
+export const trustsProxy =
+  (trustedProxies: number) =>
+  (_: string, hop: number): boolean =>
+    hop < trustedProxies
+
+/**
+ * The address that limits count by. A request whose connection broke before it was handled has none; such requests
+ * share one name.
+ */
+export const addressOf = ({ ip }: { readonly ip: string | undefined }): string =>
+  ip === undefined ? 'gone' : normalizeIP(ip)
+
+/** Makes the function that finds the address of a request that does not reach the framework. */
+export const rawAddressOf = (trustedProxies: number) => {
+  const trust = trustsProxy(trustedProxies)
+  return (request: IncomingMessage): string =>
+    addressOf({ ip: trustedProxies === 0 ? request.socket.remoteAddress : proxyAddr(request, trust) })
+}
+
+/** The client of a request. */
+export const clientOf = (request: FastifyRequest): Client => ({
+  address: addressOf(request),
+  disconnected: disconnectionOf(request.raw.socket),
+})
+
+/**
+ * Calls `end` once, when a response has ended or its connection closed. A pipelined response has no connection before
+ * its turn.
+ */
+export const onResponseEnd = (response: ServerResponse, end: () => void): void =>
+  void once(response, 'close', { signal: disconnectionOf(response.req.socket) }).then(end, end)

@@ -1,0 +1,193 @@
+import { z } from 'zod'
+import type { Logger } from '../../lib/log.ts'
+import { type Batch, flatten, type Outcomes, unflatten } from '../rpc/batch.ts'
+import { NodeUnreachable, redactUrls } from '../rpc/errors.ts'
+import { type Fault, isNodeFault } from '../rpc/faults.ts'
+import { nodeRequests } from '../rpc/request-channel.ts'
+import type { Request } from '../rpc/requests.ts'
+import { sendMerged } from '../rpc/send-merged.ts'
+import { createTransport, type Outcome, type SendOptions } from '../rpc/transport.ts'
+import { isMissing, type RequiredCapability, requiredCapabilities } from './capabilities.ts'
+import { createLatency, type Latency } from './latency.ts'
+import { type EndpointState, initialState, learn, type Observation } from './state.ts'
+
+export type EndpointOptions = {
+  readonly chainId: number
+  readonly url: string
+  /** Its zero-based position in the configuration, which identifies it in the log. */
+  readonly index: number
+  readonly timeoutMs: number
+  /** Blocks in the first request for logs. */
+  readonly logWidth: bigint
+  readonly log: Logger
+}
+
+/** One endpoint and its state. */
+export type Endpoint = {
+  readonly index: number
+  state(): EndpointState
+  isMissing(need: RequiredCapability): boolean
+  learn(observation: Observation): void
+  /** Of the requests of readers, which any endpoint could have answered. */
+  readonly latency: Latency
+  /**
+   * Sends a batch. The view calls of one block are merged, and the batch is split where it exceeds the node's limit.
+   * Each answer updates the state. Throws NodeUnreachable, which updates the state too unless the caller's `signal` has
+   * aborted.
+   */
+  send<const B extends Batch>(batch: B, options?: SendOptions): Promise<Outcomes<B>>
+  close(): Promise<void>
+}
+
+const HeadShape = z.object({ number: z.bigint(), timestamp: z.bigint() })
+
+/** The capability that a request needs and not every node has. */
+const needOf = ({ method, params: [first, second] }: Request<unknown>): RequiredCapability | null => {
+  if (method === 'eth_getLogs') return 'logs'
+  if (first === 'safe' || first === 'finalized') return 'tags'
+  return typeof second === 'object' && second !== null ? 'pinned' : null
+}
+
+/** The capabilities that a list of requests needs. */
+export const needsOf = (requests: readonly Request<unknown>[]): RequiredCapability[] => {
+  const distinct = new Set(requests.map(needOf))
+  return [...distinct].filter((need) => need !== null)
+}
+
+/** Creates an endpoint whose state is updated by each answer and each failure. */
+export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }: EndpointOptions): Endpoint => {
+  const transport = createTransport({ url, timeoutMs })
+  let state = initialState(logWidth)
+
+  const logChange = (before: EndpointState, observation: Observation): void => {
+    const fields = { chainId, node: index }
+    if (state.chain === 'wrong' && before.chain !== 'wrong') {
+      log.error(fields, 'node serves another chain and is not used')
+    }
+    if (state.width.blocks < before.width.blocks) {
+      log.info({ ...fields, width: state.width.blocks.toString() }, 'log width of the node reduced')
+    }
+    if (observation.is === 'fault' && isNodeFault(observation.fault)) {
+      log.warn(
+        { ...fields, failures: state.failures, kind: observation.fault.kind, fault: observation.text },
+        'node failed',
+      )
+    }
+    if (observation.is === 'silent' && state.failures > before.failures) {
+      log.warn({ ...fields, failures: state.failures, fault: state.fault }, 'node failed')
+    }
+    if (state.penalty !== null && state.penalty !== before.penalty) {
+      const { why, times, until } = state.penalty
+      log.warn(
+        { ...fields, why, times, seconds: Math.round((until - Date.now()) / 1_000) },
+        'node is penalized and asked last',
+      )
+    }
+    if (state.missingLogs !== null && state.missingLogs !== before.missingLogs) {
+      log.warn({ ...fields, why: state.missingLogs.why, times: state.missingLogs.times }, 'node leaves logs out')
+    }
+    for (const need of requiredCapabilities) {
+      const { times = 0 } = state.missing[need] ?? {}
+      if (times > (before.missing[need]?.times ?? 0)) log.warn({ ...fields, missing: need }, 'node lacks a capability')
+    }
+  }
+
+  const update = (observation: Observation): void => {
+    const before = state
+    state = learn(state, observation, Date.now())
+    logChange(before, observation)
+    const isSilent =
+      ['overtaken', 'silent'].includes(observation.is) ||
+      (observation.is === 'fault' && observation.fault.kind === 'unanswered')
+    const isDown = isSilent && state.pausedUntil > before.pausedUntil
+    if (isDown) transport.renew()
+  }
+
+  const fault = (of: Fault, text: string, needed: readonly RequiredCapability[]): void =>
+    update({ is: 'fault', fault: of, text: redactUrls(text), needed })
+
+  /** Sends batches of at most `most` requests: one first, and the others concurrently once it is accepted. */
+  const sendSplit = async (
+    requests: readonly Request<unknown>[],
+    most: number,
+    options: SendOptions,
+  ): Promise<Outcome<unknown>[]> => {
+    const send = async (from: number) => {
+      const part = requests.slice(from, from + most)
+      const subject = { chainId, node: index, methods: part.map(({ method }) => method), signal: options.signal }
+      const outcomes = await nodeRequests.trace(subject, () => transport.send(part, { ...options, alone: most === 1 }))
+      update({ is: 'response' })
+      return outcomes
+    }
+    const first = await send(0)
+    const count = Math.ceil(requests.length / most)
+    const others = await Promise.all(Array.from({ length: count - 1 }, (_, at) => send((at + 1) * most)))
+    return [first, ...others].flat()
+  }
+
+  /** Sends smaller batches when a batch is refused as a whole; a size that works is kept as the node's limit. */
+  const sendFitting = async (
+    requests: readonly Request<unknown>[],
+    options: SendOptions,
+    most = state.batch.most,
+  ): Promise<Outcome<unknown>[]> => {
+    try {
+      const outcomes = await sendSplit(requests, most, options)
+      if (most < state.batch.most) update({ is: 'batch', most })
+      return outcomes
+    } catch (refusal) {
+      if (!(refusal instanceof NodeUnreachable) || refusal.fault.kind !== 'batch' || most === 1) throw refusal
+      const sent = Math.min(most, requests.length)
+      const stated = refusal.fault.most
+      const fewer = stated !== null && stated < sent ? stated : Math.floor(sent / 4)
+      return sendFitting(requests, options, Math.max(1, fewer))
+    }
+  }
+
+  const learnFrom = (requests: readonly Request<unknown>[], outcomes: readonly Outcome<unknown>[]): void => {
+    const served = requests.filter((_, at) => outcomes[at]?.ok)
+    // Equal refusals of the items of one batch count once.
+    const faults = new Map<string, { readonly of: Fault; readonly needed: readonly RequiredCapability[] }>()
+    for (const [at, request] of requests.entries()) {
+      const outcome = outcomes[at]
+      if (outcome?.ok === false) {
+        faults.set(outcome.error.message, { of: outcome.error.fault, needed: needsOf([request]) })
+      } else if (request.method === 'eth_getBlockByNumber' && request.params[0] === 'latest') {
+        const head = HeadShape.safeParse(outcome?.value)
+        if (head.success) update({ is: 'head', ...head.data })
+      }
+    }
+    const useless = [...faults.values()].some(({ of }) => of.kind === 'unanswered' || of.kind === 'rate')
+    if (!useless) update({ is: 'answer', needed: needsOf(served) })
+    for (const [text, { of, needed }] of faults) if (of.kind !== 'other') fault(of, text, needed)
+  }
+
+  return {
+    index,
+    state: () => state,
+    isMissing: (need) => isMissing(state.missing, need, Date.now()),
+    learn: update,
+    latency: createLatency(),
+    async send(batch, options = {}) {
+      const requests = flatten<Request<unknown>>(batch)
+      try {
+        const outcomes = await sendMerged(requests, {
+          async send(parts) {
+            const answers = await sendFitting(parts, options)
+            learnFrom(parts, answers)
+            return answers
+          },
+          merging: () => state.merging,
+          learn: (came) => update({ is: 'merged', came }),
+        })
+        return unflatten(batch, outcomes)
+      } catch (failure) {
+        if (failure instanceof NodeUnreachable && options.signal?.aborted !== true) {
+          fault(failure.fault, failure.message, needsOf(requests))
+        }
+        throw failure
+      }
+    },
+    close: transport.close,
+  }
+}

@@ -1,0 +1,240 @@
+import { backoffMs } from '../../lib/backoff.ts'
+import type { Fault } from '../rpc/faults.ts'
+import { firstMerging, learnMerging, type Merged, type Merging } from '../rpc/merging.ts'
+import { type MissingCapabilities, type RequiredCapability, withMissing, withoutMissing } from './capabilities.ts'
+import { firstWidth, type LogWidth, learnWidth } from './log-width.ts'
+import { type Penalty, penalize } from './penalty.ts'
+
+/** A newest block (`timestamp` in Unix seconds) and when it was read (`seenAt` in milliseconds). */
+type HeadSample = { readonly number: bigint; readonly timestamp: bigint; readonly seenAt: number }
+
+/** The state of an endpoint; times in milliseconds since the epoch. */
+export type EndpointState = {
+  /** Whether it serves the configured chain; `unknown` before the first probe and again after it was down. */
+  readonly chain: 'unknown' | 'right' | 'wrong'
+  /** Its newest block at the last request for it. */
+  readonly head: HeadSample | null
+  /**
+   * Its heads of the last seconds, newest first: other endpoints may have been probed earlier and are compared with
+   * these.
+   */
+  readonly earlier: readonly HeadSample[]
+  readonly width: LogWidth
+  /** Requests that it accepts in one batch (1: it accepts no batch), and answers since that was learned. */
+  readonly batch: { readonly most: number; readonly answers: number }
+  readonly merging: Merging
+  readonly missing: MissingCapabilities
+  /**
+   * The last penalty for contradicting others or itself; it is kept after it is over, because the next one is longer.
+   */
+  readonly penalty: Penalty | null
+  /** The same for leaving logs out. */
+  readonly missingLogs: Penalty | null
+  /** When it last answered a request. */
+  readonly respondedAt: number
+  /** Failures in a row. */
+  readonly failures: number
+  /** When the last of them was counted. */
+  readonly failedAt: number
+  readonly pausedUntil: number
+  /** Text of its last fault, without URLs. */
+  readonly fault: string | null
+}
+
+/** An observation of an endpoint, from which `learn` derives the next state. */
+export type Observation =
+  /** It answered a batch and served requests with these needs. */
+  | { readonly is: 'answer'; readonly needed: readonly RequiredCapability[] }
+  | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
+  | { readonly is: 'chain'; readonly right: boolean }
+  | { readonly is: 'batch'; readonly most: number }
+  /** A merged call was sent to it. */
+  | { readonly is: 'merged'; readonly came: Merged }
+  /** It answered a range of `asked` blocks with so many `logs`, or refused it (`fault`). */
+  | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
+  /** `needed` are the capabilities of the request that not every node has. */
+  | {
+      readonly is: 'fault'
+      readonly fault: Fault
+      readonly text: string
+      readonly needed: readonly RequiredCapability[]
+    }
+  /** Another endpoint, asked later, answered first; the request to this one was sent at `since`. */
+  | { readonly is: 'overtaken'; readonly since: number }
+  /** A readable answer arrived, possibly to one of several batches. */
+  | { readonly is: 'response' }
+  /** It did not answer a liveness check that was sent at `since`. */
+  | { readonly is: 'silent'; readonly since: number }
+  /** An answer contradicts other endpoints or an earlier answer of its own. */
+  | { readonly is: 'contradiction'; readonly why: string }
+  /** It left logs out of an answer; this does not affect the trust in its blocks. */
+  | { readonly is: 'missing logs'; readonly why: string }
+
+/** Nodes limit the size of a batch; nearly all accept a hundred requests. */
+const FIRST_BATCH = 100
+
+/** A batch may have been refused for a temporary reason: after so many answers twice as many requests are tried. */
+const ANSWERS_UNTIL_MORE = 100
+
+/** Earlier heads that are kept, and their distance: together they span more time than passes between two probes. */
+const EARLIER = { most: 4, everyMs: 1_000 }
+
+/** Failures in a row after which an endpoint is paused; a single failure may be a hiccup. */
+const FAILURES = 2
+
+/** Refusals of ever narrower ranges in a row after which the capability `logs` counts as missing. */
+const REFUSALS = 4
+
+/** The first pause after failures and the longest one, in milliseconds. */
+const PAUSE_MS = { from: 250, to: 2_000 }
+const WRONG_CHAIN_PAUSE_MS = 5_000
+/** The longest pause that a node can ask for by `Retry-After`. */
+const LONGEST_WAIT_MS = 60_000
+
+/** The state before the first request; `logWidth` is the number of blocks in the first request for logs. */
+export const initialState = (logWidth: bigint): EndpointState => ({
+  chain: 'unknown',
+  head: null,
+  earlier: [],
+  width: firstWidth(logWidth),
+  batch: { most: FIRST_BATCH, answers: 0 },
+  merging: firstMerging,
+  missing: {},
+  penalty: null,
+  missingLogs: null,
+  respondedAt: 0,
+  failures: 0,
+  failedAt: 0,
+  pausedUntil: 0,
+  fault: null,
+})
+
+const earlierHeads = ({ head, earlier }: EndpointState, now: number): readonly HeadSample[] => {
+  const [last] = earlier
+  if (head === null || (last !== undefined && now - last.seenAt < EARLIER.everyMs)) return earlier
+  return [head, ...earlier].slice(0, EARLIER.most)
+}
+
+const larger = ({ most, answers }: EndpointState['batch']): EndpointState['batch'] =>
+  most === FIRST_BATCH || answers < ANSWERS_UNTIL_MORE
+    ? { most, answers: answers + 1 }
+    : { most: Math.min(FIRST_BATCH, most * 2), answers: 0 }
+
+const failed = (state: EndpointState, now: number): EndpointState => {
+  // Concurrent requests fail together and count once.
+  if (state.pausedUntil > now) return state
+  const failures = state.failures + 1
+  if (failures < FAILURES) return { ...state, failures, failedAt: now }
+  // Another node may be at this address when it answers again, so its chain is checked again.
+  return {
+    ...state,
+    chain: 'unknown',
+    failures,
+    failedAt: now,
+    pausedUntil: now + backoffMs(failures - FAILURES, PAUSE_MS.from, PAUSE_MS.to),
+  }
+}
+
+/** A rate limit pauses the endpoint for as long as it asks for, or for ever longer. */
+const limited = (state: EndpointState, retryAfterMs: number | null, now: number): EndpointState => {
+  const isPaused = state.pausedUntil > now
+  if (isPaused && retryAfterMs === null) return state
+  const waitMs = Math.min(retryAfterMs ?? backoffMs(state.failures, PAUSE_MS.from, PAUSE_MS.to), LONGEST_WAIT_MS)
+  const failures = isPaused ? state.failures : state.failures + 1
+  return { ...state, failures, pausedUntil: Math.max(state.pausedUntil, now + waitMs) }
+}
+
+const faulty = (
+  state: EndpointState,
+  { fault, text, needed }: Extract<Observation, { is: 'fault' }>,
+  now: number,
+): EndpointState => {
+  const next: EndpointState = { ...state, fault: text }
+  switch (fault.kind) {
+    case 'rate':
+      return limited(next, fault.retryAfterMs, now)
+    case 'capability': {
+      const need = needed.find((each) => fault.lacks === null || each === fault.lacks)
+      return need === undefined ? next : { ...next, missing: withMissing(state.missing, need, now) }
+    }
+    case 'filters':
+      return { ...next, missing: withMissing(state.missing, 'topics', now) }
+    case 'unanswered':
+    case 'garbage':
+    case 'batch':
+      return failed(next, now)
+    default:
+      return next
+  }
+}
+
+const ranged = (
+  state: EndpointState,
+  observation: Extract<Observation, { is: 'range' }>,
+  now: number,
+): EndpointState => {
+  const { asked, fault, logs } = observation
+  const width = learnWidth(state.width, asked, fault, logs)
+  const refused = width.refusals > state.width.refusals
+  if (!refused || fault?.kind === 'size' || (width.refusals < REFUSALS && asked > 1n)) return { ...state, width }
+  return { ...state, width: { ...width, refusals: 0 }, missing: withMissing(state.missing, 'logs', now) }
+}
+
+/**
+ * The state of an endpoint after one more observation. A rate limit and a missing block never change the log width.
+ *
+ * @example states[0] = learn(states[0], { is: 'chain', right: true }, Date.now())
+ */
+export const learn = (state: EndpointState, observation: Observation, now: number): EndpointState => {
+  switch (observation.is) {
+    case 'answer':
+      return {
+        ...state,
+        failures: 0,
+        batch: larger(state.batch),
+        missing: withoutMissing(state.missing, observation.needed),
+      }
+    case 'head':
+      return {
+        ...state,
+        head: { number: observation.number, timestamp: observation.timestamp, seenAt: now },
+        earlier: earlierHeads(state, now),
+      }
+    case 'chain':
+      return observation.right
+        ? { ...state, chain: 'right' }
+        : {
+            ...state,
+            chain: 'wrong',
+            head: null,
+            earlier: [],
+            pausedUntil: now + WRONG_CHAIN_PAUSE_MS,
+            fault: 'serves another chain',
+          }
+    case 'batch':
+      return { ...state, batch: { most: observation.most, answers: 0 } }
+    case 'merged':
+      return { ...state, merging: learnMerging(state.merging, observation.came) }
+    case 'range':
+      return ranged(state, observation, now)
+    case 'overtaken':
+      // The wait before another endpoint is asked is short, so concurrent requests that are overtaken count once.
+      return observation.since < state.failedAt ? state : failed({ ...state, fault: 'another node was quicker' }, now)
+    case 'response':
+      return { ...state, respondedAt: now }
+    case 'silent':
+      // An endpoint that answers other requests is slow, not down.
+      if (observation.since < state.respondedAt) return state
+      return failed({ ...state, failures: Math.max(state.failures, FAILURES - 1), fault: 'no answer' }, now)
+    case 'fault':
+      return faulty(state, observation, now)
+    case 'contradiction':
+      return { ...state, penalty: penalize(state.penalty, observation.why, now) }
+    case 'missing logs':
+      return { ...state, missingLogs: penalize(state.missingLogs, observation.why, now) }
+  }
+}
+
+/** Whether the endpoint serves the right chain and is not paused. */
+export const isAvailable = (state: EndpointState, now: number): boolean =>
+  state.chain === 'right' && state.pausedUntil <= now

@@ -1,0 +1,132 @@
+import { isMissing, type RequiredCapability, requiredCapabilities } from './capabilities.ts'
+import { penaltyAt } from './penalty.ts'
+import { type Rank, rankOf } from './ranking.ts'
+import { type EndpointState, isAvailable } from './state.ts'
+
+/** The ranks and the states in which an endpoint has no rank, each with its name in the deprecated field `state`. */
+const stateNames = {
+  ok: 'ok',
+  'incomplete logs': 'forgetful',
+  lagging: 'lagging',
+  penalized: 'doubted',
+  stale: 'stale',
+  unknown: 'unseen',
+  paused: 'resting',
+  'wrong chain': 'wrong chain',
+} as const satisfies Readonly<Record<Rank | 'stale' | 'unknown' | 'paused' | 'wrong chain', string>>
+
+/**
+ * How an endpoint compares with the others of its chain: a `Rank`, or `stale` (its height was not read for ten
+ * seconds), `unknown` (not probed yet), `paused` (after failures) or `wrong chain`.
+ */
+export type EndpointRank = keyof typeof stateNames
+
+export const endpointRanks = Object.keys(stateNames) as EndpointRank[]
+
+/** The values of the deprecated field `state`. */
+export const endpointStates = Object.values(stateNames)
+
+/** One endpoint for operators. Its URL is not part of it, because a provider's URL may contain a key. */
+export type EndpointStatus = {
+  /** Its zero-based position in the configuration. */
+  readonly index: number
+  readonly rank: EndpointRank
+  /** Deprecated: `rank` in other words. */
+  readonly state: (typeof stateNames)[EndpointRank]
+  /** The newest block that it has reported. */
+  readonly height: bigint | null
+  /** That block's time, in Unix seconds. */
+  readonly timestamp?: bigint | null
+  /** Seconds since the height was read. */
+  readonly heightAgeSeconds?: number | null
+  /** Blocks in one request for logs, and requests in one batch. */
+  readonly width: bigint
+  readonly batch: number
+  /** Capabilities that it refused. */
+  readonly missing: readonly RequiredCapability[]
+  /** Deprecated: the same as `missing`. */
+  readonly lacks: readonly RequiredCapability[]
+  /** Why it is ranked as `penalized` or `incomplete logs`; null when it is neither. */
+  readonly penalty: string | null
+  /** Deprecated: the same as `penalty`. */
+  readonly doubt: string | null
+  /** Text of its last fault, without URLs. */
+  readonly fault: string | null
+}
+
+export type ChainStatus = {
+  readonly endpoints: readonly EndpointStatus[]
+  /** Every available endpoint reports the same old block: the chain has halted, not the service. */
+  readonly halted: boolean
+  /** Some endpoint serves logs, or has not refused them yet. */
+  readonly hasLogs: boolean
+}
+
+/** A head older than this, by our clock, shows that the chain has halted: chains produce a block every few seconds. */
+const OLD_SECONDS = 60
+
+/** A height that was read longer ago does not describe the endpoint any more. */
+const STALE_MS = 10_000
+
+const ageOf = ({ head }: EndpointState, now: number): number | null => (head === null ? null : now - head.seenAt)
+
+const endpointRankOf = (state: EndpointState, all: readonly EndpointState[], now: number): EndpointRank => {
+  if (state.chain === 'wrong') return 'wrong chain'
+  if (state.pausedUntil > now || (state.chain === 'unknown' && state.failures > 0)) return 'paused'
+  if (state.chain === 'unknown') return 'unknown'
+  const rank = rankOf(state, all, now)
+  return rank === 'ok' && (ageOf(state, now) ?? 0) > STALE_MS ? 'stale' : rank
+}
+
+const secondsOf = (ms: number | null): number | null => (ms === null ? null : Math.max(0, Math.floor(ms / 1_000)))
+
+const isHalted = (states: readonly EndpointState[], now: number): boolean => {
+  const heads = states.filter((state) => isAvailable(state, now)).flatMap(({ head }) => (head === null ? [] : [head]))
+  const [first] = heads
+  return (
+    first !== undefined &&
+    heads.every(({ number }) => number === first.number) &&
+    // The age when the head was read, since a head that was not requested for a while is not old.
+    heads.every(({ timestamp, seenAt }) => seenAt / 1_000 - Number(timestamp) > OLD_SECONDS)
+  )
+}
+
+/** The smallest log width among the endpoints that serve logs, or have not refused them yet; null without one. */
+export const logWidthOf = (states: readonly EndpointState[], now: number): bigint | null => {
+  const serving = states.filter((state) => state.chain !== 'wrong' && !isMissing(state.missing, 'logs', now))
+  const widths = serving.map(({ width }) => width.blocks)
+  return widths.reduce<bigint | null>((least, width) => (least === null || width < least ? width : least), null)
+}
+
+const statusOfEndpoint = (
+  state: EndpointState,
+  index: number,
+  all: readonly EndpointState[],
+  now: number,
+): EndpointStatus => {
+  const rank = endpointRankOf(state, all, now)
+  const missing = requiredCapabilities.filter((need) => isMissing(state.missing, need, now))
+  const penalty = (penaltyAt(state.penalty, now) ?? penaltyAt(state.missingLogs, now))?.why ?? null
+  return {
+    index,
+    rank,
+    state: stateNames[rank],
+    height: state.head?.number ?? null,
+    timestamp: state.head?.timestamp ?? null,
+    heightAgeSeconds: secondsOf(ageOf(state, now)),
+    width: state.width.blocks,
+    batch: state.batch.most,
+    missing,
+    lacks: missing,
+    penalty,
+    doubt: penalty,
+    fault: state.fault,
+  }
+}
+
+/** Describes the endpoints of a chain without sending a request. */
+export const statusOf = (states: readonly EndpointState[], now: number): ChainStatus => ({
+  endpoints: states.map((state, index) => statusOfEndpoint(state, index, states, now)),
+  halted: isHalted(states, now),
+  hasLogs: logWidthOf(states, now) !== null,
+})

@@ -1,0 +1,131 @@
+import { type Hex, hexToBigInt, isHex, numberToHex } from 'viem'
+import { z } from 'zod'
+import type { Call } from '../../protocol/outputs.ts'
+import type { RawLog } from '../../protocol/packed-log.ts'
+import type { Slot } from '../../protocol/slots.ts'
+import { NodeError } from './errors.ts'
+import { parseLogs } from './log-shape.ts'
+
+/** A JSON-RPC request with the parser of its result: results are validated before they are used. */
+export type Request<T> = {
+  readonly method: string
+  readonly params: readonly unknown[]
+  /**
+   * Validates and converts a result. Throws for an unexpected shape, and NodeError for a result that stands for an
+   * error.
+   */
+  parse(raw: unknown): T
+  /** The view call at a block hash that this request makes; several of them can be merged. */
+  readonly view?: View
+  /** The number of views in a merged call. */
+  readonly views?: number
+  /** Whether null means that this node does not have the block yet, and another one may. */
+  readonly mayLack?: boolean
+}
+
+/** A view call at a block. */
+export type View = { readonly to: Hex; readonly data: Hex; readonly blockHash: Hex }
+
+export type ViewRequest = Request<unknown> & { readonly view: View }
+
+export const isView = (request: Request<unknown>): request is ViewRequest => request.view !== undefined
+
+/** A block as the service needs it; `timestamp` in Unix seconds. */
+export type Block = {
+  readonly number: bigint
+  readonly hash: Hex
+  readonly timestamp: bigint
+}
+
+export type BlockTag = 'latest' | 'safe' | 'finalized' | bigint
+
+const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
+const Quantity = HexText.transform((hex) => hexToBigInt(hex))
+
+const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
+
+const blockParam = (tag: BlockTag): string => (typeof tag === 'bigint' ? numberToHex(tag) : tag)
+
+/** A block's header; null when the node does not have it. */
+export const getBlock = (tag: BlockTag): Request<Block | null> => ({
+  method: 'eth_getBlockByNumber',
+  params: [blockParam(tag), false],
+  parse: (raw) => BlockShape.nullable().parse(raw),
+  mayLack: typeof tag === 'bigint',
+})
+
+/** A block's header by its hash, also of a block that was replaced; null when the node does not have it. */
+export const getBlockByHash = (hash: Hex): Request<Block | null> => ({
+  method: 'eth_getBlockByHash',
+  params: [hash, false],
+  parse: (raw) => BlockShape.nullable().parse(raw),
+})
+
+/** The logs of one address by first topic (any, when none is given), `fromBlock` to `toBlock` inclusive. */
+export const getLogs = (filter: {
+  readonly address: Hex
+  readonly topics: readonly Hex[]
+  readonly fromBlock: bigint
+  readonly toBlock: bigint | 'latest'
+}): Request<readonly RawLog[]> => ({
+  method: 'eth_getLogs',
+  params: [
+    {
+      address: filter.address,
+      topics: filter.topics.length > 0 ? [filter.topics] : [],
+      fromBlock: numberToHex(filter.fromBlock),
+      toBlock: blockParam(filter.toBlock),
+    },
+  ],
+  parse: parseLogs,
+})
+
+/** A view call at the latest block or, so that it cannot mix forks, at a block hash (EIP-1898). */
+export const viewCall = <T>(to: Hex, call: Call<T>, at: 'latest' | { readonly blockHash: Hex }): Request<T> => ({
+  method: 'eth_call',
+  params: [{ to, data: call.data }, at],
+  parse(raw) {
+    // An address without code or without the function returns no bytes: that is an answer and not a fault of the node.
+    if (raw === '0x')
+      throw new NodeError({ code: 3, message: 'execution reverted: no code or function at the address' })
+    return call.decode(HexText.parse(raw))
+  },
+  ...(at !== 'latest' && { view: { to, data: call.data, blockHash: at.blockHash } }),
+})
+
+/** A word of a contract's storage at a block hash. */
+export const storageAt = <T>(of: Hex, slot: Slot<T>, at: { readonly blockHash: Hex }): Request<T> => ({
+  method: 'eth_getStorageAt',
+  params: [of, slot.position, at],
+  parse: (raw) => slot.decode(HexText.parse(raw)),
+})
+
+const ReceiptShape = z.object({ blockNumber: Quantity, blockHash: HexText })
+
+/** The block of a transaction, reverted or not; null while the node does not know the transaction. */
+export const getReceipt = (txHash: Hex): Request<{ readonly blockNumber: bigint; readonly blockHash: Hex } | null> => ({
+  method: 'eth_getTransactionReceipt',
+  params: [txHash],
+  parse: (raw) => ReceiptShape.nullable().parse(raw),
+})
+
+/** The chain id the node serves. */
+export const getChainId = (): Request<number> => ({
+  method: 'eth_chainId',
+  params: [],
+  parse: (raw) => Number(Quantity.parse(raw)),
+})
+
+/** Gas for a transaction at the latest block. */
+export const gasEstimate = (tx: { readonly from: Hex; readonly to: Hex; readonly data: Hex }): Request<bigint> => ({
+  method: 'eth_estimateGas',
+  params: [tx],
+  parse: (raw) => Quantity.parse(raw),
+})
+
+/** Sends signed bytes to the node, which returns the transaction's hash. */
+export const sendRaw = (signedTx: Hex): Request<Hex> => ({
+  method: 'eth_sendRawTransaction',
+  params: [signedTx],
+  parse: (raw) => HexText.parse(raw),
+})

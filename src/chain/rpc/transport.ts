@@ -1,0 +1,172 @@
+import { Agent, request as httpRequest } from 'undici'
+import { z } from 'zod'
+import { OversizedJson, readJson } from '../../lib/read-json.ts'
+import { createScrub, partsOf } from '../../lib/secrets.ts'
+import { truncate } from '../../lib/truncate.ts'
+import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
+import { classify, type Fault } from './faults.ts'
+import type { Request } from './requests.ts'
+import { liftLogs } from './scan-logs.ts'
+
+/** The answer to one request: its value, or the error the node gave for it. */
+export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: NodeError }
+
+export type SendOptions = {
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds to wait for the answer, at most the endpoint's own time-out. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Sends the only request without an array around it, for nodes that accept no batches. */
+type Alone = { readonly alone?: boolean }
+
+/** One node behind one URL. */
+export type Transport = {
+  /** Sends the batch as one HTTP request. Throws NodeUnreachable when the node gives no usable answer. */
+  send(requests: readonly Request<unknown>[], options?: SendOptions & Alone): Promise<Outcome<unknown>[]>
+  /**
+   * Opens new connections for further requests, since those to a node that was down may be dead. Requests under way go
+   * on.
+   */
+  renew(): void
+  close(): Promise<void>
+}
+
+const Failure = z.object({ code: z.number(), message: z.string().transform(truncate), data: z.unknown().optional() })
+const Answer = z.object({ id: z.number(), result: z.unknown().optional(), error: Failure.optional() })
+const Answers = z.array(Answer)
+/** One error for the whole batch, as some providers send. */
+const Refused = z.object({ error: Failure })
+
+type Reply = { readonly status: number; readonly retryAfter: string | undefined; readonly raw: unknown }
+
+/**
+ * A JSON-RPC endpoint over HTTP with keep-alive connections. An answer with too few items, with another id or that is
+ * not JSON is rejected as a whole: a load balancer in front of the node may produce each of these.
+ */
+export const createTransport = (options: { readonly url: string; readonly timeoutMs: number }): Transport => {
+  const open = (): Agent =>
+    new Agent({ connections: 32, keepAliveTimeout: 30_000, connect: { timeout: options.timeoutMs } })
+  let agent = open()
+  // Node texts are relayed to clients, and some contain the key of the request.
+  const hide = createScrub(partsOf(options.url))
+  const scrub = (text: string): string => hide(redactUrls(text))
+  const leaving = new Set<Promise<void>>()
+
+  const post = async (
+    requests: readonly Request<unknown>[],
+    body: string,
+    { signal, timeoutMs = options.timeoutMs }: SendOptions,
+  ): Promise<Reply> => {
+    const timeout = AbortSignal.timeout(Math.min(timeoutMs, options.timeoutMs))
+    try {
+      const {
+        statusCode,
+        headers,
+        body: answer,
+      } = await httpRequest(options.url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        dispatcher: agent,
+        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+      })
+      const after = headers['retry-after']
+      return {
+        status: statusCode,
+        retryAfter: typeof after === 'string' ? after : undefined,
+        raw: await readJson(answer, maxBytesOf(requests), hasLogs(requests) ? liftLogs : undefined),
+      }
+    } catch (cause) {
+      if (cause instanceof OversizedJson) {
+        const fault: Fault = cause.kind === 'size' ? tooLong(requests) : { kind: 'garbage' }
+        throw new NodeUnreachable(`the node's answer is ${cause.message}`, fault)
+      }
+      // The cause holds the URL, which may hold a key: it is only for debugging within the process.
+      const name = cause instanceof Error ? cause.name : 'unknown fault'
+      throw new NodeUnreachable(`node gave no answer (${name})`, { kind: 'unanswered' }, { cause })
+    }
+  }
+
+  return {
+    async send(requests, { alone = false, ...within } = {}) {
+      const calls = requests.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
+      const { raw, ...http } = await post(requests, JSON.stringify(alone ? calls[0] : calls), within)
+      const given = alone ? [raw] : raw
+      // A list that is too long is not parsed: each invalid element would add an error.
+      const answers = Array.isArray(given) && given.length <= requests.length ? Answers.safeParse(given) : null
+      if (!answers?.success) throw refusedAltogether(http, raw, scrub)
+      const byId = new Map(answers.data.map((answer) => [answer.id, answer]))
+      return requests.map((request, id) => {
+        const answer = byId.get(id)
+        if (answer === undefined) throw new NodeUnreachable('node left out an answer', { kind: 'garbage' })
+        if (answer.error !== undefined)
+          return { ok: false, error: new NodeError({ ...http, ...answer.error, message: scrub(answer.error.message) }) }
+        return parseResult(request, answer.result)
+      })
+    },
+    renew() {
+      const left: Promise<void> = agent.close().finally(() => leaving.delete(left))
+      leaving.add(left)
+      agent = open()
+    },
+    async close() {
+      await Promise.all([agent.close(), ...leaving])
+    },
+  }
+}
+
+const MIB = 2 ** 20
+
+/** The longest answer that is read, in bytes, so a node cannot fill our memory. */
+const MAX_BYTES = 16 * MIB
+
+const hasLogs = (requests: readonly Request<unknown>[]): boolean =>
+  requests.some(({ method }) => method === 'eth_getLogs')
+
+/** The most bytes of an answer: 16 MiB with logs, else 1 MiB for each call. */
+const maxBytesOf = (requests: readonly Request<unknown>[]): number => {
+  const calls = requests.reduce((sum, { views = 1 }) => sum + views, 0)
+  return hasLogs(requests) ? MAX_BYTES : Math.min(calls * MIB, MAX_BYTES)
+}
+
+/**
+ * The fault of an answer that is too long: logs and views grow with the chain's contents, anything else is the node's
+ * fault.
+ */
+const tooLong = (requests: readonly Request<unknown>[]): Fault => {
+  if (requests.some(({ method }) => method === 'eth_getLogs' || method === 'eth_call')) {
+    return { kind: 'size', usable: null }
+  }
+  return requests.length > 1 ? { kind: 'batch', most: null } : { kind: 'garbage' }
+}
+
+const refusedAltogether = (
+  http: Omit<Reply, 'raw'>,
+  raw: unknown,
+  scrub: (text: string) => string,
+): NodeUnreachable => {
+  const refused = Refused.safeParse(raw)
+  if (!refused.success) {
+    const fault = classify({ ...http, message: '' })
+    return new NodeUnreachable(
+      `node answered with something else (HTTP ${http.status})`,
+      fault.kind === 'other' ? { kind: 'garbage' } : fault,
+    )
+  }
+  const fault = classify({ ...http, ...refused.data.error })
+  // An unknown text refuses the batch, because a refused request would have an answer of its own.
+  return new NodeUnreachable(
+    `node refused the batch: ${scrub(refused.data.error.message)}`,
+    fault.kind === 'other' ? { kind: 'batch', most: null } : fault,
+  )
+}
+
+const parseResult = (request: Request<unknown>, result: unknown): Outcome<unknown> => {
+  try {
+    return { ok: true, value: request.parse(result) }
+  } catch (cause) {
+    if (cause instanceof NodeError) return { ok: false, error: cause }
+    throw new NodeUnreachable(`node answered ${request.method} with another shape`, { kind: 'garbage' }, { cause })
+  }
+}

@@ -1,0 +1,43 @@
+import type { AppSources } from '../api/app.ts'
+import { timed } from '../chain/timed.ts'
+import { type IndexHealth, readIndexHealth } from '../db/index/health.ts'
+import type { Database } from '../db/pool.ts'
+import { createQueries } from '../db/queries/entities.ts'
+import { createSettlementQueries } from '../db/queries/settlements.ts'
+import type { Reader } from '../db/reader.ts'
+import { createSingleFlight } from '../lib/single-flight.ts'
+import type { Changes } from '../reads/cache/resources.ts'
+import { createFinality } from '../reads/freshness/finality.ts'
+import { createLists } from '../reads/listings/lists.ts'
+
+/**
+ * The sources that the routes of an API process read. Concurrent requests for a chain's health share one read. The
+ * chains measure the time that requests wait for nodes.
+ */
+export const createSources = (
+  deps: Pick<AppSources, 'chains' | 'checks' | 'maxLagSeconds'> &
+    Pick<Parameters<typeof createLists>[0], 'rendererOf'> & {
+      readonly database: Database
+      /**
+       * The replica, or the same database. `changes` are read from it too, so that an answer is as new as its change
+       * number.
+       */
+      readonly reader: Reader
+      readonly changes: Changes
+    },
+): AppSources => {
+  const { chains: untimed, database, reader, changes, checks, maxLagSeconds, ...options } = deps
+  const chains = new Map([...untimed].map(([chainId, chain]) => [chainId, timed(chain)]))
+  const singleFlight = createSingleFlight<IndexHealth>()
+  return {
+    chains,
+    queries: createQueries(database),
+    finality: createFinality(chains),
+    lists: createLists({ database: reader, chains, ...options }),
+    changes,
+    settlements: createSettlementQueries(database),
+    healthOf: (chainId) => singleFlight(`${chainId}`, () => readIndexHealth(database, chainId)),
+    checks,
+    maxLagSeconds,
+  }
+}

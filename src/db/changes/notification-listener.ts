@@ -1,0 +1,90 @@
+import { Client } from 'pg'
+import { backoffMs } from '../../lib/backoff.ts'
+import { errorText } from '../../lib/errors.ts'
+import { sleep } from '../../lib/lifecycle.ts'
+import type { Logger } from '../../lib/log.ts'
+import { CHANNEL } from './changes.ts'
+
+/**
+ * How often an idle connection is checked, in milliseconds. `onNotify` is also called after each check, so that a lost
+ * notification delays its change only for this long.
+ */
+const CHECK_EVERY_MS = 500
+
+/** Longest time to connect and to answer a check, in milliseconds. */
+const ANSWER_WITHIN_MS = 1_000
+
+/** Longest pause before the next attempt to connect, in milliseconds. */
+const MAX_PAUSE_MS = 1_000
+
+/**
+ * Listens for change notifications on a dedicated connection. It must reach the server directly: a pooler that assigns
+ * connections per transaction does not forward notifications. Reconnects until it is closed. Calls `onNotify` after
+ * each connect, notification and check.
+ *
+ * @example const listener = createNotificationListener({ url, onNotify: () => refresh(), log })
+ */
+export const createNotificationListener = (deps: {
+  readonly url: string
+  readonly onNotify: () => void
+  readonly log: Logger
+}) => {
+  const { url, onNotify, log } = deps
+  const stop = new AbortController()
+  let since: number | null = null
+
+  /** Listens until the connection is lost or the listener is closed. */
+  const listen = async (): Promise<void> => {
+    const client = new Client({
+      connectionString: url,
+      connectionTimeoutMillis: ANSWER_WITHIN_MS,
+      query_timeout: ANSWER_WITHIN_MS,
+      keepAlive: true,
+      application_name: 'fx-protection changes',
+    })
+    const lost = new AbortController()
+    const lose = (): void => lost.abort()
+    client.on('error', lose)
+    client.on('end', lose)
+    client.on('notification', onNotify)
+    try {
+      await client.connect()
+      await client.query(`LISTEN ${CHANNEL}`)
+      since = performance.now()
+      onNotify()
+      for (const signal = AbortSignal.any([lost.signal, stop.signal]); ; onNotify()) {
+        await sleep(CHECK_EVERY_MS, signal)
+        if (signal.aborted) return
+        await client.query('SELECT 1')
+      }
+    } finally {
+      since = null
+      // A server that vanished does not confirm the end of the connection.
+      await Promise.race([client.end().catch(() => {}), sleep(ANSWER_WITHIN_MS)])
+    }
+  }
+
+  const listening = (async () => {
+    for (let faults = 0; !stop.signal.aborted; faults += 1) {
+      const begun = performance.now()
+      try {
+        await listen()
+      } catch (fault) {
+        log.debug({ fault: errorText(fault) }, 'database notifications are not received')
+      }
+      if (performance.now() - begun > MAX_PAUSE_MS) faults = 0
+      await sleep(backoffMs(faults, 100, MAX_PAUSE_MS), stop.signal)
+    }
+  })()
+
+  return {
+    /**
+     * The time (`performance.now`) since which every commit causes a notification; null while there is no connection.
+     */
+    since: () => since,
+    async close(): Promise<void> {
+      stop.abort()
+      await listening
+    },
+  }
+}

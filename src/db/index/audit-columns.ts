@@ -1,0 +1,92 @@
+import { block } from '../columns.ts'
+import * as t from '../schema.ts'
+import { settlements } from '../schema-changes.ts'
+
+/*
+ * How the audit compares each column that the API can show. Code with a new column of these tables does not compile
+ * until the column is listed here, or belongs to a group of the schema whose columns are all compared in one way.
+ */
+
+/**
+ * - `key` identifies the row: a wrong value shows as a missing row and a row that is not on the chain.
+ * - `view` is compared with the return value of a view.
+ * - `log` is compared with the log that created the row, which alone has the value.
+ * - `block` dates the row and is compared with the chain's block.
+ * - `text` was rendered from other columns and is compared with a new rendering.
+ * - `own` is a value of the service itself and is not compared.
+ */
+export type Comparison = 'key' | 'view' | 'log' | 'block' | 'text' | 'own'
+
+/** The tables whose rows the API can show. */
+export const auditedTables = {
+  events: t.events,
+  deposits: t.deposits,
+  positions: t.positions,
+  event_observations: t.eventObservations,
+  deposit_observations: t.depositObservations,
+  position_observations: t.positionObservations,
+  chain_observations: t.chainObservations,
+  settlements: settlements,
+} as const
+
+export type AuditedTable = keyof typeof auditedTables
+
+const entity = { chainId: 'key', id: 'key' } as const
+
+/** Columns that are all compared in one way. */
+const all = <C extends object>(columns: C, how: Comparison): Readonly<Record<keyof C, Comparison>> =>
+  Object.fromEntries(Object.keys(columns).map((column) => [column, how])) as Record<keyof C, Comparison>
+
+const created = all(t.origin, 'log')
+const observed = all(block, 'block')
+const rendered = { rowText: 'text', renderKey: 'own', renderFlip: 'own' } as const
+
+type Comparisons = {
+  readonly [T in AuditedTable]: Readonly<Record<keyof (typeof auditedTables)[T]['$inferSelect'], Comparison>>
+}
+
+/**
+ * Columns by their names in the schema.
+ *
+ * @internal
+ */
+export const auditedColumns: Comparisons = {
+  events: {
+    ...entity,
+    ...all(t.eventColumns, 'view'),
+    initialLiquidity: 'log',
+    // Compared as a part of the texts that show it.
+    paymentToken: 'own',
+    ...created,
+  },
+  deposits: { ...entity, eventId: 'view', lp: 'view', amount: 'view', shares: 'view', ...created },
+  positions: { ...entity, eventId: 'view', ...all(t.positionColumns, 'view'), ...created },
+  event_observations: { ...entity, ...all(t.eventStateColumns, 'view'), ...observed, ...rendered, inclusions: 'text' },
+  deposit_observations: {
+    ...entity,
+    premiumsEarned: 'view',
+    premiumsClaimed: 'view',
+    pending: 'view',
+    withdrawn: 'view',
+    ...observed,
+    ...rendered,
+  },
+  position_observations: { ...entity, payoutAmount: 'view', status: 'view', claimed: 'view', ...observed, ...rendered },
+  chain_observations: { chainId: 'key', ...all(t.chainStateColumns, 'view'), loupeHash: 'own', ...observed },
+  // Only the newest settlement of an event is compared: older ones belong to orphaned forks.
+  settlements: {
+    seq: 'own',
+    type: 'view',
+    chainId: 'key',
+    eventId: 'key',
+    settledAt: 'view',
+    triggered: 'view',
+    settlementPrice: 'view',
+    blockNumber: 'block',
+    blockHash: 'block',
+  },
+}
+
+/** The columns of a table that are compared in one of these ways. */
+export const columnsOf = (table: AuditedTable, ...ways: readonly Comparison[]): string[] =>
+  Object.entries(auditedColumns[table]).flatMap(([column, how]) => (ways.includes(how) ? column : []))

@@ -1,0 +1,120 @@
+import { eq, sql } from 'drizzle-orm'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Kind } from '../../protocol/entities.ts'
+import type { Handle } from '../pool.ts'
+import { type Renderer, withTexts } from '../rendering.ts'
+import * as t from '../schema.ts'
+import { refreshQueue } from '../schema-index.ts'
+import * as work from '../schema-work.ts'
+import { entityTables, type ObservationRow, rowsById, type StoredBlock } from '../stored.ts'
+import { type AuditedTable, auditedTables } from './audit-columns.ts'
+import { newestSettlements } from './settlements.ts'
+
+/** A row, keyed by the column names of the schema. */
+export type AuditedRow = Readonly<Record<string, unknown>>
+
+/** Rows by table and by the id of their entity. The key of the protocol's own state is the chain's id. */
+export type AuditedRows = Partial<Record<AuditedTable, ReadonlyMap<bigint, AuditedRow>>>
+
+/** A unit of the audit: entities of one kind, or the protocol's own state (`chain`). */
+export type AuditedKind = Kind | 'chain'
+
+/** The tables that hold what belongs to a kind. */
+export const tablesOf = {
+  event: ['events', 'event_observations', 'settlements'],
+  deposit: ['deposits', 'deposit_observations'],
+  position: ['positions', 'position_observations'],
+  chain: ['chain_observations'],
+} as const satisfies Readonly<Record<AuditedKind, readonly AuditedTable[]>>
+
+/** Reads the rows of some entities of a table. */
+const rowsOf = async (
+  handle: Handle,
+  chainId: ChainId,
+  table: AuditedTable,
+  ids: readonly bigint[],
+): Promise<ReadonlyMap<bigint, AuditedRow>> => {
+  if (table === 'settlements')
+    return new Map((await newestSettlements(handle, chainId, ids)).map((row) => [row.eventId, row]))
+  if (table !== 'chain_observations') return rowsById(handle, auditedTables[table], chainId, ids)
+  const rows = await handle.select().from(t.chainObservations).where(eq(t.chainObservations.chainId, chainId))
+  return new Map(rows.map((row) => [BigInt(row.chainId), row]))
+}
+
+/** The ids that are in the refresh queue, themselves or by their event. Their observations may be outdated. */
+const waitingOf = async (
+  handle: Handle,
+  chainId: ChainId,
+  kind: AuditedKind,
+  ids: readonly bigint[],
+): Promise<Set<bigint>> => {
+  const queued = (subject: string, id: unknown) => sql`EXISTS (SELECT FROM ${refreshQueue} AS request
+    WHERE request.chain_id = ${chainId} AND request.subject = ${subject} AND request.id <= ${id}
+      AND request.id > ${id} - (SELECT max(many) FROM ${refreshQueue} WHERE chain_id = ${chainId})
+      AND request.id + request.many > ${id})`
+  const asked = sql`unnest(${sql.param(ids.map(String))}::bigint[]) AS asked (id)`
+  const itself = queued(kind, kind === 'chain' ? sql`0` : sql`asked.id`)
+  const { rows } = await handle.execute<{ id: string }>(
+    kind !== 'chain' && kind !== 'event'
+      ? sql`SELECT asked.id FROM ${asked} LEFT JOIN ${entityTables[kind].facts} AS fact ON fact.chain_id = ${chainId} AND fact.id = asked.id
+          WHERE ${itself} OR ${queued('event', sql`fact.event_id`)}`
+      : sql`SELECT asked.id FROM ${asked} WHERE ${itself}`,
+  )
+  return new Set(rows.map(({ id }) => BigInt(id)))
+}
+
+/** The rows of some entities in the index, as of one snapshot. */
+export type IndexedRows = {
+  /** The newest block of the index, at which the rows are compared. No row is newer. */
+  readonly anchor: StoredBlock
+  readonly rows: AuditedRows
+  /** A new rendering of the observations that have a text under the renderer's key, by their ids. */
+  readonly rendered: ReadonlyMap<bigint, AuditedRow>
+  /** The ids whose observations may be outdated according to the index. */
+  readonly waiting: ReadonlySet<bigint>
+}
+
+/** Renders the observations that have a text again. The text is null if the columns cannot be rendered. */
+const renderedOf = async (
+  handle: Handle,
+  chainId: ChainId,
+  kind: AuditedKind,
+  renderer: Renderer,
+  rows: AuditedRows,
+): Promise<IndexedRows['rendered']> => {
+  if (kind === 'chain') return new Map()
+  const observed = [...(rows[`${kind}_observations`]?.values() ?? [])]
+  const texts = observed.filter((row) => row.rowText !== null && row.renderKey === renderer.key)
+  const rendered = await withTexts(handle, chainId, kind, renderer, texts as ObservationRow<Kind>[])
+  return new Map(rendered.map((row) => [row.id, { ...row }]))
+}
+
+/** Deletes a stored text. The row is then rendered from its columns at each read, until the text is stored again. */
+export const clearTexts = async (handle: Handle, kind: Kind, chainId: ChainId, id: bigint): Promise<void> => {
+  const { observations } = entityTables[kind]
+  await handle.execute(sql`UPDATE ${observations} SET row_text = NULL WHERE chain_id = ${chainId} AND id = ${id}`)
+}
+
+/** Reads the rows of some entities. Call it in the snapshot in which `anchor` was read. */
+export const readIndexedRows = async (
+  handle: Handle,
+  chainId: ChainId,
+  anchor: StoredBlock,
+  kind: AuditedKind,
+  ids: readonly bigint[],
+  renderer: Renderer,
+): Promise<IndexedRows> => {
+  const rows: { -readonly [T in keyof AuditedRows]: AuditedRows[T] } = {}
+  for (const table of tablesOf[kind]) rows[table] = await rowsOf(handle, chainId, table, ids)
+  const waiting = await waitingOf(handle, chainId, kind, ids)
+  const [look] = await handle
+    .select({ source: work.heartbeats.source })
+    .from(work.heartbeats)
+    .where(eq(work.heartbeats.chainId, chainId))
+  if (look?.source === 'ids') {
+    // Without logs no change is reported, so an observation may be outdated until the next sweep.
+    for (const [id, { blockNumber }] of rows[`${kind}_observations`] ?? [])
+      if (blockNumber !== anchor.number) waiting.add(id)
+  }
+  return { anchor, rows, rendered: await renderedOf(handle, chainId, kind, renderer, rows), waiting }
+}

@@ -1,0 +1,172 @@
+import { and, eq, gt, lte, sql } from 'drizzle-orm'
+import type { ChainId } from '../../protocol/chains.ts'
+import { type Kind, kinds } from '../../protocol/entities.ts'
+import { ageOf } from '../columns.ts'
+import type { Database, Handle } from '../pool.ts'
+import type { Renderer } from '../rendering.ts'
+import * as work from '../schema-work.ts'
+import { entityTables, type StoredBlock } from '../stored.ts'
+import { type AuditedKind, type IndexedRows, readIndexedRows, tablesOf } from './audit-rows.ts'
+import { lastIdAt } from './facts.ts'
+import { newestAnchor, readCursor } from './progress.ts'
+
+/** The position from which the audit of a chain continues. */
+type AuditPosition = { readonly kind: Kind; readonly nextId: bigint }
+
+/** The part of the index that one run of the audit compares. */
+export type Slice = AuditPosition &
+  Pick<Part, 'ids' | keyof IndexedRows> & {
+    /** The number of ids of which the index has a row. */
+    readonly rowCount: number
+    /** Whether the slice is the last of its kind. */
+    readonly isLast: boolean
+  }
+
+/** The results of a run, as numbers of entities. */
+export type Findings = {
+  readonly compared: number
+  readonly differences: number
+  readonly repaired: number
+  /** The description of the last difference; null when there was none. */
+  readonly lastDifference: string | null
+}
+
+const firstPosition: AuditPosition = { kind: 'event', nextId: 0n }
+
+const isKind = (text: string): text is Kind => kinds.some((kind) => kind === text)
+
+const positionOf = (row: Pick<typeof work.audits.$inferSelect, 'kind' | 'nextId'> | undefined): AuditPosition =>
+  row !== undefined && isKind(row.kind) ? { kind: row.kind, nextId: row.nextId } : firstPosition
+
+/**
+ * Reads the next slice of at most `size` ids, up to the cursor, in one snapshot; null while nothing is indexed. If the
+ * index is proved up to the anchor, the slice also has the first id that must not exist. Otherwise the follower may
+ * just be reading the ids after the last row.
+ */
+export const readSlice = (
+  database: Database,
+  chainId: ChainId,
+  renderer: Renderer,
+  size: bigint,
+): Promise<Slice | null> =>
+  database.snapshot(async (handle) => {
+    const cursor = await readCursor(handle, chainId)
+    const anchor = await newestAnchor(handle, chainId)
+    if (cursor === null || anchor === null) return null
+    const [row] = await handle.select().from(work.audits).where(eq(work.audits.chainId, chainId))
+    const position = positionOf(row)
+    const { kind, nextId } = position
+    const last = await lastIdAt(handle, chainId, kind, cursor.number)
+    const [heartbeat] = await handle
+      .select({ proven: work.heartbeats.provenNumber })
+      .from(work.heartbeats)
+      .where(eq(work.heartbeats.chainId, chainId))
+    const isProven = anchor.number === cursor.number && (heartbeat?.proven ?? -1n) >= cursor.number
+    const end = isProven ? (last ?? 0n) + 1n : (last ?? -1n)
+    const most = nextId + size - 1n
+    const ids = idsIn(nextId, most < end ? most : end)
+    const indexed = await readIndexedRows(handle, chainId, anchor, kind, ids, renderer)
+    const rowCount = indexed.rows[tablesOf[kind][0]]?.size ?? 0
+    return { ...position, ...indexed, ids, rowCount, isLast: most >= end }
+  })
+
+/** The ids of a range, both ends included. */
+export const idsIn = (from: bigint, upTo: bigint): bigint[] =>
+  Array.from({ length: upTo < from ? 0 : Number(upTo - from) + 1 }, (_, at) => from + BigInt(at))
+
+/** Rows of one kind in the index, as of one snapshot. */
+export type Part = IndexedRows & {
+  readonly ids: readonly bigint[]
+  /** The last id of the kind; null when there is none. */
+  readonly last: bigint | null
+  /** Whether facts are complete up to the block: then no id after the last one exists at the block. */
+  readonly isComplete: boolean
+}
+
+/** Reads the rows of the ids that `choose` returns for the last id of the kind; null while nothing is indexed. */
+export const readPart = (
+  database: Database,
+  chainId: ChainId,
+  renderer: Renderer,
+  kind: AuditedKind,
+  choose: (last: bigint | null) => readonly bigint[],
+): Promise<Part | null> =>
+  database.snapshot(async (handle) => {
+    const cursor = await readCursor(handle, chainId)
+    const anchor = await newestAnchor(handle, chainId)
+    if (cursor === null || anchor === null) return null
+    const last = kind === 'chain' ? null : await lastIdAt(handle, chainId, kind, cursor.number)
+    const ids = choose(last)
+    const indexed = await readIndexedRows(handle, chainId, anchor, kind, ids, renderer)
+    return { ...indexed, ids, last, isComplete: anchor.number === cursor.number }
+  })
+
+/**
+ * Stores the findings of a slice and moves the audit to the next one. Returns false when another process has done so
+ * already: then the caller must not store repairs of this slice either.
+ */
+export const saveSlice = async (handle: Handle, chainId: ChainId, slice: Slice, found: Findings): Promise<boolean> => {
+  const zero = { ...firstPosition, compared: 0n, rounds: 0n, differences: 0n, repaired: 0n }
+  const at = { blockNumber: slice.anchor.number, blockHash: slice.anchor.hash, auditedAt: sql`now()` }
+  await handle
+    .insert(work.audits)
+    .values({ chainId, ...zero, ...at })
+    .onConflictDoNothing()
+  const [row] = await handle.select().from(work.audits).where(eq(work.audits.chainId, chainId)).for('update')
+  const position = positionOf(row)
+  if (position.kind !== slice.kind || position.nextId !== slice.nextId) return false
+  const nextKind = slice.isLast ? kinds[kinds.indexOf(slice.kind) + 1] : slice.kind
+  const isRound = nextKind === undefined
+  await handle
+    .update(work.audits)
+    .set({
+      ...at,
+      kind: nextKind ?? firstPosition.kind,
+      nextId: slice.isLast ? 0n : slice.nextId + BigInt(slice.ids.length),
+      compared: sql`${work.audits.compared} + ${found.compared}`,
+      differences: sql`${work.audits.differences} + ${found.differences}`,
+      repaired: sql`${work.audits.repaired} + ${found.repaired}`,
+      ...(isRound && { rounds: sql`${work.audits.rounds} + 1`, roundAt: sql`now()` }),
+      ...(found.lastDifference !== null && { lastDifference: found.lastDifference, lastDifferenceAt: sql`now()` }),
+    })
+    .where(eq(work.audits.chainId, chainId))
+  return true
+}
+
+/** The block of the next row after an id, or `at` if that is lower: the entity existed by then. */
+export const blockAfter = async (
+  handle: Handle,
+  chainId: ChainId,
+  { kind, id }: { readonly kind: Kind; readonly id: bigint },
+  at: StoredBlock,
+): Promise<StoredBlock> => {
+  const table = entityTables[kind].facts
+  const [row] = await handle
+    .select({ number: table.blockNumber, hash: table.blockHash, timestamp: table.blockTimestamp })
+    .from(table)
+    .where(and(eq(table.chainId, chainId), gt(table.id, id), lte(table.blockNumber, at.number)))
+    .orderBy(table.id)
+    .limit(1)
+  return row ?? at
+}
+
+/**
+ * The progress and the results of a chain's audit; null before its first run. Ages in seconds, by the clock of the
+ * database.
+ */
+export const readAudit = async (handle: Handle, chainId: ChainId) => {
+  const { blockNumber, auditedAt, compared, rounds, roundAt, differences, repaired } = work.audits
+  const { lastDifference, lastDifferenceAt } = work.audits
+  const [found] = await handle
+    .select({
+      state: { blockNumber, auditedAt, compared, rounds, roundAt, differences, repaired },
+      lastDifference,
+      lastDifferenceAt,
+      ageSeconds: ageOf(lastDifferenceAt),
+    })
+    .from(work.audits)
+    .where(eq(work.audits.chainId, chainId))
+  if (found === undefined) return null
+  const { state, lastDifference: difference, lastDifferenceAt: at, ageSeconds } = found
+  return { ...state, last: difference === null || at === null ? null : { difference, at, ageSeconds } }
+}

@@ -1,0 +1,24 @@
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Database } from '../pool.ts'
+import { readAudit } from './audits.ts'
+import { readHeartbeat } from './heartbeat.ts'
+import { readCursor } from './progress.ts'
+import { refreshLag } from './refresh-queue.ts'
+import { lastUpgrade } from './upgrades.ts'
+
+/** The health of a chain's index, as far as the database knows; each field is null before its first value. */
+export type IndexHealth = Readonly<Awaited<ReturnType<typeof readIndexHealth>>>
+
+/** Reads the health of a chain's index. Throws `service_unavailable` when the database is out of reach. */
+export const readIndexHealth = async (database: Database, chainId: ChainId) => {
+  const observations = await refreshLag(database, chainId)
+  const stored = await database.snapshot(async (handle) => ({
+    /** The block up to which facts are complete. */
+    indexed: await readCursor(handle, chainId),
+    look: await readHeartbeat(handle, chainId),
+    audit: await readAudit(handle, chainId),
+    /** The newest change of the diamond's functions. */
+    upgrade: await lastUpgrade(handle, chainId),
+  }))
+  return { ...stored, observations }
+}

@@ -1,0 +1,104 @@
+import { and, eq, gt, sql } from 'drizzle-orm'
+import { z } from 'zod'
+import type { ChainId } from '../../protocol/chains.ts'
+import { ageOf } from '../columns.ts'
+import type { Handle } from '../pool.ts'
+import * as work from '../schema-work.ts'
+import type { StoredBlock } from '../stored.ts'
+
+/** JSON has no 64-bit integers, so heights are stored as text. */
+const Height = z.codec(z.string().regex(/^\d+$/), z.bigint(), { decode: BigInt, encode: String })
+
+const NodeStatus = z.object({
+  endpoints: z
+    .array(
+      z.object({
+        index: z.int().nonnegative(),
+        state: z.string(),
+        height: Height.nullable(),
+        // Rows of older versions lack both.
+        timestamp: Height.nullable().optional(),
+        heightAgeSeconds: z.number().nullable().optional(),
+        width: Height,
+        lacks: z.array(z.string()).readonly(),
+        fault: z.string().nullable(),
+      }),
+    )
+    .readonly(),
+  halted: z.boolean(),
+  hasLogs: z.boolean(),
+})
+
+/**
+ * The status of a chain's endpoints in one process, for operators: the part that is useful after the process has ended.
+ */
+export type NodeStatus = z.output<typeof NodeStatus>
+
+/** The leader's report on a chain. */
+export type Heartbeat = {
+  /** The newest block; `timestamp` in Unix seconds. */
+  readonly head: Pick<StoredBlock, 'number' | 'timestamp'>
+  /**
+   * The last block at which the ids of the index and of the chain were compared and equal; null before the first such
+   * block.
+   */
+  readonly proven: StoredBlock | null
+  readonly source: 'logs' | 'ids'
+  /** A sentence about the problem that prevents a proof of the index; null when there is none. */
+  readonly trouble: string | null
+  readonly nodes: NodeStatus
+}
+
+/**
+ * Stores the leader's report as of now. A null `proven` keeps the stored proof, which holds until a rollback deletes
+ * it.
+ */
+export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat: Heartbeat): Promise<void> => {
+  const { head, proven, source, trouble, nodes } = heartbeat
+  const row = {
+    reportedAt: sql`now()`,
+    headNumber: head.number,
+    headTimestamp: head.timestamp,
+    ...(proven && { provenNumber: proven.number, provenHash: proven.hash, provenTimestamp: proven.timestamp }),
+    source,
+    trouble,
+    endpoints: z.encode(NodeStatus, nodes),
+  }
+  await handle
+    .insert(work.heartbeats)
+    .values({ chainId, ...row })
+    .onConflictDoUpdate({ target: work.heartbeats.chainId, set: row })
+}
+
+/** Deletes the proof of a block above `number`, which a reorg removed. */
+export const deleteProof = async (handle: Handle, chainId: ChainId, number: bigint): Promise<void> => {
+  await handle
+    .update(work.heartbeats)
+    .set({ provenNumber: null, provenHash: null, provenTimestamp: null })
+    .where(and(eq(work.heartbeats.chainId, chainId), gt(work.heartbeats.provenNumber, number)))
+}
+
+/**
+ * The leader's last report on a chain, with its time and its age by the clock of the database; null before the first.
+ */
+export const readHeartbeat = async (
+  handle: Handle,
+  chainId: ChainId,
+): Promise<(Heartbeat & { readonly at: Date; readonly ageSeconds: number }) | null> => {
+  const [found] = await handle
+    .select({ row: work.heartbeats, age: ageOf(work.heartbeats.reportedAt) })
+    .from(work.heartbeats)
+    .where(eq(work.heartbeats.chainId, chainId))
+  if (found === undefined) return null
+  const { row, age } = found
+  const { provenNumber: number, provenHash: hash, provenTimestamp: timestamp } = row
+  return {
+    at: row.reportedAt,
+    ageSeconds: age,
+    head: { number: row.headNumber, timestamp: row.headTimestamp },
+    proven: number === null || hash === null || timestamp === null ? null : { number, hash, timestamp },
+    source: row.source === 'ids' ? 'ids' : 'logs',
+    trouble: row.trouble,
+    nodes: NodeStatus.parse(row.endpoints),
+  }
+}

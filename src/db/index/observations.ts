@@ -1,0 +1,192 @@
+import { and, eq, inArray, lte, sql } from 'drizzle-orm'
+import type { ChainId } from '../../protocol/chains.ts'
+import { type EntityViews, type Kind, kinds, type Plural } from '../../protocol/entities.ts'
+import { asRows } from '../bulk.ts'
+import { protocolScope, type Scopes, scopesOf, scopesOfMembers, union } from '../changes/scopes.ts'
+import type { Handle } from '../pool.ts'
+import { type Renderer, withTexts } from '../rendering.ts'
+import * as t from '../schema.ts'
+import { blockColumns, entityTables, type StoredBlock, type StoredProtocol } from '../stored.ts'
+import { lockRefreshQueue, requestMemberRefresh } from './refresh-queue.ts'
+import { changedSettlements } from './settlements.ts'
+import { recordUpgrade } from './upgrades.ts'
+import { announceChanges } from './write.ts'
+
+/** What the chain's views return at one block. */
+export type Observations = { readonly [K in Kind as Plural<K>]: readonly EntityViews<K>[] } & {
+  readonly protocol: Omit<StoredProtocol, 'observedAt'> | null
+}
+
+/**
+ * Stores observations at `block` and the list rows that `renderer` makes of them. An older block never replaces a newer
+ * one. When the premiums or the settlement of an event changed, requests a refresh of its deposits, and after a
+ * settlement also of its positions: they changed with it, even if no log reports that. Returns true for an upgrade,
+ * when the loupe's hash differs from the stored one.
+ */
+export const storeObservations = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  seen: Observations,
+  renderer: Renderer,
+): Promise<boolean> => {
+  await lockRefreshQueue(handle, chainId)
+  const rows = observationRows(chainId, block, seen)
+  const { resolved, expired } = await markMoved(handle, chainId, block, seen)
+  const touched: Scopes[] = []
+  // Events first, because the rows of deposits and positions show their tokens.
+  for (const kind of kinds) {
+    const texts = await withTexts<Kind>(handle, chainId, kind, renderer, rows[`${kind}s`])
+    const moved = await upsert(handle, entityTables[kind].observations, texts)
+    touched.push(await scopesOf(handle, chainId, kind, kind === 'event' ? [...moved, ...expired] : moved))
+  }
+  const isUpgraded = await hasOtherLoupe(handle, chainId, block, seen.protocol)
+  if (isUpgraded)
+    await recordUpgrade(handle, chainId, { blockNumber: block.number, blockHash: block.hash, txHash: null })
+  const changed = await upsert(handle, t.chainObservations, rows.protocol)
+  const current = await observedAtBlock(handle, chainId, block, seen.events)
+  const drafts = await changedSettlements(handle, chainId, block, current)
+  const scopes = union([
+    isUpgraded ? null : new Set(),
+    ...touched,
+    new Set(changed.length === 0 ? [] : [protocolScope]),
+    await scopesOfMembers(handle, chainId, resolved),
+  ])
+  // Unchanged observations are not announced.
+  if (scopes?.size !== 0 || drafts.length > 0) await announceChanges(handle, chainId, scopes, drafts)
+  return isUpgraded
+}
+
+/** The events whose stored observation is of this block. For the others a newer one is stored. */
+const observedAtBlock = async (
+  handle: Handle,
+  chainId: ChainId,
+  { number }: StoredBlock,
+  events: Observations['events'],
+): Promise<Observations['events']> => {
+  if (events.length === 0) return []
+  const { chainId: chain, id, blockNumber } = t.eventObservations
+  const ids = events.map(({ core }) => core.id)
+  const rows = await handle
+    .select({ id })
+    .from(t.eventObservations)
+    .where(and(eq(chain, chainId), inArray(id, ids), eq(blockNumber, number)))
+  const stored = new Set(rows.map((row) => row.id))
+  return events.filter(({ core }) => stored.has(core.id))
+}
+
+/** Observations at a block as rows of the four tables. */
+export const observationRows = (chainId: ChainId, block: StoredBlock, seen: Observations) => {
+  const at = blockColumns(block)
+  return {
+    events: seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({
+      chainId,
+      ...core,
+      ...stats,
+      ...utilization,
+      payoutCap: range.payoutCap,
+      paymentToken,
+      ...at,
+    })),
+    deposits: seen.deposits.map(({ deposit, pending }) => ({ chainId, ...deposit, pending, ...at })),
+    positions: seen.positions.map(({ position }) => ({ chainId, ...position, ...at })),
+    protocol: (seen.protocol ? [seen.protocol] : []).map(({ fees, paused, total, loupeHash }) => ({
+      chainId,
+      creationFee: fees.eventCreationFee,
+      hedgerFeeRate: fees.hedgerFeeRate,
+      payoutFeeRate: fees.hedgerPayoutFeeRate,
+      lpProfitFeeRate: fees.lpProfitFeeRate,
+      creatorLoyaltyRate: fees.creatorLoyaltyRate,
+      paused,
+      totalEvents: total,
+      loupeHash,
+      ...at,
+    })),
+  }
+}
+
+/** Whether the loupe's hash differs from the stored one, if both are known and the stored one is not newer. */
+const hasOtherLoupe = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  seen: Observations['protocol'],
+): Promise<boolean> => {
+  const [stored] = await handle
+    .select({ loupeHash: t.chainObservations.loupeHash })
+    .from(t.chainObservations)
+    .where(and(eq(t.chainObservations.chainId, chainId), lte(t.chainObservations.blockNumber, block.number)))
+  return stored?.loupeHash != null && seen?.loupeHash != null && stored.loupeHash !== seen.loupeHash
+}
+
+/**
+ * Compares events with their stored observations and requests a refresh of the deposits and positions of those that
+ * changed, except the ones that were observed together with them. Returns the settled events whose settlement, or the
+ * pool that it leaves, is new (`resolved`). Also returns the events whose expiry passed since their last observation
+ * (`expired`): their capacity is 0 from then on, even if the view returns the same value.
+ */
+const markMoved = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  { events, deposits, positions }: Observations,
+): Promise<{ readonly resolved: bigint[]; readonly expired: bigint[] }> => {
+  const ids = (of: Observations['events']): bigint[] => of.map(({ core }) => core.id)
+  const { id, totalPremiums, settledAt, totalLiquidity, totalMaxPayout, blockTimestamp } = t.eventObservations
+  const rows = await handle
+    .select({ id, totalPremiums, settledAt, totalLiquidity, totalMaxPayout, blockTimestamp })
+    .from(t.eventObservations)
+    .where(and(eq(t.eventObservations.chainId, chainId), inArray(id, ids(events))))
+  const before = new Map(rows.map((row) => [row.id, row]))
+  type Part = 'totalPremiums' | 'settledAt' | 'totalLiquidity' | 'totalMaxPayout'
+  const differing = (...parts: Part[]) =>
+    events.filter(({ core, stats }) => parts.some((part) => before.get(core.id)?.[part] !== stats[part]))
+  // On some deployments, sweeping unclaimed payouts lowers the total payout of a settled event.
+  const swept = differing('totalMaxPayout').filter(({ stats }) => stats.settledAt > 0n)
+  const settled = [...new Set([...differing('settledAt'), ...swept])]
+  await requestMemberRefresh(
+    handle,
+    chainId,
+    'position',
+    ids(settled),
+    positions.map(({ position }) => position.id),
+  )
+  await requestMemberRefresh(
+    handle,
+    chainId,
+    'deposit',
+    ids([...settled, ...differing('totalPremiums')]),
+    deposits.map(({ deposit }) => deposit.id),
+  )
+  const moved = differing('settledAt', 'totalLiquidity', 'totalMaxPayout')
+  const expired = events.filter(({ core: { id, expiryDate } }) => {
+    const known = before.get(id)
+    return known !== undefined && known.blockTimestamp < expiryDate && expiryDate <= block.timestamp
+  })
+  return { resolved: ids(moved.filter(({ stats }) => stats.settledAt > 0n)), expired: ids(expired) }
+}
+
+type ObservationTable = (typeof entityTables)[Kind]['observations'] | typeof t.chainObservations
+
+/** The columns with the block and the rendering of an observation, not its content. */
+const nonContent = ['block_number', 'block_hash', 'block_timestamp', 'row_text', 'render_key', 'inclusions']
+
+/** Stores rows unless a newer one is stored. Returns the ids of new rows and of rows whose content changed. */
+const upsert = async (handle: Handle, table: ObservationTable, rows: readonly object[]): Promise<bigint[]> => {
+  if (rows.length === 0) return []
+  const { names, source } = asRows(table, rows)
+  const replaced = names.map((name) => sql`${name} = excluded.${name}`)
+  if ('renderFlip' in table) replaced.push(sql`render_flip = NOT ${table.renderFlip}`)
+  const contents = names.filter(({ value }) => !nonContent.includes(value))
+  const contentOf = (side: string) => contents.map((name) => sql`${sql.identifier(side)}.${name}`)
+  const key = sql.raw('id' in table ? 'chain_id, id' : 'chain_id')
+  const id = sql.raw('id' in table ? 'given.id' : 'given.chain_id')
+  const moved = await handle.execute<{
+    id: string | number
+  }>(sql`WITH given ${names} AS (SELECT * FROM ${source}), put AS (
+      INSERT INTO ${table} ${names} SELECT * FROM given ON CONFLICT (${key}) DO UPDATE SET ${sql.join(replaced, sql`, `)}
+      WHERE excluded.block_number >= ${table.blockNumber}
+    ) SELECT ${id} AS id FROM given LEFT JOIN ${table} AS stored USING (${key}) WHERE stored.block_number IS NULL
+      OR (given.block_number >= stored.block_number AND ${contentOf('given')} IS DISTINCT FROM ${contentOf('stored')})`)
+  return moved.rows.map((row) => BigInt(row.id))
+}

@@ -1,0 +1,268 @@
+import { and, asc, eq, type SQL, sql } from 'drizzle-orm'
+import type { ChainId } from '../../protocol/chains.ts'
+import { type Kind, kinds, type MemberKind } from '../../protocol/entities.ts'
+import { insertMany } from '../bulk.ts'
+import type { Database, Handle } from '../pool.ts'
+import * as t from '../schema.ts'
+import { cursors, refreshQueue } from '../schema-index.ts'
+import { entityTables } from '../stored.ts'
+
+/*
+ * The refresh queue: requests to observe entities again. The transaction that stores a change writes them, and the
+ * transaction that stores the observation deletes them, so a process may die at any point in between. A change during
+ * an observation raises the version of its request, and an observation only completes the version that it read.
+ */
+
+/** A subject of observations: an entity, or the protocol's own state (`chain`, id 0). */
+export type Subject = { readonly subject: (typeof refreshQueue.$inferSelect)['subject']; readonly id: bigint }
+
+/** Subjects of one kind: `many` ids from `id` on. Keeps the queue short when entities are created by the thousand. */
+export type IdRange = Subject & { readonly many: number }
+
+/** A request in the queue. `sequence` and `version` together identify it among all requests for its subjects. */
+export type RefreshRequest = IdRange & { readonly sequence: bigint; readonly version: number }
+
+/** The most ids of a range, which bounds the entities that are observed at once. */
+const MAX_RANGE = 100
+
+/** Subjects of one kind as ranges of consecutive ids. */
+export const idRangesOf = (subject: Kind, facts: readonly { readonly id: bigint }[]): IdRange[] => {
+  const ranges: { subject: Kind; id: bigint; many: number }[] = []
+  for (const { id } of facts) {
+    const range = ranges.at(-1)
+    if (range !== undefined && range.many < MAX_RANGE && id === range.id + BigInt(range.many)) range.many += 1
+    else ranges.push({ subject, id, many: 1 })
+  }
+  return ranges
+}
+
+/** The subjects of ranges, each once. */
+export const subjectsIn = (ranges: readonly IdRange[]): Subject[] => {
+  const found = new Map<string, Subject>()
+  for (const { subject, id: first, many } of ranges) {
+    for (let id = first; id < first + BigInt(many); id += 1n) found.set(`${subject} ${id}`, { subject, id })
+  }
+  return [...found.values()]
+}
+
+const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
+
+/** The first key of the advisory lock; the second key is the chain. Triggers of migration 0010 take the same lock. */
+const LOCK = 7_201
+
+/**
+ * Locks the refresh queue of a chain until the end of the transaction. Transactions that write requests touch many rows
+ * in different orders, so two at once would deadlock. A transaction that also changes anchors or observations must take
+ * this lock first.
+ */
+export const lockRefreshQueue = async (handle: Handle, chainId: ChainId): Promise<void> => {
+  await handle.execute(sql`SELECT pg_advisory_xact_lock(${LOCK}, ${chainId})`)
+}
+
+/**
+ * For a change of the subject: raises the version of an existing request, so that an older observation does not
+ * complete it.
+ */
+export const onConflictRaiseVersion = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${refreshQueue.version} + 1,
+  many = greatest(${refreshQueue.many}, excluded.many)`
+
+/** For a routine refresh: an existing request suffices. */
+const onConflictKeep = sql`ON CONFLICT DO NOTHING`
+
+/** Requests a refresh of subjects that changed. */
+export const requestRefresh = async (
+  handle: Handle,
+  chainId: ChainId,
+  all: readonly (Subject | IdRange)[],
+): Promise<void> => {
+  if (all.length === 0) return
+  await lockRefreshQueue(handle, chainId)
+  // One statement must not update a row twice.
+  const each = new Map<string, IdRange & { readonly chainId: ChainId }>()
+  for (const it of all) {
+    const request = { chainId, many: 1, ...it }
+    const key = `${it.subject} ${it.id}`
+    if (request.many > (each.get(key)?.many ?? 0)) each.set(key, request)
+  }
+  await insertMany(handle, refreshQueue, [...each.values()], onConflictRaiseVersion)
+}
+
+/** Requests a refresh of the deposits or positions of events that changed, except some. */
+export const requestMemberRefresh = async (
+  handle: Handle,
+  chainId: ChainId,
+  subject: MemberKind,
+  eventIds: readonly bigint[],
+  except: readonly bigint[] = [],
+): Promise<void> => {
+  if (eventIds.length === 0) return
+  await lockRefreshQueue(handle, chainId)
+  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM ${entityTables[subject].facts}
+    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) AND NOT id = ANY(${bigints(except)}) ORDER BY id ${onConflictRaiseVersion}`)
+}
+
+/** Requests a refresh of the events of deposits or positions that changed. */
+export const requestEventRefresh = async (
+  handle: Handle,
+  chainId: ChainId,
+  subject: MemberKind,
+  ids: readonly bigint[],
+): Promise<void> => {
+  if (ids.length === 0) return
+  await lockRefreshQueue(handle, chainId)
+  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT DISTINCT chain_id, 'event', event_id FROM ${entityTables[subject].facts}
+    WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ${onConflictRaiseVersion}`)
+}
+
+/**
+ * Requests a refresh of every entity of the index and of the protocol's own state, because any of them may have
+ * changed.
+ */
+export const requestFullRefresh = async (handle: Handle, chainId: ChainId): Promise<void> => {
+  await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])
+  for (const kind of kinds) {
+    // Ids are dense, so consecutive ranges cover all of them.
+    await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id, many)
+      SELECT ${chainId}::integer, ${kind}, id, least(${MAX_RANGE}, last - id + 1)
+      FROM (SELECT min(id) AS first, max(id) AS last FROM ${entityTables[kind].facts} WHERE chain_id = ${chainId}) AS stored,
+        generate_series(first, last, ${MAX_RANGE}) AS id ${onConflictRaiseVersion}`)
+  }
+}
+
+/** Seconds after its expiry from which an unsettled event is refreshed by sweeps only. */
+const AWAITED_SECONDS = 7n * 86_400n
+
+/**
+ * Requests a refresh of the unsettled events that may be settled at any moment: those whose expiry passed not long
+ * before `now` (Unix seconds). Includes events whose expiry passed since the block of the cursor: their capacity
+ * becomes 0 then, without a log.
+ */
+export const requestSettlementRefresh = async (handle: Handle, chainId: ChainId, now: bigint): Promise<void> => {
+  await lockRefreshQueue(handle, chainId)
+  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT fact.chain_id, 'event', fact.id
+    FROM ${t.events} AS fact JOIN ${t.eventObservations} AS seen USING (chain_id, id)
+    WHERE chain_id = ${chainId} AND settled_at = 0 AND expiry_date <= ${now}::numeric
+      AND expiry_date > least(${now - AWAITED_SECONDS}, (SELECT block_timestamp FROM ${cursors} WHERE chain_id = ${chainId}))::numeric ${onConflictKeep}`)
+}
+
+/**
+ * The ids of subjects that can still change by the protocol's rules, and the blocks of their last observations (`at`;
+ * null before the first).
+ */
+const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>> = {
+  event: (chainId) => sql`SELECT id, seen.block_number AS at
+    FROM ${t.events} LEFT JOIN ${t.eventObservations} AS seen USING (chain_id, id) WHERE chain_id = ${chainId}`,
+  deposit: (chainId) => sql`SELECT id, seen.block_number AS at
+    FROM ${t.deposits} LEFT JOIN ${t.depositObservations} AS seen USING (chain_id, id)
+    WHERE chain_id = ${chainId} AND (seen.withdrawn IS NOT TRUE OR seen.pending > 0)`,
+  position: (chainId) => sql`SELECT fact.id, seen.block_number AS at FROM ${t.positions} AS fact
+    LEFT JOIN ${t.positionObservations} AS seen ON seen.chain_id = fact.chain_id AND seen.id = fact.id
+    LEFT JOIN ${t.eventObservations} AS event ON event.chain_id = fact.chain_id AND event.id = fact.event_id
+    WHERE fact.chain_id = ${chainId} AND seen.claimed IS NOT TRUE
+      AND (seen.id IS NULL OR event.id IS NULL OR seen.payout_amount > 0 OR event.settled_at = 0)`,
+  chain: () => sql`SELECT 0 AS id, 0 AS at`,
+}
+
+/**
+ * The most observed subjects of one kind per sweep. Each costs reads, and a chain with a million of them must not
+ * overload its nodes.
+ */
+const SWEEP_OBSERVED = 2_000
+
+/** The most subjects of one kind per sweep that were never observed. */
+const SWEEP_UNOBSERVED = 500
+
+/** The ids of one slice of the rotation, which a sweep requests whether or not they can still change. */
+const SWEEP_SLICE = 500
+
+/** The rotation over all observed entities of a kind: consecutive slices of ids, another slice each minute. */
+const rotatingSlice = (subject: Subject['subject'], chainId: ChainId): SQL => {
+  if (subject === 'chain') return sql`SELECT 0, 3`
+  const { observations } = entityTables[subject]
+  const slices = sql`(SELECT max(id) / ${SWEEP_SLICE} + 1 FROM ${observations} WHERE chain_id = ${chainId})`
+  const first = sql`(SELECT extract(epoch FROM now())::bigint / 60 % ${slices} * ${SWEEP_SLICE})`
+  return sql`(SELECT id, 3 FROM ${observations} WHERE chain_id = ${chainId} AND id >= ${first} ORDER BY id LIMIT ${SWEEP_SLICE})`
+}
+
+/**
+ * Requests a refresh of subjects that can still change, the oldest observations first: the protocol's state, events,
+ * deposits that are not withdrawn or have premiums to claim, and positions that are active or claimable. This keeps the
+ * index correct on a deployment that emits only the three creation logs. An owner can replace the protocol's code, so
+ * no state is final: a rotation also covers all other entities. Of subjects that were never observed, each sweep picks
+ * some at random. There may be more entities that cannot be observed than one sweep requests, and these must not delay
+ * the others or one another.
+ */
+export const requestSweep = async (database: Database, chainId: ChainId, signal?: AbortSignal): Promise<void> => {
+  for (const subject of refreshQueue.subject.enumValues) {
+    if (signal?.aborted) return
+    const every = changeable[subject](chainId)
+    const found = sql`SELECT id FROM (
+        (SELECT id, 1 AS rank FROM (${every}) AS unobserved WHERE at IS NULL ORDER BY random() LIMIT ${SWEEP_UNOBSERVED})
+        UNION ALL (SELECT id, 2 FROM (${every}) AS observed WHERE at IS NOT NULL ORDER BY at, id LIMIT ${SWEEP_OBSERVED})
+        UNION ALL (${rotatingSlice(subject, chainId)})
+      ) AS found GROUP BY id ORDER BY min(rank)`
+    // The search may be slow on a large index, so it runs outside the transaction that locks the queue.
+    const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))
+    const ids = rows.map(({ id }) => BigInt(id))
+    await database.transaction(async (handle) => {
+      await lockRefreshQueue(handle, chainId)
+      await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id)
+        SELECT ${chainId}::integer, ${subject}, id FROM unnest(${bigints(ids)}) AS found (id) ${onConflictKeep}`)
+    })
+  }
+}
+
+/** The oldest requests, except some: at most `limit`, with little more than `limit` subjects in all. */
+export const nextRefreshRequests = async (
+  database: Database,
+  chainId: ChainId,
+  limit: number,
+  except: readonly RefreshRequest[] = [],
+): Promise<RefreshRequest[]> => {
+  const { subject, id, many, sequence, version } = refreshQueue
+  const rows = await database.run((handle) =>
+    handle
+      .select({ subject, id, many, sequence, version })
+      .from(refreshQueue)
+      .where(
+        and(eq(refreshQueue.chainId, chainId), sql`NOT ${sequence} = ANY(${bigints(except.map((it) => it.sequence))})`),
+      )
+      .orderBy(asc(sequence))
+      .limit(limit),
+  )
+  let room = limit
+  return rows.filter((row) => {
+    const fits = room > 0
+    room -= row.many
+    return fits
+  })
+}
+
+/** Deletes completed requests. A request that was raised to a new version since it was read stays. */
+export const completeRefreshRequests = async (
+  handle: Handle,
+  chainId: ChainId,
+  requests: readonly RefreshRequest[],
+): Promise<void> => {
+  const versions = sql`${sql.param(requests.map(({ version }) => version))}::integer[]`
+  await lockRefreshQueue(handle, chainId)
+  await handle.execute(sql`DELETE FROM ${refreshQueue} AS request
+    USING unnest(${bigints(requests.map(({ sequence }) => sequence))}, ${versions}) AS completed (noted, version)
+    WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version = completed.version`)
+}
+
+/**
+ * The length of a chain's refresh queue in subjects (overlapping ranges count twice), and the age of its oldest request
+ * in seconds; null when the queue is empty. Throws `service_unavailable` when the database is out of reach.
+ */
+export const refreshLag = async (
+  database: Database,
+  chainId: ChainId,
+): Promise<{ readonly waiting: number; readonly oldestSeconds: number | null }> => {
+  const waiting = sql`coalesce(sum(${refreshQueue.many}), 0)`.mapWith(Number)
+  const oldestSeconds = sql`extract(epoch FROM now() - min(${refreshQueue.since}))`.mapWith(Number)
+  const [lag] = await database.run((handle) =>
+    handle.select({ waiting, oldestSeconds }).from(refreshQueue).where(eq(refreshQueue.chainId, chainId)),
+  )
+  return lag ?? { waiting: 0, oldestSeconds: null }
+}

@@ -1,0 +1,22 @@
+import { sql } from 'drizzle-orm'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Token } from '../../protocol/tokens.ts'
+import { insertMany } from '../bulk.ts'
+import { announce } from '../changes/changes.ts'
+import type { Handle } from '../pool.ts'
+import { storedTokens } from '../rendering.ts'
+import * as t from '../schema.ts'
+
+/** Stores tokens. Rows that show a changed token are rendered again. A token without decimals is not stored. */
+export const storeTokens = async (handle: Handle, chainId: ChainId, tokens: readonly Token[]): Promise<void> => {
+  const known = await storedTokens(handle, chainId)
+  const changed = tokens.flatMap(({ token: address, symbol, decimals }) => {
+    const before = known.get(address)
+    const isKnown = before?.symbol === symbol && before.decimals === decimals
+    return decimals === null || isKnown ? [] : [{ chainId, address, symbol, decimals }]
+  })
+  if (changed.length === 0) return
+  const onConflict = sql`ON CONFLICT (chain_id, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals`
+  await insertMany(handle, t.tokens, changed, onConflict)
+  if (changed.some(({ address }) => known.has(address))) await announce(handle, chainId, null)
+}

@@ -1,0 +1,50 @@
+import { desc, eq, sql } from 'drizzle-orm'
+import type { Hex } from 'viem'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Database, Handle } from '../pool.ts'
+import * as t from '../schema.ts'
+import { upgrades } from '../schema-index.ts'
+import * as work from '../schema-work.ts'
+import { requestFullRefresh } from './refresh-queue.ts'
+
+/**
+ * A change of the diamond's functions. `txHash` is null when no log reported it; the block is then the one at which it
+ * was detected.
+ */
+export type Upgrade = { readonly blockNumber: bigint; readonly blockHash: Hex; readonly txHash: Hex | null }
+
+/**
+ * Records a change of the diamond's functions and requests a refresh of every entity: the new code may return other
+ * values, and its initializer may have changed state. The caller announces that everything changed.
+ */
+export const recordUpgrade = async (handle: Handle, chainId: ChainId, upgrade: Upgrade): Promise<void> => {
+  const { blockNumber, blockHash, txHash } = upgrade
+  await requestFullRefresh(handle, chainId)
+  await handle.insert(upgrades).values({ chainId, blockNumber, blockHash, txHash })
+  // The next observation stores the new hash. Compared with the old one, it would report the same upgrade a second
+  // time.
+  await handle.update(t.chainObservations).set({ loupeHash: null }).where(eq(t.chainObservations.chainId, chainId))
+  // New code may also return other values for fields that are fixed at creation, so the audit starts a new round.
+  await handle.update(work.audits).set({ kind: 'event', nextId: 0n }).where(eq(work.audits.chainId, chainId))
+}
+
+/** Whether the audit has completed no round since the newest upgrade. */
+export const isAuditDue = async (database: Database, chainId: ChainId): Promise<boolean> => {
+  const due = sql`SELECT FROM ${upgrades} LEFT JOIN ${work.audits} USING (chain_id)
+    WHERE chain_id = ${chainId} AND (round_at IS NULL OR round_at < recorded_at) LIMIT 1`
+  return (await database.run((handle) => handle.execute(due))).rows.length > 0
+}
+
+/** The newest recorded upgrade of a chain's diamond; null when there is none. */
+export const lastUpgrade = async (
+  handle: Handle,
+  chainId: ChainId,
+): Promise<(Upgrade & { readonly recordedAt: Date }) | null> => {
+  const [row] = await handle
+    .select()
+    .from(upgrades)
+    .where(eq(upgrades.chainId, chainId))
+    .orderBy(desc(upgrades.seq))
+    .limit(1)
+  return row ?? null
+}

@@ -1,0 +1,137 @@
+import { and, eq, gt, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { ChainId } from '../../protocol/chains.ts'
+import { kinds } from '../../protocol/entities.ts'
+import type { Fact } from '../../protocol/logs.ts'
+import { copyMany } from '../bulk.ts'
+import { announce } from '../changes/changes.ts'
+import { type Scopes, settlementsScope, union } from '../changes/scopes.ts'
+import type { Copy, Handle } from '../pool.ts'
+import * as t from '../schema.ts'
+import { anchors, cursors, refreshQueue, rollbacks, upgrades } from '../schema-index.ts'
+import { blockColumns, entityTables, type StoredBlock } from '../stored.ts'
+import { deleteProof } from './heartbeat.ts'
+import { byKind } from './progress.ts'
+import { lockRefreshQueue, onConflictRaiseVersion, requestRefresh } from './refresh-queue.ts'
+import { type Draft, insertSettlements, settlementsAbove } from './settlements.ts'
+
+/** A fact and the time of its block, in Unix seconds. */
+export type DatedFact = Fact & { readonly blockTimestamp: bigint }
+
+/** Inserts new facts. A fact that exists already is an error: ids are dense, and new facts follow the last ones. */
+export const insertFacts = async (copy: Copy, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
+  const sorted = byKind(facts)
+  for (const kind of kinds) await copyMany(copy, entityTables[kind].facts, { chainId }, sorted[kind])
+}
+
+/** Stores a block at which the index was written, and whether facts are complete up to it. */
+export const addAnchor = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  complete: boolean,
+): Promise<void> => {
+  const row = { chainId, ...blockColumns(block), complete }
+  await handle
+    .insert(anchors)
+    .values(row)
+    .onConflictDoUpdate({ target: [anchors.chainId, anchors.blockNumber], set: row })
+}
+
+/** Moves the block up to which a chain's facts are complete. */
+export const moveCursor = async (handle: Handle, chainId: ChainId, block: StoredBlock): Promise<void> => {
+  const row = { chainId, ...blockColumns(block) }
+  await handle.insert(cursors).values(row).onConflictDoUpdate({ target: cursors.chainId, set: row })
+}
+
+/** Anchors of this many newest blocks are all kept. Of each older age, which doubles, about as many are kept. */
+const DENSE_ANCHORS = 512
+
+/** How often anchors are thinned, in blocks. */
+const THIN_EVERY = 64n
+
+/** Thins out anchors with age, so that they stay few and a deep reorg still finds an anchor not far below the fork. */
+export const thinAnchors = async (handle: Handle, chainId: ChainId, tip: bigint): Promise<void> => {
+  if (tip % THIN_EVERY !== 0n) return
+  await handle.execute(sql`DELETE FROM ${anchors} AS anchor USING (
+      SELECT block_number, row_number() OVER (PARTITION BY width, block_number / width ORDER BY block_number) AS nth
+      FROM (SELECT block_number, (2 ^ floor(log(2, (${tip}::bigint - block_number) / ${DENSE_ANCHORS}::numeric)))::bigint AS width
+        FROM ${anchors} WHERE chain_id = ${chainId} AND block_number < ${tip}::bigint - ${DENSE_ANCHORS}) AS aged
+    ) AS thinned
+    WHERE anchor.chain_id = ${chainId} AND anchor.block_number = thinned.block_number AND thinned.nth > 1`)
+}
+
+/** Observations of one kind that are deleted per transaction: about one second of work. */
+const DELETE_BATCH = 20_000
+
+/**
+ * Deletes a batch of observations above `ancestor` of entities that were created at or below it, and requests their
+ * refresh. Correct whether or not the rollback follows. There may be as many observations as facts, too many for one
+ * transaction. Returns false when none is left.
+ */
+export const deleteSomeObservations = async (
+  handle: Handle,
+  chainId: ChainId,
+  ancestor: StoredBlock | null,
+): Promise<boolean> => {
+  await lockRefreshQueue(handle, chainId)
+  const number = ancestor?.number ?? -1n
+  let isMore = false
+  for (const kind of kinds) {
+    const { observations: table, facts } = entityTables[kind]
+    const { rows } = await handle.execute<{ gone: number }>(sql`WITH gone AS (
+        DELETE FROM ${table} WHERE chain_id = ${chainId} AND id IN (
+          SELECT id FROM ${table} AS seen JOIN ${facts} AS fact USING (chain_id, id)
+          WHERE chain_id = ${chainId} AND seen.block_number > ${number} AND fact.block_number <= ${number} LIMIT ${DELETE_BATCH}
+        ) RETURNING chain_id, id
+      ), noted AS (
+        INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT chain_id, ${kind}, id FROM gone ${onConflictRaiseVersion}
+      ) SELECT count(*)::integer AS gone FROM gone`)
+    if (rows[0]?.gone === DELETE_BATCH) isMore = true
+  }
+  return isMore
+}
+
+/**
+ * Rolls the index back to `ancestor`: deletes facts, observations, anchors and proofs above it, requests a refresh of
+ * the entities whose observations were deleted, moves the cursor to the newest remaining block up to which facts are
+ * complete, and records the rollback. Without an ancestor the chain's index starts again from the first block.
+ */
+export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null): Promise<void> => {
+  const ancestorNumber = ancestor?.number ?? -1n
+  const removeAbove = (table: PgTable & { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
+    handle.delete(table).where(and(eq(table.chainId, chainId), gt(table.blockNumber, ancestorNumber)))
+  await lockRefreshQueue(handle, chainId)
+  while (await deleteSomeObservations(handle, chainId, ancestor));
+  // Deposits and positions first, so that deleting their events has no texts to clear.
+  for (const kind of kinds.toReversed()) {
+    await removeAbove(entityTables[kind].observations)
+    await removeAbove(entityTables[kind].facts)
+  }
+  await removeAbove(t.chainObservations)
+  await removeAbove(upgrades)
+  await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])
+  await removeAbove(anchors)
+  await deleteProof(handle, chainId, ancestorNumber)
+  const lastRequest = sql`coalesce((SELECT max(noted) FROM ${refreshQueue} WHERE chain_id = ${chainId}), 0)`
+  await handle.insert(rollbacks).values({ chainId, ancestorNumber, lastRequest })
+  await removeAbove(cursors)
+  // While entities are read by id, facts are not complete up to every anchor.
+  await handle.execute(sql`INSERT INTO ${cursors} (chain_id, block_number, block_hash, block_timestamp)
+    SELECT chain_id, block_number, block_hash, block_timestamp FROM ${anchors} WHERE chain_id = ${chainId} AND complete
+    ORDER BY block_number DESC LIMIT 1 ON CONFLICT DO NOTHING`)
+  // The scopes that the orphaned blocks touched are not known completely, so everything counts as changed.
+  await announceChanges(handle, chainId, null, await settlementsAbove(handle, chainId, ancestorNumber))
+}
+
+/** Announces changed scopes, and stores the settlements among the changes. */
+export const announceChanges = async (
+  handle: Handle,
+  chainId: ChainId,
+  scopes: Scopes,
+  drafts: readonly Draft[],
+): Promise<void> => {
+  const all = drafts.length === 0 ? scopes : union([scopes, new Set([settlementsScope])])
+  const last = await announce(handle, chainId, all, Math.max(1, drafts.length))
+  await insertSettlements(handle, chainId, drafts, last)
+}

@@ -1,0 +1,126 @@
+import { and, asc, eq, gt, max, min, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Address } from 'viem'
+import { unavailable } from '../../lib/errors.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { entities, type Kind, perKind } from '../../protocol/entities.ts'
+import type { Database } from '../pool.ts'
+import * as t from '../schema.ts'
+import { cursors, refreshQueue } from '../schema-index.ts'
+import {
+  entityTables,
+  type FactRow,
+  type Keyed,
+  type ObservationRow,
+  type Stored,
+  type StoredBlock,
+  type StoredProtocol,
+  storedBlock,
+  storedEntity,
+  storedProtocol,
+} from '../stored.ts'
+
+/** A page of ids after `after`, ascending; from the first id when `after` is null. */
+export type Page = { readonly after: bigint | null; readonly limit: number }
+
+type Values = Record<string, unknown>
+
+/**
+ * Reads of the index. Null means that the index lacks the entity. All throw `service_unavailable` when the database is
+ * out of reach.
+ */
+export type Queries = ReturnType<typeof createQueries>
+
+/**
+ * Prepares the reads. Stored entities have the shapes of the protocol's views, so one function makes records from
+ * either source.
+ */
+export const createQueries = (database: Database) => {
+  const { handle } = database
+  const [ofChain, withId] = [sql.placeholder('chainId'), sql.placeholder('id')]
+
+  const first = async <R>(statement: { execute(values: Values): Promise<R[]> }, values: Values): Promise<R | null> => {
+    const [row] = await database.run(() => statement.execute(values))
+    return row ?? null
+  }
+
+  const idsOf = <K>(name: string, table: Keyed, owner: PgColumn) => {
+    // LIMIT is a parameter: with a literal, the server chooses a generic plan that sorts.
+    const statement = handle
+      .select({ id: sql`${table.id}`.mapWith(BigInt) })
+      .from(table)
+      .where(
+        and(
+          eq(table.chainId, ofChain),
+          eq(owner, sql.param(sql.placeholder('key'), owner)),
+          gt(table.id, sql.placeholder('after')),
+        ),
+      )
+      .orderBy(asc(table.id))
+      .limit(sql.placeholder('limit'))
+      .prepare(name)
+    return async (chainId: ChainId, key: K, { after, limit }: Page): Promise<bigint[]> => {
+      const rows = await database.run(() => statement.execute({ chainId, key, after: after ?? -1n, limit }))
+      return rows.map(({ id }) => id)
+    }
+  }
+
+  const entityOf = <K extends Kind>(kind: K) => {
+    const { facts, observations }: { readonly facts: Keyed; readonly observations: Keyed } = entityTables[kind]
+    const statement = handle
+      .select({ fact: facts, seen: observations })
+      .from(facts as PgTable)
+      .leftJoin(observations, and(eq(facts.chainId, observations.chainId), eq(facts.id, observations.id)))
+      .where(and(eq(facts.chainId, ofChain), eq(facts.id, withId)))
+      .prepare(kind)
+    return async (chainId: ChainId, id: bigint): Promise<Stored<K> | null> => {
+      const row = await first(statement, { chainId, id })
+      if (row === null) return null
+      // An entity is created and observed in two transactions. Between them the index knows that it exists but not its
+      // state.
+      if (row.seen === null) throw unavailable(`${kind} ${id} is not observed yet`)
+      return storedEntity(kind, row.fact as FactRow<K>, row.seen as ObservationRow<K>)
+    }
+  }
+
+  const { chainObservations } = t
+  const protocol = handle
+    .select()
+    .from(chainObservations)
+    .where(eq(chainObservations.chainId, ofChain))
+    .prepare('protocol')
+  const cursor = handle.select().from(cursors).where(eq(cursors.chainId, ofChain)).prepare('cursor')
+  const requestOf = (name: string, which: typeof min) => {
+    const selected = handle.select({ sequence: which(refreshQueue.sequence) }).from(refreshQueue)
+    const statement = selected.where(eq(refreshQueue.chainId, ofChain)).prepare(name)
+    return async (chainId: ChainId): Promise<bigint | null> => (await first(statement, { chainId }))?.sequence ?? null
+  }
+
+  return {
+    /** Pages of the ids that a wallet owns, by kind. */
+    idsByOwner: perKind((kind) =>
+      idsOf<Address>(`${kind}s_by_${entities[kind].owner}`, entityTables[kind].facts, entityTables[kind].owner),
+    ),
+    /** Pages of the ids that belong to an event, by kind. */
+    idsByEvent: {
+      deposit: idsOf<bigint>('deposits_by_event', t.deposits, t.deposits.eventId),
+      position: idsOf<bigint>('positions_by_event', t.positions, t.positions.eventId),
+    },
+    event: entityOf('event'),
+    deposit: entityOf('deposit'),
+    position: entityOf('position'),
+    async singleton(chainId: ChainId): Promise<StoredProtocol | null> {
+      const row = await first(protocol, { chainId })
+      return row && storedProtocol(row)
+    },
+    /** The block up to which the chain's facts are complete; null before the first. */
+    async indexed(chainId: ChainId): Promise<StoredBlock | null> {
+      const row = await first(cursor, { chainId })
+      return row && storedBlock(row)
+    },
+    /** The sequence of the newest request in the refresh queue; null when it is empty. */
+    newestRefreshRequest: requestOf('newest', max),
+    /** The sequence of the oldest request; null when the queue is empty. */
+    oldestRefreshRequest: requestOf('oldest', min),
+  }
+}

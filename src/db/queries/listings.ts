@@ -1,0 +1,237 @@
+import { LRUCache } from 'lru-cache'
+import type { Address } from 'viem'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Kind } from '../../protocol/entities.ts'
+import type { Inclusion } from '../../protocol/rows.ts'
+import type { Database, Statement } from '../pool.ts'
+import { UNIT } from '../rendering.ts'
+import { type Bind, bytes, conditionsOf, type Filters, isByObservation, needsObservations, shapeOf } from './filters.ts'
+import {
+  asOneText,
+  byObservationJoins,
+  observedJoins,
+  RECORD,
+  rowSql,
+  tables,
+  textJoins,
+  withColumnsWhereNeeded,
+} from './rows.ts'
+import { parseTips, type Tip, tipsText } from './tips.ts'
+
+/** A page of a list on one chain. */
+export type ListQuery = {
+  readonly chainId: ChainId
+  /** The row after which the page starts, and its expiry if the list is sorted by expiry; null on the first page. */
+  readonly after: { readonly id: bigint; readonly key: string } | null
+  /** Rows created after this block are left out; null for the newest indexed block. */
+  readonly upTo: bigint | null
+  /** The time in Unix seconds at which expiry is judged; null for the time of the newest indexed block. */
+  readonly now: bigint | null
+  /** The chain's last rollback when the first page was read; null on the first page. */
+  readonly rollback: bigint | null
+  /** The key of the texts that may be served (`renderKeyOf`). */
+  readonly renderKey: bigint
+}
+
+type ListingQuery = {
+  readonly kind: Kind
+  readonly queries: readonly ListQuery[]
+  readonly filters: Filters
+  readonly sort: 'created' | 'expiry'
+  readonly order: 'asc' | 'desc'
+  readonly include: readonly Inclusion[]
+  readonly limit: number
+  /** Whether to count all rows that match the filters. */
+  readonly count: boolean
+}
+
+/** The place of a row in a list. `key` is its expiry if the list is sorted by expiry, else empty. */
+export type Place = { readonly chainId: string; readonly id: string; readonly key: string }
+
+export type ListingRows = {
+  readonly tips: readonly Tip[]
+  /** Rows in the format of `rows.ts`; `placeOf` parses their heads. */
+  readonly rows: readonly string[]
+  readonly total: number | null
+}
+
+/** Pages of rows. All methods throw `service_unavailable` when the database is out of reach. */
+export type Listings = {
+  /** The next rows of the queries, merged, in one snapshot. */
+  page(query: ListingQuery): Promise<ListingRows>
+  /** Rows by their ids, in that order; absent ones are left out. */
+  byIds(
+    query: Pick<ListingQuery, 'kind' | 'include'> & { readonly query: ListQuery; readonly ids: readonly bigint[] },
+  ): Promise<ListingRows>
+}
+
+/** Lower and upper bounds of all ids and expiries. */
+export const bounds = { asc: { id: '-1', key: '-1' }, desc: { id: '9223372036854775807', key: 'Infinity' } } as const
+
+const list = (values: readonly unknown[]): string => `{${values.join()}}`
+
+/** The text of an array of addresses. */
+export const addresses = (values: readonly Address[]): string => list(values.map((value) => `"\\\\x${value.slice(2)}"`))
+
+/** The most rows of a page. */
+export const MAX_ROWS = 200
+
+/**
+ * The types of a list query's parameters: chain, bound, time, rollback, render key, and the id and expiry of the row to
+ * continue after.
+ */
+const columns = ['integer', 'bigint', 'bigint', 'bigint', 'bigint', 'bigint', 'numeric'] as const
+
+/**
+ * SQL of the list queries as rows `query`, whose parameters are the first of the statement; chains that are not indexed
+ * are left out. Not arrays: for those a generic plan expects many rows and looks expensive, so the server would plan
+ * every request again.
+ */
+export const listQueryText = (count: number): string => {
+  const rows = Array.from({ length: count }, (_, row) =>
+    columns.map((type, at) => `$${row * columns.length + at + 1}::${type}`).join(),
+  )
+  return `query AS (SELECT chain_id, least(c.block_number, w.up_to) AS up_to, coalesce(w.now, c.block_timestamp) AS now, w.rollback, w.render_key, w.after, w.after_key,
+      c.block_number AS tip_number, c.block_hash AS tip_hash, c.block_timestamp AS tip_timestamp
+    FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, render_key, after, after_key) JOIN cursors c USING (chain_id))`
+}
+
+export const listQueryValues = (
+  queries: readonly ListQuery[],
+  start: { readonly id: string; readonly key: string },
+): unknown[] =>
+  queries.flatMap(({ chainId, upTo, now, rollback, renderKey, after }) => [
+    ...[chainId, upTo, now, rollback, renderKey].map((value) => value?.toString() ?? null),
+    ...[after?.id.toString() ?? start.id, after?.key || start.key],
+  ])
+
+/**
+ * Rows of several chains are merged by the time of their blocks; rows of one chain stay in the order of their ids,
+ * whatever their times.
+ */
+const mergeKeys = {
+  asc: 'max(f.block_timestamp) OVER (PARTITION BY f.chain_id ORDER BY f.id)',
+  desc: 'min(f.block_timestamp) OVER (PARTITION BY f.chain_id ORDER BY f.id DESC)',
+} as const
+
+/**
+ * The joins that the conditions need, and the table whose ids order the page: the observations if an index over them
+ * finds the rows.
+ */
+const joinedFor = ({ kind, filters }: ListingQuery): { readonly joins: string; readonly key: string } => {
+  if (!needsObservations(filters)) return { joins: '', key: 'f' }
+  return isByObservation(kind, filters)
+    ? { joins: byObservationJoins(kind), key: tables[kind].ownAlias }
+    : { joins: observedJoins(kind), key: 'f' }
+}
+
+/** Whether this is a later page of a list. */
+const isLaterPage = ({ queries }: Pick<ListingQuery, 'queries'>): boolean =>
+  queries.some(({ rollback }) => rollback !== null)
+
+/**
+ * The parameters after those of the queries are the limit, the owners if there is such a filter, and those of the
+ * conditions.
+ */
+const textOf = (query: ListingQuery, conditions: readonly string[], hasColumns: boolean): string => {
+  const { kind, queries, filters, sort, order, include, count } = query
+  const { facts, owner } = tables[kind]
+  const [limit, owners] = [1, 2].map((at) => `$${queries.length * columns.length + at}`)
+  const wheres = ['f.chain_id = query.chain_id', 'f.block_number <= query.up_to', ...conditions].join(' AND ')
+  const { joins, key } = joinedFor(query)
+  const isMerged = queries.length > 1 && sort === 'created'
+  const byExpiry = sort === 'expiry'
+  const ordered = byExpiry ? `f.expiry_date ${order}, f.id ${order}` : `f.id ${order}`
+  const merged = byExpiry ? `f.expiry_date ${order}, f.chain_id, f.id ${order}` : `f.chain_id, f.id ${order}`
+  const than = order === 'asc' ? '>' : '<'
+  const after = byExpiry ? `(f.expiry_date, f.id) ${than} (query.after_key, query.after)` : `f.id ${than} query.after`
+  // The equality of the ids gives the server their order, but not the start of its scan of the observations.
+  const beyond = key === 'f' || byExpiry ? after : `${after} AND ${key}.id ${than} query.after`
+
+  // Columns are named, because passing all of them on takes the server longer.
+  const needed = ['chain_id', 'id', ...(isMerged ? ['block_timestamp'] : []), ...(byExpiry ? ['expiry_date'] : [])]
+  const fields = [...needed, ...(kind !== 'event' && (include.length > 0 || hasColumns) ? ['event_id'] : [])]
+    .map((it) => `f.${it}`)
+    .join()
+
+  // Reads each owner and chain in the order of its index, then merges them and takes `limit` rows.
+  const own = filters.owners ? `AND f.${owner} = owned.by` : ''
+  const each = `SELECT ${fields} FROM ${facts} f ${joins} WHERE ${wheres} ${own} AND ${beyond} ORDER BY ${ordered}`
+  // Without an owner there may be any number of rows. The constant limit shows a generic plan that no page needs them
+  // all.
+  const bounded = filters.owners ? each : `SELECT * FROM (${each} LIMIT ${MAX_ROWS + 1}) f ORDER BY ${ordered}`
+  const owned = filters.owners?.length === 1 ? `(VALUES (${owners}::bytea))` : `unnest(${owners}::bytea[])`
+  const last = isMerged ? `merged ${order}, ${merged}` : merged
+  const page = `SELECT f.*, query.render_key${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM query
+    ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} CROSS JOIN LATERAL (${bounded} LIMIT ${limit}) f ORDER BY ${last} LIMIT ${limit}`
+  const head = ['f.chain_id', 'f.id', ...(byExpiry ? ['f.expiry_date'] : [])]
+  const rows = `SELECT ${rowSql(kind, { head, include, columns: hasColumns })} FROM (${page}) f ${textJoins(kind, include)} ORDER BY ${last}`
+  const total = `(SELECT count(*) FROM query ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} JOIN ${facts} f USING (chain_id) ${joins}
+    WHERE ${wheres} ${own})`
+  const tips = tipsText({ reorged: isLaterPage(query), refreshing: needsObservations(filters) })
+  return `WITH ${listQueryText(queries.length)} SELECT ${tips}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
+}
+
+/** Statements by their shapes: building one takes longer than the framework's work for a request. */
+const texts = new LRUCache<string, string>({ max: 1_000 })
+
+const pageStatement = (query: ListingQuery, hasColumns: boolean): Statement => {
+  const { kind, queries, filters, sort, order, include, limit, count } = query
+  const owners = filters.owners && [...new Set(filters.owners)]
+  const [one, another] = owners ?? []
+  const isOneOwner = one !== undefined && another === undefined
+  const values: unknown[] = [...listQueryValues(queries, bounds[order]), limit]
+  if (owners !== undefined) values.push(isOneOwner ? bytes(one) : addresses(owners))
+  const bind: Bind = (value, type) => `$${values.push(value)}::${type}`
+  const conditions = conditionsOf(kind, filters, bind)
+  const shape = [kind, sort, order, queries.length, isLaterPage(query), isOneOwner, shapeOf(filters)].join(' ')
+  const name = [shape, count, hasColumns, ...include].join(' ')
+  const text = texts.get(name) ?? textOf({ ...query, filters: { ...filters, owners } }, conditions, hasColumns)
+  texts.set(name, text)
+  // Only common shapes are prepared under a name, because a connection keeps every prepared statement.
+  const isCommon = !count && include.length === 0 && (owners ? conditions.length === 0 : conditions.length < 2)
+  return { text, values, ...(isCommon && { name: `${hasColumns ? 'columns' : 'page'} ${shape}` }) }
+}
+
+const byIdsStatement = (
+  { kind, query, ids, include }: Parameters<Listings['byIds']>[0],
+  hasColumns: boolean,
+): Statement => {
+  const rows = `SELECT ${rowSql(kind, { head: ['f.chain_id', 'f.id'], include, columns: hasColumns })} FROM query
+    CROSS JOIN unnest($${columns.length + 1}::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT *, query.render_key
+    FROM ${tables[kind].facts} WHERE chain_id = query.chain_id AND id = asked.id AND block_number <= query.up_to LIMIT 1) f
+    ${textJoins(kind, include)} ORDER BY asked.nth`
+  const text = `WITH ${listQueryText(1)} SELECT ${tipsText({ reorged: false, refreshing: false })}, ${asOneText(rows)}`
+  const values = [...listQueryValues([query], bounds.asc), list(ids)]
+  return { text, values, ...(include.length === 0 && { name: `ids ${kind} ${hasColumns}` }) }
+}
+
+/** Parses the place of a row from its head. */
+export const placeOf = (row: string): Place => {
+  const [chainId = '', id = '', key = ''] = row.slice(0, row.indexOf(UNIT)).split(',')
+  return { chainId, id, key }
+}
+
+/**
+ * Creates the list queries of a database.
+ *
+ * @example
+ * await listings.page({ kind: 'position', queries: [query], filters: { owners: [wallet] }, sort: 'created', order: 'desc', … })
+ */
+export const createListings = (database: Pick<Database, 'rows'>): Listings => {
+  const answer = async (statementOf: (hasColumns: boolean) => Statement): Promise<ListingRows> => {
+    const [tips = null, rows = null, total = null] = await withColumnsWhereNeeded(async (hasColumns) => {
+      const [row = []] = await database.rows(statementOf(hasColumns))
+      return row
+    })
+    return {
+      tips: parseTips(tips),
+      rows: rows === null || rows === '' ? [] : rows.split(RECORD),
+      total: total === null ? null : Number(total),
+    }
+  }
+  return {
+    page: (query) => answer((hasColumns) => pageStatement(query, hasColumns)),
+    byIds: (query) => answer((hasColumns) => byIdsStatement(query, hasColumns)),
+  }
+}

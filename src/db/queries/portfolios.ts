@@ -1,0 +1,125 @@
+import type { Address } from 'viem'
+import { type Kind, kinds } from '../../protocol/entities.ts'
+import type { Database } from '../pool.ts'
+import { UNIT } from '../rendering.ts'
+import { bytes, isActive, isClaimable } from './filters.ts'
+import { addresses, bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
+import { asOneText, observedJoins, RECORD, rowSql, tables, withColumnsWhereNeeded } from './rows.ts'
+import { parseTips, type Tip, tipsText } from './tips.ts'
+
+/** One entity of a wallet: a row (see `rows.ts`), and the figures from which totals are computed. */
+export type Holding = {
+  /** The index of the wallet in the query, from 0. */
+  readonly wallet: number
+  readonly chainId: string
+  readonly id: string
+  /** The token's address in hex without a prefix; empty while the event is not observed yet. */
+  readonly token: string
+  /** The values of `figures`, in the token's units. */
+  readonly figures: readonly bigint[]
+  readonly text: string
+}
+
+export type PortfolioRows = {
+  readonly tips: readonly Tip[]
+  readonly holdings: Readonly<Record<Kind, readonly Holding[]>>
+}
+
+export type Portfolios = {
+  /**
+   * Reads the entities of wallets in one snapshot, newest first: at most `limit` of each kind per wallet and chain,
+   * those that can be claimed before the others. The wallets must be distinct. Throws `service_unavailable` when the
+   * database is out of reach.
+   */
+  of(asked: {
+    readonly wallets: readonly Address[]
+    /** The chains, with the render key whose texts may be served. */
+    readonly chains: readonly Pick<ListQuery, 'chainId' | 'renderKey'>[]
+    readonly activeOnly: boolean
+    readonly limit: number
+  }): Promise<PortfolioRows>
+}
+
+const isWithdrawable = 'e.settled_at > 0 AND NOT s.withdrawn'
+
+/** The figures of each kind as expressions over f, s and e. Amounts that cannot be claimed now are 0. */
+const figures = {
+  position: {
+    notional: 'f.notional',
+    premiumPaid: 'f.premium_paid',
+    payout: `CASE WHEN ${isClaimable.position} THEN s.payout_amount ELSE 0 END`,
+  },
+  deposit: {
+    deposited: 'CASE WHEN s.withdrawn THEN 0 ELSE f.amount END',
+    premiums: 'coalesce(s.pending, 0)',
+    // The deposit's part, by shares, of the pool after payouts. Rounded down, as the protocol does.
+    capital: `CASE WHEN ${isWithdrawable} THEN coalesce(div((e.total_liquidity - e.total_max_payout) * f.shares, (SELECT nullif(sum(of_event.shares), 0)
+      FROM deposits of_event WHERE of_event.chain_id = f.chain_id AND of_event.event_id = f.event_id)), 0) ELSE 0 END`,
+  },
+  event: { creatorEarnings: 'coalesce(e.creator_earnings, 0)' },
+} as const satisfies Readonly<Record<Kind, Readonly<Record<string, string>>>>
+
+type Figure = { [K in Kind]: keyof (typeof figures)[K] }[Kind]
+
+const namesOf = (kind: Kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[]
+
+/** The names of each kind's figures, in their order in a holding. */
+export const figureNames: Readonly<Record<Kind, readonly Figure[]>> = {
+  event: namesOf('event'),
+  deposit: namesOf('deposit'),
+  position: namesOf('position'),
+}
+
+const holdings = (kind: Kind, activeOnly: boolean, columns: boolean, [owned, limit]: readonly string[]): string => {
+  const { facts, owner } = tables[kind]
+  const head = ['owned.nth', 'f.chain_id', 'f.id', `encode(e.payment_token, 'hex')`, ...Object.values(figures[kind])]
+  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, columns })} AS row
+    FROM (SELECT *, query.render_key FROM ${facts}) f ${observedJoins(kind)} WHERE f.chain_id = query.chain_id AND f.${owner} = owned.by AND f.block_number <= query.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
+    ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
+  return asOneText(`SELECT f.row FROM query CROSS JOIN ${owned}
+    CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, query.chain_id, f.id DESC`)
+}
+
+const start = { after: null, upTo: null, now: null, rollback: null } as const
+
+/** The statement for a number of chains. Its first `after` values are those of the chains. */
+const textFor = (chains: number, after: number, isOne: boolean, activeOnly: boolean, columns: boolean): string => {
+  // A generic plan expects many rows of an array and looks too expensive for one wallet, so one wallet is a single
+  // value.
+  const owned = isOne
+    ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
+    : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
+  const each = kinds.map((kind) => holdings(kind, activeOnly, columns, [owned, `$${after + 2}`]))
+  return `WITH ${listQueryText(chains)} SELECT ${tipsText({ reorged: false, refreshing: true })}, ${each.join(', ')}`
+}
+
+const texts = new Map<string, string>()
+
+const parse = (line: string): Holding => {
+  const at = line.indexOf(UNIT)
+  const [nth, chainId = '', id = '', token = '', ...rest] = line.slice(0, at).split(',')
+  return { wallet: Number(nth) - 1, chainId, id, token, figures: rest.map(BigInt), text: line }
+}
+
+const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines.split(RECORD).map(parse) : [])
+
+/** Creates the portfolio queries of a database. A query is one statement for any number of wallets. */
+export const createPortfolios = (database: Pick<Database, 'rows'>): Portfolios => ({
+  async of({ wallets, chains, activeOnly, limit }) {
+    const queries = chains.map((chain) => ({ ...start, ...chain }))
+    const [first, second] = wallets
+    const isOne = first !== undefined && second === undefined
+    const ofChains = listQueryValues(queries, bounds.asc)
+    const values = [...ofChains, isOne ? bytes(first) : addresses(wallets), limit]
+    const read = async (columns: boolean): Promise<(string | null)[]> => {
+      const name = ['portfolio', activeOnly, isOne, queries.length, columns].join(' ')
+      const text = texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, activeOnly, columns)
+      texts.set(name, text)
+      const [row = []] = await database.rows({ name, text, values })
+      return row
+    }
+    const [tips = null, ...found] = await withColumnsWhereNeeded(read)
+    const [event = [], deposit = [], position = []] = found.map(parseAll)
+    return { tips: parseTips(tips), holdings: { event, deposit, position } }
+  },
+})

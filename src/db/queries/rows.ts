@@ -1,0 +1,144 @@
+import { getTableColumns, getTableName } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Address } from 'viem'
+import { type Kind, perKind } from '../../protocol/entities.ts'
+import type { Inclusion } from '../../protocol/rows.ts'
+import type { Token } from '../../protocol/tokens.ts'
+import { UNIT } from '../rendering.ts'
+import * as t from '../schema.ts'
+import { entityTables, type FactRow, type ObservationRow } from '../stored.ts'
+
+/*
+ * SQL of list rows. PostgreSQL returns a row as `head US text`, and with inclusions as `head US text US stats US
+ * utilization US range`: the stored text and the texts that can be added to it. If no text is stored under the reader's
+ * key, the row is `head US`, or with columns `head US US columns`: the columns from which to render it, as JSON.
+ * Columns make the statement a sixth slower, so it runs with them only if a text is missing. Record separators separate
+ * rows. JSON escapes both control characters.
+ */
+
+export const RECORD = '\u001e'
+
+/** The names of each kind's tables and of its owner's column, and the alias of the row's own observation. */
+export const tables = perKind((kind) => {
+  const { facts, observations, owner } = entityTables[kind]
+  return {
+    facts: getTableName(facts),
+    observations: getTableName(observations),
+    owner: owner.name,
+    ownAlias: kind === 'event' ? 'e' : 's',
+  }
+})
+
+/** A look-up of one row per row. Without the limit, a generic plan would read the whole table. */
+const lookedUp = (table: string, alias: string, id: string, columns = '*'): string =>
+  `LEFT JOIN LATERAL (SELECT ${columns} FROM ${table} WHERE chain_id = f.chain_id AND id = f.${id} LIMIT 1) AS ${alias} ON true`
+
+/** Joins the event's observation (`e`) to deposits or positions. */
+const eventOf = (kind: Kind): string => (kind === 'event' ? '' : lookedUp('event_observations', 'e', 'event_id'))
+
+/**
+ * The joins that conditions and figures need: to facts `f` their own observation (`s`, or `e` of an event) and that of
+ * the event (`e`).
+ */
+export const observedJoins = (kind: Kind): string =>
+  `${lookedUp(tables[kind].observations, tables[kind].ownAlias, 'id')} ${eventOf(kind)}`
+
+/**
+ * The same joins for rows that are found by an index over their observations. Rows without an observation are left out.
+ */
+export const byObservationJoins = (kind: Kind): string =>
+  `JOIN ${tables[kind].observations} ${tables[kind].ownAlias} USING (chain_id, id) ${eventOf(kind)}`
+
+/**
+ * The joins that a row's text needs. A look-up of all columns would make a page a tenth slower, so columns are named.
+ */
+export const textJoins = (kind: Kind, include: readonly Inclusion[]): string => {
+  const { observations, ownAlias } = tables[kind]
+  const columns = kind === 'event' ? 'render_key, row_text, inclusions' : 'render_key, row_text'
+  return `${lookedUp(observations, ownAlias, 'id', columns)} ${include.length > 0 ? eventOf(kind) : ''}`
+}
+
+const columnsOf = (table: PgTable, id: string, key = 'id'): string =>
+  `(SELECT json_object_agg(key, value) FROM ${getTableName(table)} x, json_each_text(row_to_json(x)) WHERE x.chain_id = f.chain_id AND x.${key} = ${id})`
+
+const columnsSql = (kind: Kind): string => {
+  const eventId = kind === 'event' ? 'f.id' : 'f.event_id'
+  const token = `(SELECT payment_token FROM event_observations WHERE chain_id = f.chain_id AND id = ${eventId})`
+  const parts = {
+    fact: columnsOf(entityTables[kind].facts, 'f.id'),
+    seen: columnsOf(entityTables[kind].observations, 'f.id'),
+    event: columnsOf(t.events, eventId),
+    eventSeen: columnsOf(t.eventObservations, eventId),
+    token: columnsOf(t.tokens, token, 'address'),
+  }
+  return `json_build_object(${Object.entries(parts).map(([name, sql]) => `'${name}', ${sql}`)})`
+}
+
+/** The parts of a row: expressions of its head, inclusions, and whether a row without a text has columns. */
+type RowParts = {
+  readonly head: readonly string[]
+  readonly include?: readonly Inclusion[]
+  readonly columns: boolean
+}
+
+/** A row over `f` (which has the chain's `render_key`) and its `textJoins`. */
+export const rowSql = (kind: Kind, { head, include = [], columns }: RowParts): string => {
+  const { ownAlias } = tables[kind]
+  const aliases = new Set(include.length > 0 ? [ownAlias, 'e'] : [ownAlias])
+  const isRendered = [...aliases].map((it) => `${it}.render_key = f.render_key AND ${it}.row_text IS NOT NULL`)
+  const text = [`${ownAlias}.row_text`, ...(include.length > 0 ? [`'${UNIT}'`, 'e.inclusions'] : [])]
+  return `concat(${head.join(`, ',', `)}, '${UNIT}', CASE WHEN ${isRendered.join(' AND ')} THEN ${text.join(' || ')}
+    ${columns ? `ELSE '${UNIT}' || ${columnsSql(kind)}::text` : ''} END)`
+}
+
+const lacksText = (rows: string | null): boolean =>
+  rows !== null && (rows.endsWith(UNIT) || rows.includes(UNIT + RECORD))
+
+/**
+ * Reads rows (`asOneText`) without columns, and again with columns if a row has no text. Either result is of one
+ * snapshot.
+ */
+export const withColumnsWhereNeeded = async (
+  read: (columns: boolean) => Promise<(string | null)[]>,
+): Promise<(string | null)[]> => {
+  const texts = await read(false)
+  return texts.some(lacksText) ? read(true) : texts
+}
+
+/** The rows of a query as one text. */
+export const asOneText = (query: string): string => `array_to_string(ARRAY(${query}), '${RECORD}')`
+
+/** The columns from which a row without a text is rendered. An observation is null before the first one. */
+export type RowColumns<K extends Kind> = {
+  readonly fact: FactRow<K>
+  readonly seen: ObservationRow<K> | null
+  readonly event: FactRow<'event'> | null
+  readonly eventSeen: ObservationRow<'event'> | null
+  /** The event's token, if it is stored. */
+  readonly token: Token | null
+}
+
+type Columns = Readonly<Record<string, string | null>> | null
+
+const decoded = (table: PgTable, columns: Columns): object | null =>
+  columns &&
+  Object.fromEntries(
+    Object.entries<PgColumn>(getTableColumns(table)).map(([field, column]) => {
+      const value = columns[column.name] ?? null
+      if (value === null) return [field, null]
+      return [field, column.dataType === 'boolean' ? value === 'true' : column.mapFromDriverValue(value)]
+    }),
+  )
+
+/** Parses the columns of a row without a text. */
+export const parseColumns = <K extends Kind>(kind: K, json: string): RowColumns<K> => {
+  const { fact, seen, event, eventSeen, token }: Readonly<Record<keyof RowColumns<K>, Columns>> = JSON.parse(json)
+  const stored = decoded(t.tokens, token) as (typeof t.tokens.$inferSelect & { readonly address: Address }) | null
+  return {
+    fact: decoded(entityTables[kind].facts, fact) as FactRow<K>,
+    seen: decoded(entityTables[kind].observations, seen) as ObservationRow<K> | null,
+    event: decoded(t.events, event) as FactRow<'event'> | null,
+    eventSeen: decoded(t.eventObservations, eventSeen) as ObservationRow<'event'> | null,
+    token: stored && { token: stored.address, symbol: stored.symbol, decimals: stored.decimals },
+  }
+}

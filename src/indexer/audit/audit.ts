@@ -1,0 +1,189 @@
+import type { Chain } from '../../chain/chain.ts'
+import { type AuditedTable, auditedTables, columnsOf } from '../../db/index/audit-columns.ts'
+import { type AuditedKind, tablesOf } from '../../db/index/audit-rows.ts'
+import { readProgress } from '../../db/index/progress.ts'
+import type { Database } from '../../db/pool.ts'
+import type { StoredBlock } from '../../db/stored.ts'
+import { unavailable } from '../../lib/errors.ts'
+import type { Logger } from '../../lib/log.ts'
+import type { Meter } from '../../lib/meter.ts'
+import { type ChainId, startBlockFault } from '../../protocol/chains.ts'
+import { kinds } from '../../protocol/entities.ts'
+import { type ComparedSlice, compareSlice, compareTotal } from './kind.ts'
+import { compareWallets, type WalletPosition } from './lists.ts'
+import { type AuditDeps, PAUSE_MS, repeatIfDifferent } from './probe.ts'
+
+/** The compared part of a table. */
+type TableCount = {
+  readonly table: AuditedTable
+  readonly rows: number
+  readonly columns: number
+  readonly values: number
+}
+
+/** The report of an audit. */
+export type AuditReport = {
+  readonly chainId: ChainId
+  /**
+   * The block at which the last slice was compared, and that of the first slice: the index advances during an audit.
+   */
+  readonly block: StoredBlock
+  readonly firstBlock: StoredBlock
+  readonly tables: readonly TableCount[]
+  /** Entities on the chain. */
+  readonly onChain: Readonly<Record<AuditedKind, number>>
+  /** The number of compared lists of events and wallets. */
+  readonly lists: number
+  /** Values that an audit never compares, with the reason. */
+  readonly notCompared: readonly string[]
+  /** Values that should have been compared but could not be, with advice. */
+  readonly unconfirmed: readonly string[]
+  /** The first differences, and the number of all differences. */
+  readonly differences: readonly string[]
+  readonly found: number
+}
+
+/** The most differences in a report. An index of another chain has as many differences as rows. */
+const MAX_DIFFERENCES = 1_000
+
+/** Wallets whose lists are compared at once. */
+const WALLETS = 200
+
+/** How long an audit waits in all for entities of the refresh queue, in milliseconds. */
+const PATIENCE_MS = 60_000
+
+type Options = {
+  readonly chain: Chain
+  readonly database: Database
+  readonly log: Logger
+  readonly meter?: Meter
+  readonly patienceMs?: number
+  readonly pauseMs?: number
+}
+
+/**
+ * Compares every value of a chain's index that the API can show with the chain. Each slice is compared at the current
+ * block of the index. Throws `service_unavailable` when nothing is indexed, or when nodes or the database are out of
+ * reach.
+ */
+export const audit = async ({
+  meter,
+  patienceMs = PATIENCE_MS,
+  pauseMs = PAUSE_MS,
+  ...options
+}: Options): Promise<AuditReport> => {
+  const { chain, database } = options
+  const { chainId } = chain
+  const deps: AuditDeps = { ...options, pauseMs, patience: { leftMs: patienceMs } }
+  await requireIndex(chain, database)
+  const tallies = new Map<AuditedTable, { rows: number; values: number }>()
+  const onChain: Record<AuditedKind, number> = { event: 0, deposit: 0, position: 0, chain: 0 }
+  const differences: string[] = []
+  const open = { waiting: 0, unreadable: 0, withoutLog: 0, unconfirmed: 0 }
+  let found = 0
+  let lists = 0
+  let firstBlock: StoredBlock | null = null
+  let block: StoredBlock | null = null
+
+  const add = (more: readonly string[]): void => {
+    differences.push(...more.slice(0, MAX_DIFFERENCES - differences.length))
+    found += more.length
+  }
+  const count = (kind: AuditedKind, slice: ComparedSlice): void => {
+    const { anchor, comparison, origins } = slice.first
+    firstBlock ??= anchor
+    block = anchor
+    onChain[kind] += comparison.onChain
+    open.waiting += slice.waiting.length
+    open.unreadable += comparison.unreadable.length
+    open.withoutLog += origins.withoutLog
+    open.unconfirmed += origins.unconfirmed.length
+    lists += slice.lists
+    for (const table of tablesOf[kind]) {
+      const before = tallies.get(table) ?? { rows: 0, values: 0 }
+      const rows = before.rows + (comparison.tallies[table]?.rows ?? 0)
+      const values = (comparison.tallies[table]?.values ?? 0) + (origins.tallies[table]?.values ?? 0)
+      tallies.set(table, { rows, values: before.values + values })
+    }
+    add(slice.differences)
+  }
+
+  for (const kind of ['chain', ...kinds] as const) {
+    for (let from: bigint | null = 0n; from !== null; ) {
+      const slice: ComparedSlice = await compareSlice(deps, kind, from)
+      count(kind, slice)
+      meter?.show(`chain ${chainId} ${kind}s`, onChain[kind], Number(slice.first.last ?? 0n))
+      from = slice.next
+      if (kind === 'event' && from === null) add(await compareTotal(deps, slice.first, onChain.event))
+    }
+  }
+  for (let position: WalletPosition | null = { kind: 'event', after: null }; position !== null; ) {
+    const at: WalletPosition = position
+    const compared = await repeatIfDifferent(deps, () => compareWallets(deps, at, WALLETS))
+    lists += compared.lists
+    add(compared.differences)
+    position = compared.next
+    meter?.show(`chain ${chainId} lists`, lists, null)
+  }
+  if (firstBlock === null || block === null) throw unavailable(`chain ${chainId} is not indexed yet`)
+  const hasLogs = chain.status().hasLogs
+  const tables = [...tallies].map(([table, { rows, values }]) => ({
+    table,
+    rows,
+    values,
+    columns: comparedColumns(table, hasLogs).length,
+  }))
+  const { notCompared, unconfirmed } = remarks(chainId, hasLogs, open)
+  return { chainId, firstBlock, block, tables, onChain, lists, notCompared, unconfirmed, differences, found }
+}
+
+/** Throws `service_unavailable` with advice when there is no index to compare. */
+const requireIndex = async (chain: Chain, database: Database): Promise<void> => {
+  const { chainId, deployment } = chain
+  const { cursor } = await readProgress(database, chainId)
+  if (cursor !== null) return
+  const { number } = await chain.head()
+  throw unavailable(
+    startBlockFault(deployment, number) ??
+      `chain ${chainId} is not indexed yet: start a worker and wait until /readyz is 200`,
+  )
+}
+
+const comparedColumns = (table: AuditedTable, hasLogs: boolean): string[] =>
+  columnsOf(table, 'view', 'block', 'text', ...(hasLogs ? (['log'] as const) : []))
+
+const allTables = Object.keys(auditedTables) as AuditedTable[]
+
+const named = (how: 'own' | 'log'): string =>
+  allTables
+    .flatMap((table) => {
+      const columns = columnsOf(table, how)
+      return columns.length === 0 ? [] : `${table} (${columns.join(', ')})`
+    })
+    .join(', ')
+
+const remarks = (
+  chainId: ChainId,
+  hasLogs: boolean,
+  open: Readonly<Record<'waiting' | 'unreadable' | 'withoutLog' | 'unconfirmed', number>>,
+) => {
+  const notCompared = [
+    `${named('own')}: values of the service itself`,
+    ...(hasLogs ? [] : [`${named('log')}: only logs have them, and no node of chain ${chainId} serves logs`]),
+    ...(open.withoutLog === 0
+      ? []
+      : [`the origins of ${open.withoutLog} rows: they were read from the chain's state, without a log`]),
+  ]
+  const unconfirmed = [
+    ...(open.waiting === 0
+      ? []
+      : [`${open.waiting} entities still wait to be read again: check that a worker runs, and repeat the audit`]),
+    ...(open.unreadable === 0
+      ? []
+      : [`views of ${open.unreadable} entities revert: check PROFILE_${chainId} and DIAMOND_ADDRESS_${chainId}`]),
+    ...(open.unconfirmed === 0
+      ? []
+      : [`no node has the logs of ${open.unconfirmed} rows: add a node that keeps all logs to RPC_URLS_${chainId}`]),
+  ]
+  return { notCompared, unconfirmed }
+}

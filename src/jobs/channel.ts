@@ -1,0 +1,5 @@
+import { createChannel } from '../lib/channel.ts'
+import type { JobName } from './queues.ts'
+
+/** Reports every attempt at a job in this process. */
+export const jobRuns = createChannel<{ readonly job: JobName }, void>('fx-protection:job')

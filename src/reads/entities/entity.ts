@@ -1,0 +1,155 @@
+import { sliceHex, zeroAddress } from 'viem'
+import { z } from 'zod'
+import type { Chain } from '../../chain/chain.ts'
+import { toServiceError } from '../../chain/rpc/errors.ts'
+import type { Block } from '../../chain/rpc/requests.ts'
+import type { Outcome } from '../../chain/rpc/transport.ts'
+import type { StoredBlock } from '../../db/stored.ts'
+import { unavailable } from '../../lib/errors.ts'
+import { type Deployment, PathChainId } from '../../protocol/chains.ts'
+import { type Call, call } from '../../protocol/outputs.ts'
+import { consistency } from '../freshness/consistency.ts'
+import { type Answer, chainOf, type Input, paramsOf, type Read, type ReadSources, withFallback } from '../read.ts'
+import type { OfChain, Outputs, Subject, Views } from './subjects.ts'
+
+/**
+ * Calls views at a block. A failed call is looked up in the proxy's loupe, which distinguishes a view that reverts from
+ * one that is not mounted. A view that is not mounted is read from its storage slot, and its outcome is null when it
+ * has no slot. Throws as `Chain.readAt` does.
+ */
+const readViews = async (
+  chain: Chain,
+  block: Pick<Block, 'hash'>,
+  views: readonly Call[],
+): Promise<readonly (Outcome<unknown> | null)[]> => {
+  const outcomes = await chain.readAt(block, views)
+  const found = outcomes.map(async (outcome, at): Promise<Outcome<unknown> | null> => {
+    const view = views[at]
+    if (outcome.ok || view === undefined) return outcome
+    const [facet] = await chain.readAt(block, [call('facetAddress', [sliceHex(view.data, 0, 4)])])
+    // Without a loupe it is unknown whether the function is mounted.
+    if (!facet.ok || facet.value !== zeroAddress) return outcome
+    return view.slot === undefined ? null : (await chain.readAt(block, [view.slot]))[0]
+  })
+  return Promise.all(found)
+}
+
+/**
+ * Calls the named views of a subject (all by default) and the view that shows its existence, in one batch at the pinned
+ * head. Makes a record of the outputs and of the block's time in Unix seconds. A subject is also missing when the proxy
+ * lacks one of the views. Throws as `Chain.readAt` does, and `upstream_error` when a view reverts for a subject that
+ * exists.
+ */
+export const fromChain = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
+  sources: Pick<ReadSources, 'chains'>,
+  { views, existence }: Subject<K, V>,
+  key: K,
+  names: readonly N[] | undefined,
+  record: (outputs: Pick<Outputs<V>, N>, time: bigint) => D,
+): Promise<Answer<D>> => {
+  const needed: readonly (keyof V)[] = names ?? (Object.keys(views) as (keyof V)[])
+  const requested = existence === undefined ? needed : [...new Set([existence.view, ...needed])]
+  const chain = chainOf(sources.chains, key.chainId)
+  return chain.pinned(async (block) => {
+    const freshness = { source: 'chain', block, stale: false } as const
+    const calls = requested.map((name) => views[name](key))
+    const outcomes = await readViews(chain, block, calls)
+    const absent = calls[outcomes.indexOf(null)]
+    if (absent !== undefined) {
+      return { freshness, missing: `the protocol on chain ${key.chainId} has no function ${absent.name}` }
+    }
+    const answered = requested.flatMap((name, at) => {
+      const outcome = outcomes[at]
+      return outcome?.ok === true ? [[name, outcome.value] as const] : []
+    })
+    // Each name has the decoded output of its own view, which the type of the pairs cannot express. Views that reverted
+    // are left out.
+    const outputs = Object.fromEntries(answered) as Outputs<V>
+    // Existence is checked first, because other views may revert for a subject that does not exist.
+    if (existence !== undefined && !(existence.view in outputs && existence.holds(outputs))) {
+      return { freshness, missing: existence.missing(key) }
+    }
+    for (const outcome of outcomes) if (outcome?.ok === false) throw toServiceError(outcome.error)
+    return { freshness, data: record(outputs, block.timestamp) }
+  })
+}
+
+/**
+ * Reads a subject from the index, as of the block at which its views were last read. That block may be older than
+ * `minBlock` even when no refresh of the subject is queued. The newest indexed block cannot be reported instead, for
+ * three reasons: a deployment may emit only the three creation logs, deposits and positions are queued only when their
+ * event is refreshed, and capacities change with time alone. Throws `service_unavailable` when the database is out of
+ * reach or the chain is not indexed yet.
+ */
+const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
+  { queries }: Pick<ReadSources, 'queries'>,
+  { existence }: Subject<K, V>,
+  stored: NonNullable<Subject<K, V>['stored']>,
+  key: K,
+  record: (outputs: Outputs<V>, time: bigint) => D,
+): Promise<Answer<D>> => {
+  const outputs = await stored(queries, key)
+  const asOf = (block: StoredBlock) => ({ source: 'database', block, stale: false }) as const
+  if (outputs !== null)
+    return { data: record(outputs, outputs.observedAt.timestamp), freshness: asOf(outputs.observedAt) }
+  // A subject that is not in the index does not exist as of the newest indexed block, if there is one.
+  const indexed = await queries.indexed(key.chainId)
+  if (existence === undefined || indexed === null) throw unavailable(`chain ${key.chainId} is not indexed yet`)
+  return { missing: existence.missing(key), freshness: asOf(indexed) }
+}
+
+type InputOf<Path extends string, Q extends z.ZodRawShape> = Input<Path, z.output<z.ZodObject<Q>>>
+
+/**
+ * Makes the read of one subject: from the chain at one pinned block, with the index as fallback where it has the
+ * subject. The same function makes the record from the outputs of either source. The parameters of the request are
+ * those of the path, `query` and `consistency`.
+ */
+export const entity = <
+  const Path extends `/${string}`,
+  D extends z.ZodType,
+  V extends Views<InputOf<Path, Q>, V>,
+  N extends keyof V,
+  Q extends z.ZodRawShape = Record<never, never>,
+>(
+  path: Path,
+  summary: string,
+  row: {
+    readonly query?: Q
+    readonly data: D
+    readonly of: Subject<InputOf<Path, Q>, V>
+    readonly views: readonly N[]
+    settledAt?(data: z.output<D>): number
+    record(outputs: Pick<Outputs<V>, N>, deployment: Deployment, input: InputOf<Path, Q>, time: bigint): z.output<D>
+  },
+): Omit<Read, 'tag'> => {
+  const { data, of, settledAt } = row
+  const { stored, existence, resource } = of
+  const ofDefault = !path.includes(':chainId') && {
+    chainId: PathChainId.optional().meta({ description: 'The chain; the default chain of the service when omitted' }),
+  }
+  const read: Omit<Read<InputOf<Path, Q>, D>, 'tag'> = {
+    path,
+    summary,
+    description:
+      stored === undefined
+        ? 'Reads the chain at one pinned block.'
+        : 'Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.',
+    params: paramsOf(path),
+    query: z.object({ ...ofDefault, ...row.query, ...consistency }),
+    data,
+    paged: false,
+    ...(resource && { resource }),
+    ...(settledAt && { settledAt }),
+    missing: existence?.missing ?? (({ chainId }) => `the protocol on chain ${chainId} has no such function`),
+    answer(sources, input) {
+      const { deployment } = chainOf(sources.chains, input.chainId)
+      const record = (outputs: Pick<Outputs<V>, N>, time: bigint) => row.record(outputs, deployment, input, time)
+      const online = () => fromChain(sources, of, input, row.views, record)
+      return stored === undefined
+        ? online()
+        : withFallback(online, () => fromDatabase(sources, of, stored, input, record))
+    },
+  }
+  return read
+}

@@ -1,0 +1,185 @@
+import { type Address, type Hex, zeroAddress } from 'viem'
+import * as scope from '../../db/changes/scopes.ts'
+import type { Page, Queries } from '../../db/queries/entities.ts'
+import type { StoredBlock } from '../../db/stored.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { entities, entityCalls, type Identity, type Kind, type MemberKind, ownerOf } from '../../protocol/entities.ts'
+import { type Call, call } from '../../protocol/outputs.ts'
+import { payoff } from '../../protocol/payoff.ts'
+import { ownerSlot, pendingOwnerSlot } from '../../protocol/slots.ts'
+import { type Resource, resourceOf } from '../cache/resources.ts'
+
+/** View calls for a key, by the names of their outputs. */
+export type Views<K, V> = Readonly<Record<keyof V, (key: K) => Call>>
+
+/** The outputs of the views, by the same names. */
+export type Outputs<V> = {
+  readonly [Name in keyof V]: V[Name] extends (...key: never[]) => Call<infer T> ? T : never
+}
+
+/** Something that the protocol stores, and how to read it from the chain and, where possible, from the index. */
+export type Subject<K, V extends Views<K, V>> = {
+  readonly views: V
+  /** Absent for subjects that always exist. */
+  readonly existence?: {
+    /** The view that shows it. For an unknown id it reverts or returns zeros. */
+    readonly view: keyof V
+    /** Whether the subject exists, by the output of that view alone: the other views may not have been called. */
+    readonly holds: (outputs: Outputs<V>) => boolean
+    /** The message of a 404. */
+    readonly missing: (key: K) => string
+  }
+  /** Reads the views' outputs from the index; absent for subjects that only the chain has. */
+  stored?(queries: Queries, key: K): Promise<(Outputs<V> & { readonly observedAt: StoredBlock }) | null>
+  /** The index entries that it depends on; absent when it can change without a change of the index. */
+  resource?(key: K): Resource
+}
+
+/** A list of ids: the chain returns the whole list, the index returns pages. */
+export type List<K, V extends Views<K, V>> = Pick<Subject<K, V>, 'views' | 'existence'> & {
+  whole(outputs: Outputs<V>): readonly bigint[]
+  page(queries: Queries, key: K, page: Page): Promise<bigint[]>
+  readonly existence?: {
+    /** Reads the owner of the list from the index; null when the index does not have it. */
+    known(queries: Queries, key: K): Promise<object | null>
+  }
+  resource(key: K): Resource
+}
+
+const subject =
+  <K>() =>
+  <const V extends Views<K, V>>(it: Subject<K, V>): Subject<K, V> =>
+    it
+
+export type OfChain = { readonly chainId: ChainId }
+type OfId = OfChain & { readonly id: number }
+type OfEvent = OfChain & { readonly eventId: number }
+type OfProposal = OfChain & { readonly proposalId: Hex }
+type OfWallet = OfChain & { readonly addr: Address }
+type OfQuote = OfId & { readonly hypoSettlement: bigint; readonly notional: bigint }
+
+const eventOf = ({ chainId, id }: OfId): Resource => resourceOf([chainId], scope.ofEvent(id))
+
+/**
+ * State that only the protocol's owner changes. It changes too rarely to be indexed. Older proxies have no view for
+ * their owner, so it is read from its storage slot.
+ */
+export const administration = subject<OfChain>()({
+  views: {
+    owner: () => ({ ...call('owner'), slot: ownerSlot }),
+    pendingOwner: () => ({ ...call('pendingOwner'), slot: pendingOwnerSlot }),
+    facets: () => call('facets'),
+    oracleConfig: () => call('getOracleConfig'),
+    oracles: () => call('getOracles'),
+    engineSigner: () => call('getPricingEngineSigner'),
+  },
+})
+
+export const proposal = subject<OfProposal>()({
+  views: { proposal: ({ proposalId }: OfProposal) => call('getProposal', [proposalId]) },
+  existence: {
+    view: 'proposal',
+    holds: ({ proposal }) => proposal.executeAfter > 0n,
+    missing: ({ chainId, proposalId }) => `proposal ${proposalId} does not exist on chain ${chainId}`,
+  },
+})
+
+/** The protocol's own state on a chain. */
+export const protocol = subject<OfChain>()({
+  views: {
+    fees: () => call('getHedgeFeeConfig'),
+    paused: () => call('isPaused'),
+    total: () => call('getTotalHedgeEvents'),
+  },
+  stored: (queries, { chainId }) => queries.singleton(chainId),
+  resource: ({ chainId }) => resourceOf([chainId], scope.protocolScope),
+})
+
+/** The views of a kind of entity, of its key. */
+const viewsOf = <K extends Kind>(kind: K) => {
+  const calls = entityCalls(kind)
+  const names = Object.keys(calls) as (keyof typeof calls)[]
+  const ofKey = names.map((name) => [name, ({ id }: OfId) => calls[name](BigInt(id))])
+  return Object.fromEntries(ofKey) as {
+    readonly [N in keyof typeof calls]: (key: OfId) => ReturnType<(typeof calls)[N]>
+  }
+}
+
+/** When an entity exists: its identity, the output of `view`, has an owner. */
+const existenceOf = <const V extends string>(kind: Kind, view: V) => ({
+  view,
+  holds: (outputs: Readonly<Record<V, Identity>>) => ownerOf(outputs[view]) !== zeroAddress,
+  missing: ({ chainId, id }: OfId) => `${kind} ${id} does not exist on chain ${chainId}`,
+})
+
+const eventExists = existenceOf('event', 'core')
+const { core } = viewsOf('event')
+
+const storedEvent = (queries: Queries, { chainId, id }: OfId) => queries.event(chainId, BigInt(id))
+
+export const event = subject<OfId>()({
+  views: viewsOf('event'),
+  existence: eventExists,
+  stored: storedEvent,
+  resource: eventOf,
+})
+
+/** An event's payout at a settlement rate: from the chain's view, or by the same equation over the stored range. */
+export const quote = subject<OfQuote>()({
+  views: {
+    core,
+    payout: ({ id, hypoSettlement, notional }: OfQuote) =>
+      call('quoteRangePayout', [BigInt(id), hypoSettlement, notional]),
+  },
+  existence: eventExists,
+  async stored(queries, { chainId, id, hypoSettlement, notional }) {
+    const known = await queries.event(chainId, BigInt(id))
+    if (known === null) return null
+    const { core, range, observedAt } = known
+    return { core, payout: payoff(range, hypoSettlement, notional), observedAt }
+  },
+})
+
+/** The settlement rates that oracles submitted for an event and that the protocol still stores. */
+export const submissions = subject<OfEvent>()({
+  views: {
+    core: ({ eventId }: OfEvent) => call('getHedgeEventCore', [BigInt(eventId)]),
+    submissions: ({ eventId }: OfEvent) => call('getAllSubmissions', [BigInt(eventId)]),
+  },
+  existence: { ...eventExists, missing: ({ chainId, eventId }) => eventExists.missing({ chainId, id: eventId }) },
+})
+
+export const position = subject<OfId>()({
+  views: viewsOf('position'),
+  existence: existenceOf('position', 'position'),
+  stored: (queries, { chainId, id }) => queries.position(chainId, BigInt(id)),
+})
+
+export const deposit = subject<OfId>()({
+  views: viewsOf('deposit'),
+  existence: existenceOf('deposit', 'deposit'),
+  stored: (queries, { chainId, id }) => queries.deposit(chainId, BigInt(id)),
+})
+
+/** The ids of an event's members of a kind, by its view and by the index. */
+const eventIds = (kind: MemberKind) => ({
+  views: { core, ids: ({ id }: OfId) => call(entities[kind].memberIds.view, [BigInt(id)]) },
+  existence: { ...eventExists, known: storedEvent },
+  whole: ({ ids }: { readonly ids: readonly bigint[] }) => ids,
+  page: (queries: Queries, { chainId, id }: OfId, page: Page) => queries.idsByEvent[kind](chainId, BigInt(id), page),
+  resource: eventOf,
+})
+
+/** The ids of a kind that a wallet owns. A wallet always exists. */
+const walletIds = (kind: Kind) => ({
+  views: { ids: ({ addr }: OfWallet) => call(entities[kind].ownerIds, [addr]) },
+  whole: ({ ids }: { readonly ids: readonly bigint[] }) => ids,
+  page: (queries: Queries, { chainId, addr }: OfWallet, page: Page) => queries.idsByOwner[kind](chainId, addr, page),
+  resource: ({ chainId, addr }: OfWallet) => resourceOf([chainId], scope.ofWallet(addr)),
+})
+
+export const eventPositions = eventIds('position')
+export const eventDeposits = eventIds('deposit')
+export const walletPositions = walletIds('position')
+export const walletDeposits = walletIds('deposit')
+export const walletEvents = walletIds('event')

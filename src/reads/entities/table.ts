@@ -1,0 +1,170 @@
+import { z } from 'zod'
+import * as administration from '../../protocol/administration.ts'
+import { profiles } from '../../protocol/profiles.ts'
+import * as record from '../../protocol/records.ts'
+import { Account, Amount, Count, integer } from '../../protocol/values.ts'
+import { Uint128 } from '../../protocol/wire.ts'
+import type { Read } from '../read.ts'
+import { entity } from './entity.ts'
+import { idList } from './id-list.ts'
+import * as subject from './subjects.ts'
+
+/** The reads by tag. To add a read, add a row. */
+const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
+  Protocol: [
+    {
+      path: '/chains',
+      summary: 'Supported chains',
+      description:
+        "Returns the addresses of the protocol and of its payment tokens on each chain, and a public node's URL.",
+      params: z.object({}),
+      query: z.object({}),
+      data: z.array(record.ChainRecord),
+      paged: false,
+      answer: async (sources) => ({
+        freshness: { source: 'static', stale: false },
+        data: [...sources.chains.values()].map(({ deployment }) => record.chainRecord(deployment)),
+      }),
+    },
+    entity('/hedge/fees', 'Fee configuration', {
+      data: record.FeeConfig,
+      of: subject.protocol,
+      views: ['fees'],
+      record: ({ fees }, { chainId }) => record.feeConfig(chainId, fees),
+    }),
+    entity('/hedge/paused/:chainId', 'Whether the hedge facet is paused', {
+      data: z.boolean(),
+      of: subject.protocol,
+      views: ['paused'],
+      record: ({ paused }) => paused,
+    }),
+    entity(
+      '/hedge/pricing-engine-signer/:chainId',
+      'The signer whose quotes the protocol accepts; the zero address when there is none',
+      {
+        data: Account,
+        of: subject.administration,
+        views: ['engineSigner'],
+        record: ({ engineSigner }) => engineSigner,
+      },
+    ),
+  ],
+  Events: [
+    entity('/hedge/events/:chainId/total', 'Number of events created on a chain', {
+      data: Count,
+      of: subject.protocol,
+      views: ['total'],
+      record: ({ total }) => integer(total),
+    }),
+    entity('/hedge/events/:chainId/:id', "An event's core record", {
+      data: record.EventCore,
+      of: subject.event,
+      views: ['core', 'range', 'paymentToken'],
+      record: record.eventCore,
+    }),
+    entity('/hedge/events/:chainId/:id/stats', "An event's settlement and totals", {
+      data: record.EventStats,
+      of: subject.event,
+      views: ['stats'],
+      record: ({ stats }) => record.eventStats(stats),
+      settledAt: (stats) => stats.settledAt,
+    }),
+    entity('/hedge/events/:chainId/:id/range', "An event's payout range", {
+      data: record.EventRange,
+      of: subject.event,
+      views: ['range'],
+      record: ({ range }) => record.eventRange(range),
+    }),
+    entity('/hedge/events/:chainId/:id/utilization', "An event's pool utilization", {
+      data: record.Utilization,
+      of: subject.event,
+      views: ['core', 'utilization', 'range'],
+      record: (event, { profile }, _input, time) => record.utilization({ ...event, time }, profiles[profile]),
+    }),
+    idList('/hedge/events/:chainId/:id/positions', 'Position ids of an event', subject.eventPositions),
+    idList('/hedge/events/:chainId/:id/deposits', 'LP deposit ids of an event', subject.eventDeposits),
+    idList('/hedge/creators/:chainId/wallet/:addr', 'Event ids created by a wallet', subject.walletEvents),
+    entity('/hedge/quote-payout/:chainId/:id', 'Gross payout of a notional at a hypothetical settlement rate', {
+      query: {
+        hypoSettlement: Uint128.meta({
+          description: 'The hypothetical settlement rate, in 1e6 fixed point',
+          example: '12500000',
+        }),
+        notional: Uint128.meta({ description: "The notional, in the payment token's units", example: '10000000000' }),
+      },
+      data: Amount,
+      of: subject.quote,
+      views: ['payout'],
+      record: ({ payout }) => payout.toString(),
+    }),
+  ],
+  Positions: [
+    entity('/hedge/positions/:chainId/:id', 'A position', {
+      data: record.Position,
+      of: subject.position,
+      views: ['position'],
+      record: record.position,
+    }),
+    idList('/hedge/positions/:chainId/wallet/:addr', 'Position ids owned by a wallet', subject.walletPositions),
+  ],
+  Deposits: [
+    entity('/hedge/deposits/:chainId/:id', 'An LP deposit', {
+      data: record.Deposit,
+      of: subject.deposit,
+      views: ['deposit', 'pending'],
+      record: record.deposit,
+    }),
+    entity('/hedge/deposits/:chainId/:id/pending', 'Unclaimed premiums of an LP deposit', {
+      data: Amount,
+      of: subject.deposit,
+      views: ['pending'],
+      record: ({ pending }) => pending.toString(),
+    }),
+    idList('/hedge/deposits/:chainId/wallet/:addr', 'LP deposit ids owned by a wallet', subject.walletDeposits),
+  ],
+  Oracle: [
+    entity('/oracle/config/:chainId', 'Oracle configuration: required signers and tolerance', {
+      data: administration.OracleConfig,
+      of: subject.administration,
+      views: ['oracleConfig'],
+      record: ({ oracleConfig }, { chainId }) => administration.oracleConfig(chainId, oracleConfig),
+    }),
+    entity('/oracle/oracles/:chainId', 'The registered oracles', {
+      data: z.array(Account),
+      of: subject.administration,
+      views: ['oracles'],
+      record: ({ oracles }) => [...oracles],
+    }),
+    entity('/oracle/submissions/:chainId/:eventId', 'Settlement rates submitted for an event', {
+      data: administration.Submissions,
+      of: subject.submissions,
+      views: ['submissions'],
+      record: ({ submissions }, { chainId }, { eventId }) => administration.submissions(chainId, eventId, submissions),
+    }),
+  ],
+  Governance: [
+    entity('/governance/owner', "The protocol's owner and pending owner", {
+      data: administration.Ownership,
+      of: subject.administration,
+      views: ['owner', 'pendingOwner'],
+      record: ({ owner, pendingOwner }, { chainId }) => ({ chainId, owner, pendingOwner }),
+    }),
+    entity('/governance/facets', 'The facets of the proxy and their functions', {
+      data: administration.Facets,
+      of: subject.administration,
+      views: ['facets'],
+      record: ({ facets }, { chainId }) => administration.facets(chainId, facets),
+    }),
+    entity('/governance/proposals/:chainId/:proposalId', 'A queued upgrade proposal', {
+      data: administration.Proposal,
+      of: subject.proposal,
+      views: ['proposal'],
+      record: ({ proposal }, { chainId }, { proposalId }) => administration.proposal(chainId, proposalId, proposal),
+    }),
+  ],
+}
+
+/** Every read of the API. */
+export const reads: readonly Read[] = Object.entries(table).flatMap(([tag, rows]) =>
+  rows.map((read) => ({ ...read, tag })),
+)

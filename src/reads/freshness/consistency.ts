@@ -1,0 +1,210 @@
+import type { Hex } from 'viem'
+import { z } from 'zod'
+import type { Block } from '../../chain/rpc/requests.ts'
+import { invalidField, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { Bytes32, PathInteger } from '../../protocol/wire.ts'
+import type { Client, Polls, Waits } from './waits.ts'
+
+const MAX_WAIT_MS = 10_000
+const DEFAULT_WAIT_MS = 3_000
+
+const waitError = `expected milliseconds from 0 to ${MAX_WAIT_MS}`
+
+/**
+ * The query fields of every read with which a caller requires an answer that is at least as new as a known block or
+ * transaction.
+ */
+export const consistency = {
+  minBlock: PathInteger.optional().meta({
+    description: 'Return data as of this block or a later one. The request must name one chain',
+  }),
+  afterTx: Bytes32.optional().meta({
+    description:
+      'Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`',
+  }),
+  waitMs: z
+    .string({ error: waitError })
+    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= MAX_WAIT_MS, { error: waitError })
+    .transform(Number)
+    .optional()
+    .meta({
+      description: `How long to wait for \`minBlock\` or \`afterTx\`, in milliseconds; ${DEFAULT_WAIT_MS} by default. The response is a 503 when the time is over`,
+      type: 'integer',
+      minimum: 0,
+      maximum: MAX_WAIT_MS,
+      example: DEFAULT_WAIT_MS,
+    }),
+}
+
+/** The values of these fields after validation. */
+const ParsedConsistency = z.object({
+  minBlock: z.number().transform(BigInt).optional(),
+  afterTx: z.custom<Hex>((value) => typeof value === 'string').optional(),
+  waitMs: z.number().default(DEFAULT_WAIT_MS),
+})
+
+/** A parsed request, which may have `consistency` fields. */
+type RequestFields = Readonly<Record<string, unknown>>
+
+/** The error for a block that the index did not reach in time. */
+export const notIndexedYet = (chainId: ChainId, wanted: bigint, at: Pick<Block, 'number'> | undefined): Error =>
+  unavailable(`block ${wanted} of chain ${chainId} is not indexed yet: the index is at ${blockOf(at)}`)
+
+/** The error for an answer that is older than the request requires. */
+export const answerTooOld = (chainId: ChainId, wanted: bigint, at: Pick<Block, 'number'> | undefined): Error =>
+  unavailable(`block ${wanted} of chain ${chainId} cannot be read yet: the newest answer is as of ${blockOf(at)}`)
+
+const blockOf = (at: Pick<Block, 'number'> | null | undefined): string =>
+  at == null ? 'no block' : `block ${at.number}`
+
+/**
+ * The block or transaction that a request requires, and its deadline (as `performance.now`); null when it requires
+ * none.
+ */
+const requirementOf = (fields: RequestFields): { readonly wanted: bigint | Hex; readonly deadline: number } | null => {
+  const { minBlock, afterTx, waitMs } = ParsedConsistency.parse(fields)
+  if (minBlock !== undefined && afterTx !== undefined)
+    throw invalidField('afterTx', 'expected minBlock or afterTx, not both')
+  const wanted = minBlock ?? afterTx
+  return wanted === undefined ? null : { wanted, deadline: performance.now() + waitMs }
+}
+
+type WaitEnd = { readonly deadline: number; readonly signal: AbortSignal }
+
+/**
+ * Waits until the index has the block or transaction that a request requires (`consistency`), and returns the oldest
+ * block that the answer may be as of; null when the request requires none. A transaction that no node knows yet counts
+ * as not mined yet, since its sender may have sent it to another node. `chainField` is the name of the request field
+ * with the chains. `observed` is true when the answer contains the state of entities, and not only their ids. Throws
+ * `validation_error` for both fields at once and for more than one chain, `service_unavailable` with both blocks at the
+ * deadline, and as `Waits.during` does.
+ */
+export const awaitIndex = async (
+  waits: Waits,
+  client: Client,
+  chainIds: readonly ChainId[],
+  fields: RequestFields,
+  { chainField = 'chainId', observed = false } = {},
+): Promise<bigint | null> => {
+  const requirement = requirementOf(fields)
+  if (requirement === null) return null
+  const { wanted, deadline } = requirement
+  const [chainId, ...others] = chainIds
+  if (chainId === undefined || others.length > 0)
+    throw invalidField(chainField, 'expected one chain: minBlock and afterTx are of one chain')
+  const reached = waits.changes.reached(chainId)?.block.number ?? -1n
+  if (typeof wanted === 'bigint' && !observed && wanted <= reached) return wanted
+  return waits.during(chainId, client, async (polls, signal) => {
+    const end = { deadline, signal }
+    const block =
+      typeof wanted === 'bigint'
+        ? await untilIndexed(polls, chainId, wanted, end)
+        : await untilTx(polls, chainId, wanted, 'isOnIndex', end)
+    if (observed) await untilRefreshed(polls, `block ${block} of chain ${chainId}`, end)
+    return block
+  })
+}
+
+/**
+ * Does the same for a read of the chain: waits until the head of the nodes has the block or transaction. When no node
+ * is in reach, a block that the index has reached is enough, because the read falls back to the index.
+ */
+export const awaitHead = async (
+  waits: Waits,
+  client: Client,
+  chainId: ChainId,
+  fields: RequestFields,
+): Promise<bigint | null> => {
+  const requirement = requirementOf(fields)
+  if (requirement === null) return null
+  const { wanted, deadline } = requirement
+  if (typeof wanted === 'bigint') {
+    const head = await waits.chains.get(chainId)?.head(wanted).catch(nullIfUnavailable)
+    if (head && head.number >= wanted) return wanted
+  }
+  return waits.during(chainId, client, (polls, signal) =>
+    typeof wanted === 'bigint'
+      ? untilHead(polls, chainId, wanted, { deadline, signal })
+      : untilTx(polls, chainId, wanted, 'isOnHead', { deadline, signal }),
+  )
+}
+
+const untilIndexed = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<bigint> =>
+  polls.tips.until({
+    ...end,
+    check: (tip) => (tip !== undefined && tip.block.number >= wanted ? wanted : undefined),
+    late: (tip) => notIndexedYet(chainId, wanted, tip?.block),
+  })
+
+/**
+ * Runs a read that depends on observations. When a rollback deleted observations of a chain, waits until the refresh
+ * queue of that chain is processed and reads again. Throws `service_unavailable` when that takes longer than the
+ * default wait, and as `Waits.during` does.
+ */
+export const afterRefresh = async <T extends { readonly refreshing: readonly ChainId[] }>(
+  waits: Waits,
+  client: Client,
+  read: () => Promise<T>,
+): Promise<T> => {
+  const first = await read()
+  if (first.refreshing.length === 0) return first
+  const deadline = performance.now() + DEFAULT_WAIT_MS
+  for (const chainId of first.refreshing)
+    await waits.during(chainId, client, (polls, signal) =>
+      untilRefreshed(polls, `a reorg of chain ${chainId}`, { deadline, signal }),
+    )
+  return read()
+}
+
+/**
+ * Waits until every refresh request that is queued now is processed. Each indexed block has queued a request for every
+ * entity that it may have changed.
+ */
+const untilRefreshed = async (polls: Polls, cause: string, end: WaitEnd): Promise<void> => {
+  let last: bigint | null | undefined
+  await polls.refreshRequests.until({
+    ...end,
+    check({ newest, oldest }) {
+      if (last === undefined) last = newest
+      return last === null || oldest === null || oldest > last ? true : undefined
+    },
+    late: () => unavailable(`entities changed by ${cause} are not refreshed yet: try again`),
+  })
+}
+
+const untilHead = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<bigint> =>
+  polls.nodes.until({
+    ...end,
+    check: ({ head, tip }) => (((head ?? tip?.block)?.number ?? -1n) >= wanted ? wanted : undefined),
+    late: ({ head, fault }) =>
+      head === null && fault instanceof Error
+        ? fault
+        : unavailable(`chain ${chainId} has not reached block ${wanted} yet: the head is ${blockOf(head)}`),
+  })
+
+const untilTx = (
+  polls: Polls,
+  chainId: ChainId,
+  txHash: Hex,
+  place: 'isOnIndex' | 'isOnHead',
+  end: WaitEnd,
+): Promise<bigint> =>
+  polls.nodes.until({
+    ...end,
+    key: txHash,
+    check({ transactions }) {
+      const tx = transactions.get(txHash)
+      return tx?.[place] === true ? tx.block : undefined
+    },
+    late({ transactions, fault, tip, head }) {
+      if (fault instanceof Error) return fault
+      const block = transactions.get(txHash)?.block
+      const at = place === 'isOnIndex' ? `the index is at ${blockOf(tip?.block)}` : `the head is ${blockOf(head)}`
+      if (block === undefined)
+        return unavailable(`transaction ${txHash} is not in a block of any node of chain ${chainId} yet: ${at}`)
+      return place === 'isOnIndex'
+        ? notIndexedYet(chainId, block, tip?.block)
+        : answerTooOld(chainId, block, head ?? undefined)
+    },
+  })

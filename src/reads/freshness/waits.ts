@@ -1,0 +1,190 @@
+import { type Hex, isHex } from 'viem'
+import type { Chain } from '../../chain/chain.ts'
+import { type Block, getBlock, getReceipt } from '../../chain/rpc/requests.ts'
+import type { Reached } from '../../db/changes/changes.ts'
+import type { Queries } from '../../db/queries/entities.ts'
+import { isUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
+import { createSharedPoll } from '../../lib/shared-poll.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Changes } from '../cache/resources.ts'
+
+/** The client of a request. */
+export type Client = {
+  /** The IP address that limits count by. */
+  readonly address: string
+  /** Aborts when the client disconnects. */
+  readonly disconnected: AbortSignal
+}
+
+/**
+ * A transaction as one endpoint reports it: its block, and whether that block is on the fork of the index and of the
+ * head.
+ */
+type FoundTransaction = { readonly block: bigint; readonly isOnIndex: boolean; readonly isOnHead: boolean }
+
+/**
+ * The result of one poll: the newest indexed block, the head, and the requested transactions that are mined, by hash.
+ */
+type ChainSnapshot = {
+  readonly tip: Reached | undefined
+  readonly head: Block | null
+  readonly transactions: ReadonlyMap<string, FoundTransaction>
+  /** The error when no node answered, else null. */
+  readonly fault: unknown
+}
+
+/** How often nodes and the refresh queue are polled, in milliseconds. A commit wakes waits for the index earlier. */
+const NODE_POLL_MS = 100
+/** How often the index is polled, in milliseconds. Commits wake the waits; this is for a commit that was missed. */
+const TIP_POLL_MS = 500
+
+/** Most transactions per chain in one batch to a node. */
+const MAX_TRANSACTIONS = 50
+
+/** A height above every block. Asking for a head that high bypasses the cached head. */
+const UNREACHABLE_HEIGHT = 2n ** 63n
+
+/** When a client that exceeds its limit of waits should try again, in seconds. */
+const RETRY_AFTER_SECONDS = 1
+
+type Deps = {
+  readonly chains: ReadonlyMap<ChainId, Chain>
+  readonly changes: Changes
+  readonly queries: Queries
+  /** Most concurrent waits of all clients, and of one client. */
+  readonly max: number
+  readonly maxPerClient: number
+  /** Aborts when the process is about to stop. That ends every wait. */
+  readonly draining: AbortSignal
+}
+
+/** Reads the head and transactions of a chain. Each batch goes to one endpoint, so that its answers are of one fork. */
+const readSnapshot = async (
+  chain: Chain,
+  tip: Reached | undefined,
+  keys: readonly string[],
+): Promise<ChainSnapshot> => {
+  const hashes = keys.filter((key): key is Hex => isHex(key))
+  try {
+    const head = await chain.head(UNREACHABLE_HEIGHT)
+    if (hashes.length === 0) return { tip, head, transactions: new Map(), fault: null }
+    const { indexedBlock, headBlock, receipts } = await chain.send({
+      indexedBlock: getBlock(tip?.block.number ?? 0n),
+      headBlock: getBlock(head.number),
+      receipts: hashes.map(getReceipt),
+    })
+    const isOnFork = (outcome: typeof indexedBlock, block: Pick<Block, 'hash'> | undefined): boolean =>
+      outcome.ok && block !== undefined && outcome.value?.hash === block.hash
+    const transactions = new Map<string, FoundTransaction>()
+    for (const [at, hash] of hashes.entries()) {
+      const receipt = receipts[at]
+      if (receipt?.ok !== true || receipt.value === null) continue
+      const block = receipt.value.blockNumber
+      const isOnIndex = isOnFork(indexedBlock, tip?.block) && block <= (tip?.block.number ?? -1n)
+      transactions.set(hash, { block, isOnIndex, isOnHead: isOnFork(headBlock, head) && block <= head.number })
+    }
+    return { tip, head, transactions, fault: null }
+  } catch (fault) {
+    if (!isUnavailable(fault)) throw fault
+    return { tip, head: null, transactions: new Map(), fault }
+  }
+}
+
+/** The shared polls of a chain's waits: its nodes, its index, and the newest and oldest queued refresh request. */
+const pollsOf = ({ changes, queries }: Pick<Deps, 'changes' | 'queries'>, chain: Chain) => {
+  const { chainId } = chain
+  const tipOf = (): Reached | undefined => changes.reached(chainId)
+  return {
+    nodes: createSharedPoll({
+      everyMs: NODE_POLL_MS,
+      atOnce: MAX_TRANSACTIONS,
+      look: (keys) => readSnapshot(chain, tipOf(), keys),
+    }),
+    tips: createSharedPoll({ everyMs: TIP_POLL_MS, atOnce: 1, look: async () => tipOf() }),
+    refreshRequests: createSharedPoll({
+      everyMs: NODE_POLL_MS,
+      atOnce: 1,
+      look: async () => {
+        const newest = await queries.newestRefreshRequest(chainId)
+        return { newest, oldest: newest === null ? null : await queries.oldestRefreshRequest(chainId) }
+      },
+    }),
+  }
+}
+
+export type Polls = ReturnType<typeof pollsOf>
+
+/**
+ * Creates the waits for blocks and transactions. All waits of a chain share their polls: a poll requests each
+ * transaction once, and nothing is polled while there are no waits.
+ */
+export const createWaits = (deps: Deps) => {
+  const { chains, changes, max, maxPerClient, draining } = deps
+  const open = new Set<AbortController>()
+  /** The number of open waits by client address. */
+  const openByClient = new Map<string, number>()
+  let refused = 0
+
+  const polls = new Map([...chains].map(([chainId, chain]) => [chainId, pollsOf(deps, chain)]))
+  const stop = changes.onCommit(() => {
+    for (const { tips, refreshRequests } of polls.values()) {
+      tips.wake()
+      refreshRequests.wake()
+    }
+  })
+
+  const refuse = (error: ServiceError): never => {
+    refused += 1
+    throw error
+  }
+
+  const onDrain = (): void => {
+    for (const wait of open) wait.abort(unavailable('this process is about to stop: try again'))
+  }
+  draining.addEventListener('abort', onDrain, { once: true })
+
+  return {
+    chains,
+    changes,
+    /** The number of open waits, and of requests rejected because of too many waits. */
+    tally: () => ({ open: open.size, refused }),
+    /**
+     * Runs `wait` with the polls of a chain and a signal that aborts when the client disconnects or the process is
+     * about to stop. Throws `service_unavailable` then and when there are too many waits, and `rate_limited` when the
+     * client has too many.
+     */
+    async during<T>(
+      chainId: ChainId,
+      { address, disconnected }: Client,
+      wait: (polls: Polls, signal: AbortSignal) => Promise<T>,
+    ) {
+      const chainPolls = polls.get(chainId)
+      if (chainPolls === undefined) throw unavailable(`chain ${chainId} is not configured`)
+      const openOfClient = openByClient.get(address) ?? 0
+      if (open.size >= max) refuse(unavailable(`limit of ${max} waiting requests reached: try again later`))
+      if (openOfClient >= maxPerClient) {
+        const message = `limit of ${maxPerClient} waiting requests of your address reached: try again when they are answered`
+        refuse(new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER_SECONDS }))
+      }
+      const controller = new AbortController()
+      const onDisconnect = (): void => controller.abort(unavailable('the client disconnected'))
+      open.add(controller)
+      openByClient.set(address, openOfClient + 1)
+      if (disconnected.aborted) onDisconnect()
+      if (draining.aborted) onDrain()
+      disconnected.addEventListener('abort', onDisconnect, { once: true })
+      try {
+        return await wait(chainPolls, controller.signal)
+      } finally {
+        disconnected.removeEventListener('abort', onDisconnect)
+        open.delete(controller)
+        const left = (openByClient.get(address) ?? 0) - 1
+        if (left > 0) openByClient.set(address, left)
+        else openByClient.delete(address)
+      }
+    },
+    close: stop,
+  }
+}
+
+export type Waits = ReturnType<typeof createWaits>

@@ -1,0 +1,44 @@
+import { toFunctionSelector, zeroAddress, zeroHash } from 'viem'
+import { protocolAbi } from '../../abi/protocol.generated.ts'
+import { type Call, call } from '../../protocol/outputs.ts'
+import type { Profile } from '../../protocol/profiles.ts'
+import * as subjects from '../entities/subjects.ts'
+
+/** A key with every field, on no chain, to list the views of all subjects. No view is called with it. */
+const placeholderKey = {
+  chainId: 0,
+  id: 0,
+  eventId: 0,
+  addr: zeroAddress,
+  proposalId: zeroHash,
+  hypoSettlement: 0n,
+  notional: 0n,
+} as const
+
+const views: readonly Call[] = Object.values(subjects).flatMap(({ views }) =>
+  Object.values<(key: typeof placeholderKey) => Call>(views).map((view) => view(placeholderKey)),
+)
+
+/** Views that only the start-up checks call. */
+const usedByChecks = ['isAllowedPaymentToken']
+
+/**
+ * Views that the proxy has to mount. A view with a storage slot is read from that slot instead when it is not mounted.
+ */
+const requiredViews = new Set<string>([
+  ...views.filter(({ slot }) => slot === undefined).map(({ name }) => name),
+  ...usedByChecks,
+])
+
+/** The loupe calls that return the facet of each function that reads and `writes` need of a deployment. */
+export const requiredSelectors = (
+  { mayLack }: Profile,
+  writes: readonly string[],
+): readonly { readonly name: string; readonly facet: Call<`0x${string}`> }[] =>
+  protocolAbi.flatMap((item) =>
+    item.type === 'function' &&
+    (requiredViews.has(item.name) || writes.includes(item.name)) &&
+    !mayLack.includes(item.name)
+      ? [{ name: item.name, facet: call('facetAddress', [toFunctionSelector(item)]) }]
+      : [],
+  )

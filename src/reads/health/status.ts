@@ -1,0 +1,240 @@
+import { z } from 'zod'
+import { type AuditedTable, auditedTables, type Comparison, columnsOf } from '../../db/index/audit-columns.ts'
+import type { IndexHealth } from '../../db/index/health.ts'
+import type { Heartbeat, NodeStatus as Nodes } from '../../db/index/heartbeat.ts'
+import { type ChainId, OfChain } from '../../protocol/chains.ts'
+import { Integer, UnixSeconds } from '../../protocol/values.ts'
+import { lagOfHealth } from '../lag/lag.ts'
+import { ENDPOINT_LAGGING_SECONDS } from '../lag/thresholds.ts'
+import { alarmsOf } from './alarms.ts'
+import { Check, type CheckResult } from './checks.ts'
+import { provenAgeOf, stateOf, states } from './health.ts'
+
+const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
+const Seconds = Integer.meta({ description: 'Seconds', example: 2 })
+const Total = Integer.meta({ description: 'A total since the first run', example: 1_234 })
+const Sentence = z.string().meta({ example: 'position 7 is missing' })
+
+const ranks = ['ok', 'incomplete logs', 'lagging', 'penalized', 'stale', 'paused', 'wrong chain', 'unknown'] as const
+
+/** The public rank of an endpoint by its internal state, which heartbeats store. */
+const rankByState: Readonly<Record<string, (typeof ranks)[number]>> = {
+  ok: 'ok',
+  forgetful: 'incomplete logs',
+  lagging: 'lagging',
+  doubted: 'penalized',
+  stale: 'stale',
+  resting: 'paused',
+  unseen: 'unknown',
+  'wrong chain': 'wrong chain',
+}
+
+const Endpoint = z
+  .object({
+    index: Integer.meta({ description: 'Zero-based position in `RPC_URLS_<chain>`', example: 0 }),
+    rank: z.enum(ranks).meta({
+      description:
+        '`ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 10 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used',
+      example: 'ok',
+    }),
+    state: z.string().meta({
+      description:
+        'Deprecated; use `rank`. `forgetful` is `incomplete logs`, `doubted` is `penalized`, `resting` is `paused`, `unseen` is `unknown`',
+      deprecated: true,
+      example: 'ok',
+    }),
+    height: BlockNumber.nullable().meta({ description: 'The newest block that it has reported' }),
+    heightAgeSeconds: Seconds.nullable().meta({ description: 'Seconds since the height was read' }),
+    width: Integer.meta({ description: 'Number of blocks in one request for logs', example: 10_000 }),
+    missingCapabilities: z.array(z.string().meta({ example: 'logs' })).meta({
+      description: 'Requests that the node has refused as not supported, by kind',
+    }),
+    lacks: z
+      .array(z.string().meta({ example: 'logs' }))
+      .meta({ description: 'Deprecated; use `missingCapabilities`', deprecated: true }),
+    fault: z.string().nullable().meta({
+      description: 'The last error of the node; null when there was none',
+      example: 'node gave no answer (TimeoutError)',
+    }),
+  })
+  .meta({ id: 'Endpoint' })
+
+const NotCompared = z.array(
+  z.string().meta({ example: 'deposits: blockNumber, blockHash, blockTimestamp, txHash, logIndex' }),
+)
+
+const Audit = z
+  .object({
+    at: UnixSeconds.meta({ description: 'When rows were last compared, in Unix seconds' }),
+    block: BlockNumber.meta({ description: 'The block at which rows were last compared' }),
+    compared: Total.meta({ description: 'Rows compared since the first run' }),
+    rounds: Total.meta({ description: 'Complete rounds over all rows since the first run' }),
+    roundAt: UnixSeconds.nullable().meta({ description: 'When the last complete round ended, in Unix seconds' }),
+    differences: Total.meta({ description: 'Rows that differed since the first run' }),
+    repaired: Total.meta({ description: 'Rows that were repaired since the first run' }),
+    lastDifference: Sentence.nullable().meta({ description: 'The last row that differed; null when none has' }),
+    lastDifferenceAt: UnixSeconds.nullable().meta({ description: 'When it was found, in Unix seconds' }),
+    compares: z
+      .array(z.string().meta({ example: 'deposits: eventId, lp, amount, shares' }))
+      .meta({ description: 'The columns that are compared, by table' }),
+    notCompared: NotCompared.meta({
+      description: 'The columns that only the `audit` command compares, and those with no counterpart on the chain',
+    }),
+    comparesNot: NotCompared.meta({ description: 'Deprecated; use `notCompared`', deprecated: true }),
+  })
+  .meta({ description: 'The continuous comparison of the index with the chain' })
+
+const Upgrade = z
+  .object({
+    block: BlockNumber,
+    transaction: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null when no node serves logs', example: `0x${'7f'.repeat(32)}` }),
+    at: UnixSeconds.meta({ description: 'When the worker recorded the upgrade, in Unix seconds' }),
+  })
+  .meta({
+    description:
+      "The newest change of the diamond's functions, which may be the deployment. After an upgrade every entity is read again; `observations` shows the progress",
+  })
+
+const HeartbeatTime = z.object({ at: UnixSeconds, ageSeconds: Seconds })
+
+export const ChainStatus = z
+  .object({
+    chainId: OfChain,
+    state: z.enum(states),
+    head: z.object({ number: BlockNumber, timestamp: UnixSeconds }).nullable().meta({
+      description: 'The newest block that the worker has seen',
+    }),
+    indexedBlock: BlockNumber.nullable().meta({ description: 'The newest block of the index' }),
+    lagSeconds: Seconds.nullable().meta({
+      description:
+        'How far the index is behind the chain, in seconds; while the worker is silent, its silence is included',
+    }),
+    proven: z.object({ number: BlockNumber, ageSeconds: Seconds }).nullable().meta({
+      description:
+        'The last block at which the index was proved equal to the chain, and how far the head is ahead, in seconds',
+    }),
+    heartbeat: HeartbeatTime.nullable().meta({
+      description: "The worker's last report on the chain; null before the first",
+    }),
+    look: HeartbeatTime.nullable().meta({ description: 'Deprecated; use `heartbeat`', deprecated: true }),
+    source: z.enum(['logs', 'ids']).nullable().meta({
+      description: '`logs` when the index follows logs, `ids` when no node serves logs and ids are polled',
+    }),
+    problem: Sentence.nullable().meta({
+      description: 'The problem that prevents a proof of the index; null when there is none',
+    }),
+    trouble: Sentence.nullable().meta({ description: 'Deprecated; use `problem`', deprecated: true }),
+    observations: z
+      .object({ waiting: Integer.meta({ example: 3 }), oldestSeconds: Seconds.nullable() })
+      .nullable()
+      .meta({ description: 'The entities that are queued to be read again' }),
+    upgrade: Upgrade.nullable(),
+    audit: Audit.nullable(),
+    endpoints: z
+      .object({ worker: z.array(Endpoint), api: z.array(Endpoint) })
+      .meta({ description: 'The nodes as seen by the worker and by this process' }),
+    checks: z.array(Check).meta({
+      description: 'Checks of the configuration against the nodes, the diamond, its tokens and the pricing engine',
+    }),
+    alarms: z.array(z.string().meta({ example: 'The worker has not reached chain 8453 for 12 s: …' })).meta({
+      description: 'The problems and their remedies; empty when there are none',
+    }),
+  })
+  .meta({ id: 'ChainStatus' })
+
+/** The endpoints; one that is `ok` for itself is `lagging` at a height that is behind the newest known block. */
+const endpoints = (nodes: Nodes | undefined, head: Heartbeat['head'] | undefined): z.output<typeof Endpoint>[] =>
+  (nodes?.endpoints ?? []).map(({ index, state, height, timestamp, heightAgeSeconds, width, lacks, fault }) => {
+    const isBehind = head !== undefined && timestamp != null && head.timestamp - timestamp > ENDPOINT_LAGGING_SECONDS
+    const shown = state === 'ok' && isBehind ? 'lagging' : state
+    return {
+      index,
+      rank: rankByState[shown] ?? 'unknown',
+      state: shown,
+      height: height === null ? null : Number(height),
+      heightAgeSeconds: heightAgeSeconds ?? null,
+      width: Number(width),
+      missingCapabilities: [...lacks],
+      lacks: [...lacks],
+      fault,
+    }
+  })
+
+const unixSeconds = (date: Date): number => Math.floor(date.getTime() / 1_000)
+
+const columnsBy = (...hows: readonly Comparison[]): string[] =>
+  (Object.keys(auditedTables) as AuditedTable[]).flatMap((table) => {
+    const columns = columnsOf(table, ...hows)
+    return columns.length === 0 ? [] : `${table}: ${columns.join(', ')}`
+  })
+
+/** The columns that the continuous audit compares, and those that it does not. */
+const compares = columnsBy('key', 'view', 'text')
+const notCompared = columnsBy('log', 'block', 'own')
+
+const auditOf = ({ audit }: IndexHealth): z.output<typeof Audit> | null =>
+  audit && {
+    at: unixSeconds(audit.auditedAt),
+    block: Number(audit.blockNumber),
+    compared: Number(audit.compared),
+    rounds: Number(audit.rounds),
+    roundAt: audit.roundAt && unixSeconds(audit.roundAt),
+    differences: Number(audit.differences),
+    repaired: Number(audit.repaired),
+    lastDifference: audit.last?.difference ?? null,
+    lastDifferenceAt: audit.last && unixSeconds(audit.last.at),
+    compares,
+    notCompared,
+    comparesNot: notCompared,
+  }
+
+/**
+ * The status of a chain and its index. `health` is null while the database is out of reach; `nodes` are those of this
+ * process.
+ */
+export const chainStatus = (chain: {
+  readonly chainId: ChainId
+  readonly health: IndexHealth | null
+  /** The error when the health cannot be read. */
+  readonly fault?: unknown
+  readonly nodes: Nodes
+  readonly checks: readonly CheckResult[]
+  readonly maxLagSeconds: number
+}): z.output<typeof ChainStatus> => {
+  const { chainId, health, fault, nodes, checks, maxLagSeconds } = chain
+  const state = stateOf(health, maxLagSeconds)
+  const look = health?.look ?? null
+  const heartbeat = look && { at: unixSeconds(look.at), ageSeconds: Math.floor(look.ageSeconds) }
+  const queue = health?.observations ?? null
+  return {
+    chainId,
+    state,
+    head: look && { number: Number(look.head.number), timestamp: Number(look.head.timestamp) },
+    indexedBlock: health?.indexed ? Number(health.indexed.number) : null,
+    lagSeconds: health && lagOfHealth(health),
+    proven: look?.proven ? { number: Number(look.proven.number), ageSeconds: provenAgeOf({ look }) ?? 0 } : null,
+    heartbeat,
+    look: heartbeat,
+    source: look?.source ?? null,
+    problem: look?.trouble ?? null,
+    trouble: look?.trouble ?? null,
+    observations: queue && {
+      waiting: queue.waiting,
+      oldestSeconds: queue.oldestSeconds === null ? null : Math.floor(queue.oldestSeconds),
+    },
+    upgrade: health?.upgrade
+      ? {
+          block: Number(health.upgrade.blockNumber),
+          transaction: health.upgrade.txHash,
+          at: unixSeconds(health.upgrade.recordedAt),
+        }
+      : null,
+    audit: health && auditOf(health),
+    endpoints: { worker: endpoints(look?.nodes, look?.head), api: endpoints(nodes, look?.head) },
+    checks: [...checks],
+    alarms: alarmsOf({ chainId, health, fault, state, checks }),
+  }
+}

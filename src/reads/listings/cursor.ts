@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import type { StoredBlock } from '../../db/stored.ts'
+import { type ChainId, configuredChains, MAX_CHAINS } from '../../protocol/chains.ts'
+import { openCursor, sealCursor } from '../cursor.ts'
+
+/** The position of a paginated list in one chain's rows, and the block that bounds the list since its first page. */
+export type ChainCursor = {
+  readonly chainId: ChainId
+  /** The last returned row of the chain; null while all returned rows are of other chains. */
+  readonly after: { readonly id: bigint; readonly key: string } | null
+  /** Rows created after this block are not in the list. */
+  readonly bound: StoredBlock
+  /** The chain's last rollback at the first page. */
+  readonly rollback: bigint
+}
+
+/** An integer of at most 63 bits, like the ids and blocks of the index. */
+const Whole = z
+  .string()
+  .regex(/^\d{1,19}$/)
+  .transform(BigInt)
+  .refine((value) => value < 2n ** 63n)
+
+const Hash = z.templateLiteral(['0x', z.string().regex(/^[0-9a-f]{64}$/)])
+
+const json = (text: unknown): unknown => {
+  try {
+    return JSON.parse(String(text))
+  } catch {
+    return undefined
+  }
+}
+
+const ChainCursors = z.preprocess(
+  json,
+  z
+    .array(
+      z.tuple([
+        z.int().refine((id) => configuredChains().includes(id)),
+        z.tuple([Whole, z.string().regex(/^\d{0,78}$/)]).nullable(),
+        z.tuple([Whole, Hash, Whole]),
+        Whole,
+      ]),
+    )
+    .min(1)
+    .max(MAX_CHAINS),
+)
+
+/** Makes the cursor of a list of rows. `filter` names the list: it has everything that selects and orders the rows. */
+export const encodeCursor = (filter: string, cursors: readonly ChainCursor[]): string =>
+  sealCursor(
+    filter,
+    JSON.stringify(
+      cursors.map(({ chainId, after, bound, rollback }) => [
+        chainId,
+        after && [String(after.id), after.key],
+        [String(bound.number), bound.hash, String(bound.timestamp)],
+        String(rollback),
+      ]),
+    ),
+  )
+
+/** Returns the positions at which to continue. Throws as `openCursor` does. */
+export const decodeCursor = (filter: string, cursor: string): ChainCursor[] =>
+  openCursor(filter, cursor, ChainCursors).map(([chainId, after, [number, hash, timestamp], rollback]) => ({
+    chainId,
+    after: after && { id: after[0], key: after[1] },
+    bound: { number, hash, timestamp },
+    rollback,
+  }))

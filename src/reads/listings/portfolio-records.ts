@@ -1,0 +1,100 @@
+import { z } from 'zod'
+import { BodyChainId, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
+import { entities } from '../../protocol/entities.ts'
+import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/values.ts'
+import { Address20, atMost } from '../../protocol/wire.ts'
+import { consistency } from '../freshness/consistency.ts'
+import { choice, listOf, MAX_WALLETS } from './query.ts'
+import { DepositRow, EventRow, LagSeconds, PositionRow, tokenFields } from './records.ts'
+
+const State = choice(['active', 'all']).optional().meta({
+  description: '`active` (default): rows that can still change or pay out; `all`: settled and claimed rows too',
+})
+
+export const PortfolioParams = z.object({ addr: Address20 })
+
+export const PortfolioQuery = z.object({
+  chainId: listOf(PathChainId, MAX_CHAINS, '8453,56')
+    .optional()
+    .meta({ description: 'The chains; all chains when omitted' }),
+  state: State,
+  ...consistency,
+})
+
+/** The query of the POST, whose chains are in its body. */
+export const PortfoliosQuery = z.object(consistency)
+
+export const PortfolioBody = z.strictObject({
+  wallets: atMost(z.array(Address20).min(1), MAX_WALLETS).meta({ description: `The wallets, 1 to ${MAX_WALLETS}` }),
+  chainIds: atMost(z.array(BodyChainId).min(1), MAX_CHAINS)
+    .optional()
+    .meta({ description: 'The chains; all chains when omitted' }),
+  state: State,
+})
+
+/** The status of a chain's part of a portfolio. */
+const ChainPart = z.object({
+  chainId: OfChain,
+  status: z.enum(['ok', 'stale', 'unavailable']).meta({
+    description:
+      '`ok`; `stale`: the index lags, or a row could not be read; `unavailable`: the response has no data of this chain',
+  }),
+  blockNumber: Integer.nullable().meta({ description: 'The newest indexed block', example: 31_415_926 }),
+  blockHash: z
+    .string()
+    .regex(/^0x[0-9a-f]{64}$/)
+    .nullable()
+    .meta({ example: `0x${'5f'.repeat(32)}` }),
+  blockTimestamp: UnixSeconds.nullable(),
+  lagSeconds: LagSeconds,
+})
+
+const sum = (description: string) => Amount.meta({ description, example: '1000000' })
+
+const Totals = z.object({
+  chainId: OfChain,
+  ...tokenFields,
+  notional: sum('Notional of the returned positions'),
+  premiumPaid: sum('Premiums paid for the returned positions'),
+  deposited: sum('Capital of the returned deposits that is not withdrawn'),
+  payout: sum('Payouts that can be claimed now'),
+  premiums: sum('LP premiums that can be claimed now'),
+  capital: sum('LP capital that can be withdrawn now'),
+  creatorEarnings: sum('Creator earnings that can be withdrawn now'),
+})
+
+/** The kinds of claims: the builder of each, and the name of its id parameter. */
+export const claims = { ...entities.position.claims, ...entities.deposit.claims, ...entities.event.claims } as const
+
+const Claimable = z.object({
+  kind: z.enum(Object.values(claims).map(({ kind }) => kind)),
+  chainId: OfChain,
+  id: Id.meta({ description: 'The id of the position, deposit or event' }),
+  ...tokenFields,
+  amount: Amount.meta({
+    description: "The claimable amount, before the protocol's fee if there is one",
+    example: '438596491',
+  }),
+  build: z
+    .object({ method: z.literal('POST'), path: z.string(), body: z.record(z.string(), z.int().nonnegative()) })
+    .meta({
+      description: 'The request that builds the claim transaction',
+      example: { method: 'POST', path: '/v1/tx/hedge/claim-payout', body: { chainId: 8453, positionId: 1 } },
+    }),
+})
+
+export const Portfolio = z
+  .object({
+    wallet: Account,
+    chains: z.array(ChainPart),
+    positions: z.array(PositionRow),
+    deposits: z.array(DepositRow),
+    events: z.array(EventRow).meta({ description: 'Events created by the wallet' }),
+    totals: z.array(Totals).meta({ description: 'One item per chain and token' }),
+    claimables: z.array(Claimable),
+    complete: z.boolean().meta({
+      description: 'False when the wallet has more rows of a kind than the response: use the lists to read all of them',
+      example: true,
+    }),
+  })
+  .meta({ id: 'Portfolio' })

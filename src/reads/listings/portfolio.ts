@@ -1,0 +1,197 @@
+import type { Address } from 'viem'
+import type { z } from 'zod'
+import { figureNames, type Holding, type PortfolioRows } from '../../db/queries/portfolios.ts'
+import { unavailable } from '../../lib/errors.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Kind } from '../../protocol/entities.ts'
+import { kinds } from '../../protocol/entities.ts'
+import type { Token } from '../../protocol/tokens.ts'
+import { notIndexedYet } from '../freshness/consistency.ts'
+import type { Freshness } from '../freshness/freshness.ts'
+import { isStale, refreshingOf } from '../freshness/index-lag.ts'
+import { lagOfTip } from '../lag/lag.ts'
+import type { ListSources } from './lists.ts'
+import { claims, type Portfolio } from './portfolio-records.ts'
+import { chainsOf } from './resource.ts'
+import { rowsOf } from './rows.ts'
+
+type PortfolioRecord = z.output<typeof Portfolio>
+type ChainPart = PortfolioRecord['chains'][number]
+type Claimable = PortfolioRecord['claimables'][number]
+
+/** Most rows per kind and chain in a portfolio. The lists return the rest. */
+const MAX_ROWS_PER_KIND = 1_000
+
+/** A holding and its rendered row. */
+type HeldRow = { readonly holding: Holding; readonly row: string }
+
+/** The rows of a wallet by kind. */
+type Holdings = Readonly<Record<Kind, HeldRow[]>>
+
+const chainPart = (sources: ListSources, chainId: ChainId, { tips }: PortfolioRows, isWhole: boolean): ChainPart => {
+  const tip = tips.find((it) => it.chainId === chainId)
+  if (tip === undefined) {
+    return {
+      chainId,
+      status: 'unavailable',
+      blockNumber: null,
+      blockHash: null,
+      blockTimestamp: null,
+      lagSeconds: null,
+    }
+  }
+  const lagSeconds = lagOfTip(tip)
+  const { number, hash, timestamp } = tip.block
+  const status = isWhole && !isStale(lagSeconds, sources.maxLagSeconds) ? 'ok' : 'stale'
+  return {
+    chainId,
+    status,
+    blockNumber: Number(number),
+    blockHash: hash,
+    blockTimestamp: Number(timestamp),
+    lagSeconds,
+  }
+}
+
+/** The sums of a wallet's amounts in one token. */
+type Total = {
+  readonly chainId: ChainId
+  readonly token: Token
+  readonly sums: Map<(typeof allFigures)[number], bigint>
+}
+
+const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) => figureNames[kind])
+
+/** An empty total of the token that a row shows. */
+const emptyTotal = (row: string): Total => {
+  const { chainId, token, symbol, decimals } = JSON.parse(row)
+  return { chainId, token: { token, symbol, decimals }, sums: new Map(allFigures.map((name) => [name, 0n])) }
+}
+
+const isClaim = (figure: string): figure is keyof typeof claims => figure in claims
+
+/** The totals per token, and the claimable amounts, of a wallet. */
+const totalsOf = (rows: Holdings): { totals: object[]; claimables: Claimable[] } => {
+  const totals = new Map<string, Total>()
+  const claimables: Claimable[] = []
+  for (const kind of kinds) {
+    const names = figureNames[kind]
+    for (const held of rows[kind]) {
+      const { chainId: chain, id, token: hex, figures } = held.holding
+      // Until the event is read for the first time, only the row has the token.
+      const key = `${chain} ${hex === '' ? JSON.parse(held.row).token.slice(2).toLowerCase() : hex}`
+      const total = totals.get(key) ?? emptyTotal(held.row)
+      totals.set(key, total)
+      for (let at = 0; at < names.length; at += 1) {
+        const [figure, amount = 0n] = [names[at], figures[at]]
+        if (figure === undefined || amount === 0n) continue
+        total.sums.set(figure, (total.sums.get(figure) ?? 0n) + amount)
+        if (!isClaim(figure)) continue
+        const { chainId, token } = total
+        const claim = claims[figure]
+        const build = { method: 'POST', path: claim.path, body: { chainId, [claim.id]: Number(id) } } as const
+        claimables.push({ kind: claim.kind, chainId, id: Number(id), ...token, amount: amount.toString(), build })
+      }
+    }
+  }
+  return {
+    totals: [...totals.values()].map(({ chainId, token, sums }) => ({
+      ...{ chainId, ...token },
+      ...Object.fromEntries([...sums].map(([name, amount]) => [name, amount.toString()])),
+    })),
+    claimables,
+  }
+}
+
+/**
+ * Joins rows with `+=`, which copies them only once, when the body is written. `join` would copy them at every level.
+ */
+const joinRows = (rows: readonly HeldRow[]): string => {
+  let text = ''
+  for (const { row } of rows) text += text === '' ? row : `,${row}`
+  return text
+}
+
+/** Renders a wallet's portfolio as JSON. */
+const recordOf = (wallet: Address, chains: readonly ChainPart[], holdings: Holdings): string => {
+  const rows = (kind: Kind): string => `[${joinRows(holdings[kind])}]`
+  const { totals, claimables } = totalsOf(holdings)
+  const isCut = kinds.some((kind) =>
+    chains.some(
+      ({ chainId }) =>
+        holdings[kind].filter(({ holding }) => holding.chainId === String(chainId)).length >= MAX_ROWS_PER_KIND,
+    ),
+  )
+  return `{"wallet":"${wallet}","chains":${JSON.stringify(chains)},"positions":${rows('position')},"deposits":${rows('deposit')},"events":${rows('event')},"totals":${JSON.stringify(totals)},"claimables":${JSON.stringify(claimables)},"complete":${!isCut}}`
+}
+
+/** Portfolios as JSON, and their source. */
+export type Portfolios = {
+  readonly records: readonly string[]
+  readonly freshness: Freshness
+  /** False when some rows were read from the chain. */
+  readonly isIndexed: boolean
+  /** The chains whose amounts are incomplete, because a rollback deleted observations. */
+  readonly refreshing: readonly ChainId[]
+}
+
+/**
+ * Reads the portfolios of wallets, in their order. Throws `service_unavailable` when the database is out of reach, when
+ * no chain is indexed yet, and when the one chain is not indexed up to `atLeast`.
+ */
+export const portfoliosOf = async (
+  sources: ListSources,
+  asked: {
+    readonly wallets: readonly Address[]
+    readonly chainIds?: readonly ChainId[] | undefined
+    readonly state?: 'active' | 'all' | undefined
+    /**
+     * The oldest block of the one chain that the answer may be as of. With it, a row that cannot be read is an error
+     * and not left out.
+     */
+    readonly atLeast?: bigint | null
+  },
+): Promise<Portfolios> => {
+  const chains = chainsOf(asked.chainIds)
+  const { atLeast = null } = asked
+  const wallets = [...new Set(asked.wallets)]
+  const activeOnly = asked.state !== 'all'
+  const queried = chains.map((chainId) => ({ chainId, renderKey: sources.lists.renderer(chainId).key }))
+  const found = await sources.lists.portfolios.of({ wallets, chains: queried, activeOnly, limit: MAX_ROWS_PER_KIND })
+  if (found.tips.length === 0) throw unavailable(`chain ${chains.join(' and ')} is not indexed yet`)
+  const [only, other] = found.tips
+  if (atLeast !== null && only !== undefined && only.block.number < atLeast)
+    throw notIndexedYet(only.chainId, atLeast, only.block)
+
+  const owners = wallets.map((wallet): { readonly wallet: Address; readonly holdings: Holdings } => ({
+    wallet,
+    holdings: { event: [], deposit: [], position: [] },
+  }))
+  const unread = new Set<string>()
+  let isIndexed = true
+  for (const kind of kinds) {
+    const holdings = found.holdings[kind]
+    const texts = holdings.map(({ text }) => text)
+    const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
+    const made = await rowsOf(sources, { kind, include: [] }, texts, atLeast === null ? onUnread : undefined)
+    isIndexed &&= made.isIndexed
+    for (const [at, holding] of holdings.entries()) {
+      const row = made.rows[at]
+      if (row != null) owners[holding.wallet]?.holdings[kind].push({ holding, row })
+    }
+  }
+  const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
+  const records = new Map(owners.map(({ wallet, holdings }) => [wallet, recordOf(wallet, parts, holdings)]))
+  const lags = parts.map(({ lagSeconds }) => lagSeconds)
+  return {
+    isIndexed,
+    refreshing: refreshingOf(found.tips),
+    records: asked.wallets.map((wallet) => records.get(wallet) ?? ''),
+    freshness: {
+      source: 'database',
+      stale: parts.some(({ status }) => status !== 'ok'),
+      ...(only !== undefined && other === undefined && { block: only.block }),
+      ...(!lags.includes(null) && { lagSeconds: Math.max(...lags.map(Number)) }),
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { states } from '../../db/queries/filters.ts'
+import { MAX_ROWS } from '../../db/queries/listings.ts'
+import { MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
+import { inclusions } from '../../protocol/rows.ts'
+import { Address20, PageLimit, PathInteger } from '../../protocol/wire.ts'
+import { consistency } from '../freshness/consistency.ts'
+import { finalities } from '../freshness/finality.ts'
+
+/** Most wallets in one request. */
+export const MAX_WALLETS = 100
+
+/** A parameter with comma-separated values; `example` as in a URL. One invalid value makes the parameter invalid. */
+export const listOf = <T>(item: z.ZodType<T, string>, max: number, example: string) =>
+  z
+    .string({ error: 'expected values separated by commas' })
+    .transform((text, context): T[] => {
+      const parts = text.split(',')
+      const parsed = parts.slice(0, max).map((part) => item.safeParse(part))
+      const fault = parsed.find(({ success }) => !success)?.error?.issues[0]?.message
+      const message = parts.length > max ? `expected at most ${max} values` : fault
+      if (message !== undefined) context.addIssue({ code: 'custom', message })
+      return parsed.flatMap(({ success, data }) => (success ? [data] : []))
+    })
+    .meta({ type: 'string', description: `Comma-separated values, at most ${max}`, example })
+
+/** One of several fixed values. */
+export const choice = <const T extends readonly string[]>(values: T) =>
+  z.enum(values, { error: `expected one of ${values.join(', ')}` })
+
+/** A boolean, sent as text. */
+export const Flag = z
+  .string()
+  .refine((text) => text === 'true' || text === 'false', { error: 'expected true or false' })
+  .transform((text) => text === 'true')
+  .meta({ type: 'boolean', example: true })
+
+const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+
+/** The parameters of every list. */
+const commonFields = {
+  chainId: listOf(PathChainId, MAX_CHAINS, '8453,56')
+    .optional()
+    .meta({ description: 'The chains, comma-separated; all chains, merged into one list, when omitted' }),
+  limit: PageLimit(MAX_ROWS)
+    .optional()
+    .meta({ description: `Rows per page, 1 to ${MAX_ROWS}; 50 by default` }),
+  cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the previous page' }),
+  order: choice(['asc', 'desc']).optional().meta({ description: 'Sort order; `desc` by default' }),
+  ids: listOf(PathInteger, MAX_ROWS, '1,2').optional().meta({
+    description:
+      'Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only',
+  }),
+  include: listOf(choice(inclusions), 3, 'stats,range')
+    .optional()
+    .meta({ description: "Records of the row's event to include in each row" }),
+  finality: choice(finalities).optional().meta({
+    description:
+      'Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest',
+  }),
+  count: Flag.optional().meta({ description: 'Return the number of rows on all pages as `meta.total`' }),
+  ...consistency,
+}
+
+const Wallets = listOf(Address20, MAX_WALLETS, WALLET)
+
+export const EventsQuery = z.object({
+  ...commonFields,
+  sort: choice(['created', 'expiry'])
+    .optional()
+    .meta({ description: 'Sort by creation or by expiry; `created` by default' }),
+  creator: Wallets.optional().meta({ description: `Return events created by these addresses, at most ${MAX_WALLETS}` }),
+  underlying: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .meta({ description: 'The currency pair of the event', example: 'USD/GHS' }),
+  paymentToken: Address20.optional().meta({ description: 'The payment token of the event' }),
+  strikeAbove: Flag.optional().meta({ description: 'The value of `strikeAbove` of the event' }),
+  poolOpen: Flag.optional().meta({ description: 'The value of `poolOpen` of the event' }),
+  state: choice(states).optional().meta({
+    description:
+      '`open`: not expired; `expired`: expired and not settled; `settled`; `triggered`: settled and triggered',
+  }),
+  expiryFrom: PathInteger.optional().meta({ description: 'Earliest expiry, in Unix seconds, inclusive' }),
+  expiryTo: PathInteger.optional().meta({ description: 'Latest expiry, in Unix seconds, inclusive' }),
+})
+
+/** The parameters of the lists of deposits and of positions. */
+const holdingFields = (claimable: string) => ({
+  ...commonFields,
+  wallet: Wallets.optional().meta({ description: `Return rows of these wallets, at most ${MAX_WALLETS}` }),
+  eventId: PathInteger.optional().meta({ description: 'Return rows of this event' }),
+  claimable: Flag.optional().meta({ description: claimable }),
+})
+
+export const DepositsQuery = z.object({
+  ...holdingFields(
+    'Return deposits of which premiums, or capital after settlement, can be claimed now (`true`) or not (`false`)',
+  ),
+  withdrawn: Flag.optional().meta({ description: 'The value of `withdrawn` of the deposit' }),
+})
+
+export const PositionsQuery = z.object({
+  ...holdingFields('Return positions of which a payout can be claimed now (`true`) or not (`false`)'),
+  claimed: Flag.optional(),
+})
+
+/** A parsed query of any list. */
+export type ListingQuery = z.output<typeof EventsQuery> &
+  z.output<typeof DepositsQuery> &
+  z.output<typeof PositionsQuery>

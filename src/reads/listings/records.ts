@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { OfChain } from '../../protocol/chains.ts'
+import { Deposit, EventCore, EventRange, EventStats, Position, Utilization } from '../../protocol/records.ts'
+import { Account, Id, Integer, UnixSeconds } from '../../protocol/values.ts'
+
+const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
+const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
+const hash = `0x${'5f'.repeat(32)}`
+
+/** The token of a row's amounts. */
+export const tokenFields = {
+  token: Account.meta({
+    description: 'The token of all amounts',
+    example: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d',
+  }),
+  symbol: z.string().nullable().meta({ description: 'Symbol of the token; null when it has none', example: 'USDC' }),
+  decimals: z
+    .int()
+    .min(0)
+    .max(255)
+    .nullable()
+    .meta({ description: 'Decimals of the token; null when the token does not report them', example: 18 }),
+}
+
+/** The fields of a row that are not in its record. */
+const rowFields = {
+  chainId: OfChain,
+  createdBlock: BlockNumber.meta({ description: 'The block it was created in', example: 31_415_926 }),
+  createdTx: Hash.nullable().meta({
+    description:
+      'The transaction that created it; null when the index found it in the state of the chain and not in a log',
+    example: hash,
+  }),
+  ...tokenFields,
+  stats: EventStats.optional().meta({ description: "The event's stats; with `include=stats`" }),
+  utilization: Utilization.optional().meta({ description: "The event's pool utilization; with `include=utilization`" }),
+  range: EventRange.optional().meta({ description: "The event's payout range; with `include=range`" }),
+}
+
+export const EventRow = z.object({ ...EventCore.shape, ...rowFields }).meta({ id: 'EventRow' })
+export const DepositRow = z.object({ ...Deposit.shape, ...rowFields }).meta({ id: 'DepositRow' })
+export const PositionRow = z.object({ ...Position.shape, ...rowFields }).meta({ id: 'PositionRow' })
+
+export const LagSeconds = Integer.nullable().meta({
+  description: 'How far the index is behind the chain, in seconds; null while the worker has not seen the chain',
+  example: 1,
+})
+
+/** The block that a list is as of, on one chain. */
+const AsOf = z
+  .object({
+    chainId: OfChain,
+    blockNumber: BlockNumber,
+    blockHash: Hash.meta({ example: hash }),
+    blockTimestamp: UnixSeconds,
+    lagSeconds: LagSeconds,
+    reorgedSince: z.boolean().meta({
+      description:
+        'True when a reorg since the first page removed blocks that the list is as of: start again from the first page to be sure of every row',
+      example: false,
+    }),
+  })
+  .meta({ id: 'AsOf', description: 'The block that the list is as of. No page has rows created after it' })
+
+export const ListingMeta = z
+  .object({
+    limit: z.int().positive().meta({ example: 50 }),
+    hasMore: z.boolean().meta({ example: false }),
+    nextCursor: z.string().nullable().meta({ example: null }),
+    asOf: z.array(AsOf),
+    missing: z.array(Id).optional().meta({ description: 'The requested `ids` that do not exist' }),
+    total: Integer.optional().meta({ description: 'Number of rows on all pages; with `count=true`', example: 42 }),
+  })
+  .meta({ id: 'ListingMeta' })
+
+export type ListingMeta = z.output<typeof ListingMeta>

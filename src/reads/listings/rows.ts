@@ -1,0 +1,116 @@
+import type { Address } from 'viem'
+import { parseColumns, type RowColumns } from '../../db/queries/rows.ts'
+import { type Renderer, UNIT } from '../../db/rendering.ts'
+import { isUnavailable } from '../../lib/errors.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { Kind } from '../../protocol/entities.ts'
+import * as record from '../../protocol/records.ts'
+import { type Inclusion, inclusionTexts, rowText, withInclusions } from '../../protocol/rows.ts'
+import type { Token } from '../../protocol/tokens.ts'
+import { fromChain } from '../entities/entity.ts'
+import * as subject from '../entities/subjects.ts'
+import { chainOf } from '../read.ts'
+import type { ListSources } from './lists.ts'
+
+type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
+
+/** A token as rows show it. A token that the worker has not stored yet is read from the chain. */
+const tokenOf = async (
+  { lists }: ListSources,
+  renderer: Renderer,
+  chainId: ChainId,
+  address: Address,
+  stored: Token | null,
+): Promise<Token> =>
+  renderer.token(address, new Map(stored && [[stored.token, stored]])) ?? lists.tokens.ask(chainId, address)
+
+/** Reads a row from the chain whose views the index has not read yet; null when a reorg has removed it. */
+const readRow = async (
+  sources: ListSources,
+  { kind, include }: Asked,
+  { fact, event, token }: RowColumns<Kind>,
+): Promise<string | null> => {
+  const { chainId } = fact
+  const id = Number(fact.id)
+  const eventId = 'eventId' in fact ? Number(fact.eventId) : id
+  const found = await fromChain(sources, subject.event, { chainId, id: eventId }, undefined, (views, time) => ({
+    ...views,
+    time,
+  }))
+  if ('missing' in found) return null
+  const own = {
+    event: async () => ({ data: record.eventCore(found.data) }),
+    deposit: () => fromChain(sources, subject.deposit, { chainId, id }, undefined, record.deposit),
+    position: () => fromChain(sources, subject.position, { chainId, id }, undefined, record.position),
+  }
+  const entity = await own[kind]()
+  if ('missing' in entity) return null
+  const { deployment } = chainOf(sources.chains, chainId)
+  const { paymentToken } = found.data
+  const isStored = event?.paymentToken === paymentToken
+  const shown = await tokenOf(sources, sources.lists.renderer(chainId), chainId, paymentToken, isStored ? token : null)
+  return withInclusions(
+    rowText(entity.data, fact, shown),
+    () => inclusionTexts(found.data, deployment.profile),
+    include,
+  )
+}
+
+/** Renders a row from its columns. */
+const renderRow = async <K extends Kind>(
+  sources: ListSources,
+  asked: Asked<K>,
+  columns: RowColumns<K>,
+): Promise<string | null> => {
+  const { fact, seen, event, eventSeen, token } = columns
+  if (seen === null || event === null || eventSeen === null) return readRow(sources, asked, columns)
+  const { chainId } = fact
+  const renderer = sources.lists.renderer(chainId)
+  const shown = await tokenOf(sources, renderer, chainId, eventSeen.paymentToken, token)
+  return withInclusions(
+    renderer.row(asked.kind, fact, seen, shown),
+    () => renderer.inclusions(event, eventSeen),
+    asked.include,
+  )
+}
+
+/** The stored JSON of a row as the database returned it; null when the row has to be rendered. */
+const storedRow = (row: string, include: readonly Inclusion[]): string | null => {
+  const start = row.indexOf(UNIT) + 1
+  if (row[start] === UNIT) return null
+  if (include.length === 0) return row.slice(start)
+  const [text = '', ...inclusions] = row.slice(start).split(UNIT)
+  return withInclusions(text, () => inclusions, include)
+}
+
+/**
+ * Returns rows as JSON, and whether all of them come from the index. A row is null when a reorg has removed it. A row
+ * whose views the index has not read yet is read from the chain. When no node is in reach for that, `unread` is called
+ * with the position of the row, and the row is null; without `unread`, the error is thrown.
+ */
+export const rowsOf = async (
+  sources: ListSources,
+  asked: Asked,
+  rows: readonly string[],
+  unread?: (at: number) => void,
+): Promise<{ readonly rows: (string | null)[]; readonly isIndexed: boolean }> => {
+  const stored = rows.map((row) => storedRow(row, asked.include))
+  if (!stored.includes(null)) return { rows: stored, isIndexed: true }
+  let isIndexed = true
+  const found = await Promise.all(
+    stored.map(async (text, at) => {
+      if (text !== null) return text
+      const row = rows[at] ?? ''
+      const columns = parseColumns(asked.kind, row.slice(row.indexOf(UNIT) + 2))
+      isIndexed &&= columns.seen !== null && columns.eventSeen !== null
+      try {
+        return await renderRow(sources, asked, columns)
+      } catch (fault) {
+        if (unread === undefined || !isUnavailable(fault)) throw fault
+        unread(at)
+        return null
+      }
+    }),
+  )
+  return { rows: found, isIndexed }
+}
