@@ -6,15 +6,15 @@ import { builtCommand } from './support/built.ts'
 
 const run = promisify(execFile)
 
-/** What a call of the command line prints; rejects with the exit code and stderr. */
+/** Runs the command line and returns its output; rejects with the exit code and stderr. */
 const cli = async (words: string): Promise<string> => {
   const { command, args } = builtCommand(...words.split(' ').filter((word) => word !== ''))
-  // Nothing of ours: no loader that the build could lean on.
+  // An environment without this process's variables, so that the build cannot rely on a loader.
   const { stdout } = await run(command, args, { env: { PATH: process.env.PATH } })
   return stdout
 }
 
-test('help names the commands', async () => {
+test('the help lists the commands', async () => {
   const help = await cli('help')
   for (const name of ['sandbox', 'api', 'worker', 'engine', 'migrate', 'audit']) expect(help).toContain(`\n  ${name} `)
 })
@@ -47,6 +47,7 @@ test.each(['--version', 'sandbox --version', 'api --version'])(
   },
 )
 
+// cspell:ignore persits sandbx
 test.each([
   [
     'sandbox --quite',
@@ -57,21 +58,21 @@ test.each([
   ['--halp', 'unknown option of help: --halp: did you mean --help? '],
   ['sandbx', 'unknown command sandbx: did you mean sandbox? node dist/cli.js help lists all\n'],
   ['constructor', 'unknown command constructor: node dist/cli.js help lists all\n'],
-  ['api now', 'api takes no "now": see node dist/cli.js api --help\n'],
-])('"%s" is refused in one line that says what to do', async (words, line) => {
+  ['api now', 'api takes no "now": run node dist/cli.js api --help for its usage\n'],
+])('"%s" is rejected in one line that states what to do', async (words, line) => {
   const refusal = await cli(words).catch((fault) => fault)
   expect(refusal).toMatchObject({ code: 2, stderr: expect.stringContaining(line) })
   expect(refusal.stderr.trim().split('\n')).toHaveLength(1)
 })
 
-test('an environment file that is not there is named in one line', async () => {
+test('a missing environment file is reported in one line', async () => {
   const refusal = await cli('api --env-file no/such/file').catch((fault) => fault)
-  // Some versions of Node take the option for their own and refuse it themselves.
+  // Some versions of Node treat the option as their own and reject it themselves.
   expect(refusal.stderr).toMatch(/^.*no\/such\/file.*\n$/)
   expect(refusal.code).toBeGreaterThan(0)
 })
 
-test('the picture in the documents is what the command beside it draws', async () => {
+test('the picture in the documentation equals the output of the command next to it', async () => {
   const page = readFileSync('docs/pricing.md', 'utf8').replaceAll('\\\n', ' ').replace(/ +/g, ' ')
   const [, words = '', file = ''] = /node dist\/cli\.js (engine chart .+) --out (\S+)/.exec(page) ?? []
   expect(await cli(words)).toBe(readFileSync(file, 'utf8'))
@@ -80,17 +81,17 @@ test('the picture in the documents is what the command beside it draws', async (
 const chart = 'engine chart USD/GHS --payout-cap 13.5 --expiry 2027-05-20 --at 2026-11-21 --notional 10000'
 
 test.each([
-  ['a number that is none', `${chart} --strike twelve`, 2, 'strike: expected a number\n'],
-  ['a range that the engine refuses', `${chart} --strike 14`, 2, 'an upward range has its cap above its strike\n'],
+  ['an invalid number', `${chart} --strike twelve`, 2, 'strike: expected a number\n'],
+  ['a range that the engine rejects', `${chart} --strike 14`, 2, 'an upward range has its cap above its strike\n'],
   ['an option without its value', `${chart} --strike`, 2, "Option '--strike <value>' argument missing\n"],
   [
-    'a file that cannot be',
+    'a file that cannot be written',
     `${chart} --strike 12 --out no/such/folder.svg`,
     1,
     /^no\/such\/folder\.svg cannot be written: .+\n$/,
   ],
 ])(
-  '%s is told in one line',
+  'the chart command reports %s in one line',
   async (_, words, code, stderr) => {
     await expect(cli(words)).rejects.toMatchObject({ code, stderr: expect.stringMatching(stderr) })
   },

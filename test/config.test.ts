@@ -2,14 +2,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { environments, privateNames } from '../src/config/environments.ts'
+import { type Environment, environments, privateNames } from '../src/config/environments.ts'
 import { inherited, load } from '../src/config/load.ts'
-import { chainsOf } from '../src/config/parts.ts'
+import { chainsOf, secretsOf, signedDeploymentsOf } from '../src/config/parts.ts'
 import { chainRecord } from '../src/protocol/records.ts'
+import { shapeOf } from './support/environment.ts'
+import { chainIds } from './support/known-chains.ts'
 
 const example = (): string => readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
 
-/** What .env.example has above a variable, or above the group of variables that it is in. */
+/** The comment of .env.example above a variable, or above the group of variables that contains it. */
 const commentOf = (name: string): string => {
   const lines = example().split('\n')
   let at = lines.findIndex((line) => line.startsWith(`${name}=`))
@@ -45,7 +47,98 @@ test('a complete environment becomes two deployments with their private nodes', 
   expect(chains[0]?.deployment.startBlock).toBe(10n)
 })
 
-test('a chain has the reference profile unless it is given another that there is', () => {
+/** A chain that has no facts of its own, complete. */
+const third = {
+  CHAINS: '137,8453,56',
+  CHAIN_NAME_137: 'Polygon',
+  NATIVE_SYMBOL_137: 'POL',
+  RPC_URLS_137: 'http://127.0.0.1:8547',
+  PUBLIC_RPC_URL_137: 'https://polygon.example',
+  DIAMOND_ADDRESS_137: address('6'),
+  USDC_ADDRESS_137: address('7'),
+  USDC_DECIMALS_137: '6',
+  START_BLOCK_137: '20',
+}
+
+describe('the chains of an environment', () => {
+  const idsOf = (env: object) => load(environments.api, { ...complete, ...env }).CHAINS
+  const recordsOf = (env: object) =>
+    chainsOf(load(environments.api, { ...complete, ...env })).map(({ deployment }) => chainRecord(deployment))
+
+  test('a third chain is configured by variables alone, and the order of CHAINS is kept', () => {
+    expect(idsOf(third)).toEqual([137, 8453, 56])
+    const [polygon, base] = recordsOf(third)
+    expect(polygon).toMatchObject({
+      ...{ chainId: 137, name: 'Polygon', symbol: 'POL', usdt: null, paymentDecimals: { USDC: 6 } },
+      rpcUrl: 'https://polygon.example',
+    })
+    expect(base).toMatchObject({ name: 'Base', symbol: 'ETH', paymentDecimals: { USDC: 6 } })
+  })
+
+  test('a chain alone needs the variables of no other chain', () => {
+    expect(idsOf({ CHAINS: '56', DIAMOND_ADDRESS_8453: '', RPC_URLS_8453: 'nonsense' })).toEqual([56])
+  })
+
+  test.each(Object.keys(third).filter((name) => name !== 'CHAINS'))('a third chain without %s is refused', (name) => {
+    expect(() => idsOf({ ...third, [name]: '' })).toThrow(`  ${name}: expected `)
+  })
+
+  test('the decimals of USDT are required with its address, and shown with it', () => {
+    const env = { ...third, USDT_ADDRESS_137: address('8') }
+    expect(() => idsOf(env)).toThrow('  USDT_DECIMALS_137: expected the decimals of the token at USDT_ADDRESS')
+    expect(recordsOf({ ...env, USDT_DECIMALS_137: '8' })[0]?.paymentDecimals).toEqual({ USDC: 6, USDT: 8 })
+  })
+
+  test('the facts of a known chain can be replaced', () => {
+    const [base] = recordsOf({ CHAIN_NAME_8453: 'Base, forked', NATIVE_SYMBOL_8453: 'DEV', USDC_DECIMALS_8453: '18' })
+    expect(base).toMatchObject({ name: 'Base, forked', symbol: 'DEV', paymentDecimals: { USDC: 18 } })
+  })
+
+  test.each([
+    ['8453,56,8453', '8453 is given twice'],
+    ['8453;56', 'got "8453;56"'],
+    ['8453,', 'got ""'],
+    ['0', 'expected chain ids from 1 to 2147483647'],
+    ['2147483648', 'got "2147483648"'],
+    ['-1', 'got "-1"'],
+    ['0x1', 'got "0x1"'],
+    [Array.from({ length: 33 }, (_, at) => at + 1).join(), 'expected at most 32 chain ids, got 33'],
+  ])('CHAINS=%j is refused: %s', (CHAINS, message) => {
+    expect(() => idsOf({ CHAINS })).toThrow('  CHAINS: ')
+    expect(() => idsOf({ CHAINS })).toThrow(message)
+  })
+
+  test('the default chain is one of them', () => {
+    const defaultOf = (env: object) => load(environments.api, { ...complete, ...env }).DEFAULT_CHAIN_ID
+    expect(defaultOf({ DEFAULT_CHAIN_ID: '56' })).toBe(56)
+    expect(() => defaultOf({ DEFAULT_CHAIN_ID: '137' })).toThrow('DEFAULT_CHAIN_ID: expected one of the ids in CHAINS')
+    expect(defaultOf({ ...third, DEFAULT_CHAIN_ID: '137' })).toBe(137)
+    expect(() => defaultOf({ DEFAULT_CHAIN_ID: 'base', POLL_MS: '1', HOST: ' ' })).toThrow(
+      /(?=[\s\S]*DEFAULT_CHAIN_ID: expected a chain id)(?=[\s\S]*HOST: )/,
+    )
+  })
+
+  test('the engine signs for the chains whose diamonds it is given', () => {
+    const engine = load(environments.engine, { CHAINS: '56,137', DIAMOND_ADDRESS_137: address('6') })
+    expect(signedDeploymentsOf(engine)).toEqual([{ chainId: 137, diamond: address('6'), rpcUrls: [] }])
+  })
+
+  test('a sandbox starts any chain, each node on a port of its own', () => {
+    const { chains } = load(environments.sandbox, { CHAINS: '8453,56,137', SANDBOX_RPC_PORT_56: '0' })
+    expect(chains.map(({ SANDBOX_RPC_PORT }) => SANDBOX_RPC_PORT)).toEqual([8545, 0, 8547])
+    expect(chains[2]).toMatchObject({ CHAIN_NAME: 'Chain 137', NATIVE_SYMBOL: 'ETH', USDC_DECIMALS: 6 })
+    expect(chains[2]?.USDT_DECIMALS).toBeUndefined()
+  })
+
+  test('private nodes of every chain are secrets', () => {
+    const secrets = secretsOf(
+      load(environments.api, { ...complete, ...third, RPC_URLS_137: 'http://a.example/hidden' }),
+    )
+    expect(secrets).toContain('http://a.example/hidden')
+  })
+})
+
+test('a chain has the reference profile unless an existing profile is configured', () => {
   const profilesOf = (env: object) =>
     chainsOf(load(environments.api, { ...complete, ...env })).map(({ deployment }) => deployment.profile)
   expect(profilesOf({})).toEqual(['reference', 'reference'])
@@ -53,23 +146,27 @@ test('a chain has the reference profile unless it is given another that there is
   expect(() => profilesOf({ PROFILE_56: 'Deployed' })).toThrow('PROFILE_56')
 })
 
-test('every fault is named at once, and no address has a default', () => {
+test('every fault is reported at once, and no address has a default', () => {
   const { DIAMOND_ADDRESS_8453: _, ...rest } = complete
   expect(() =>
     load(environments.worker, { ...rest, USDT_ADDRESS_56: 'usdt', POLL_MS: '-1', START_BLOCK_56: '' }),
   ).toThrowError(/(?=[\s\S]*DIAMOND_ADDRESS_8453)(?=[\s\S]*USDT_ADDRESS_56)(?=[\s\S]*POLL_MS)(?=[\s\S]*START_BLOCK_56)/)
 })
 
-test('claims that are configured replace their defaults, and a field nobody has is refused', () => {
+test('configured claims replace their defaults, and an unknown field is rejected', () => {
   const claims = (IDENTITY_CLAIMS: string) => load(environments.api, { ...complete, IDENTITY_CLAIMS }).IDENTITY_CLAIMS
   const expected = { user: ['id', 'sub'], address: ['wallet.address'], email: ['email'] }
   expect(claims('user=id|sub, address=wallet.address')).toMatchObject(expected)
   for (const wrong of ['name=sub', 'user', 'user=']) expect(() => claims(wrong)).toThrowError(/IDENTITY_CLAIMS/)
 })
 
-/** Every number that a command reads: its name, its bounds, and what loads it with a value. Its own error message gives the bounds. */
-const numbers = Object.entries(environments).flatMap(([command, environment]) =>
-  Object.keys(environment.shape).flatMap((name) => {
+/**
+ * Every number that a command reads: its name, its bounds, and what loads it with a value. Its own error message gives
+ * the bounds.
+ */
+const commands: readonly (readonly [string, Environment])[] = Object.entries(environments)
+const numbers = commands.flatMap(([command, environment]) =>
+  Object.keys(shapeOf(environment)).flatMap((name) => {
     const open = (value: string) => load(environment, { ...complete, [name]: value })
     try {
       open('0x10')
@@ -87,7 +184,7 @@ describe.each(numbers)('$name of $command', ({ name, min, max, open }) => {
   const below = String(BigInt(min) - 1n)
 
   test.each([' ', '0x10', '1e3', '+1', '01', ' 5', '5 ', '5\n', '1.5', '1_000', '٣', '9'.repeat(400), above, below])(
-    'refuses %j and repeats it with the bounds',
+    'a number of the environment is rejected when it is %j, with its bounds in the message',
     (value) => {
       const shown = value.length > 40 ? `"${value.slice(0, 40)}…"` : JSON.stringify(value)
       expect(() => open(value)).toThrow(`  ${name}: expected a whole number from ${min} to ${max}`)
@@ -95,26 +192,26 @@ describe.each(numbers)('$name of $command', ({ name, min, max, open }) => {
     },
   )
 
-  test('takes its bounds', () => {
+  test('a number of the environment is accepted at its bounds', () => {
     for (const value of [min, max]) expect(() => open(value)).not.toThrow()
   })
 
-  test('has its bounds in .env.example', () => {
+  test('the bounds of a number are in .env.example', () => {
     expect(commentOf(name)).toContain(`${min} to ${max}`)
   })
 })
 
-test('every variable that has a number in .env.example is read strictly, and so is every start block and port', () => {
+test('every numeric variable of .env.example is parsed strictly, and so are every start block and port', () => {
   const strict = new Set(numbers.map(({ name }) => name))
-  // A chain's id is one of two words.
+  // Chain ids are checked against each other, not against bounds.
   const shown = [...example().matchAll(/^([A-Z0-9_]+)=\d+$/gm)].flatMap(([, name = '']) =>
-    name === 'DEFAULT_CHAIN_ID' ? [] : [name],
+    ['CHAINS', 'DEFAULT_CHAIN_ID'].includes(name) ? [] : [name],
   )
   expect(shown.length).toBeGreaterThan(20)
   for (const name of [...shown, 'START_BLOCK_8453', 'START_BLOCK_56']) expect(strict).toContain(name)
 })
 
-test('no time-out is longer than a timer can be', () => {
+test('no time-out exceeds the maximum of a timer', () => {
   const times = numbers.filter(({ name }) => name.endsWith('_MS'))
   expect(times.length).toBeGreaterThan(8)
   for (const { name, max } of times) expect(Number(max), name).toBeLessThan(2 ** 31)
@@ -143,13 +240,13 @@ test.each([
   ['ENGINE_VOL_MARKUPS', 'pegged=11', 'expected factors from 0.1 to 10, got "11"'],
   ['ENGINE_VOL_MARKUPS', 'majors=1', 'expected tiers of'],
 ])('%s=%j is refused: %s', (name, value, message) => {
-  const environment = name in environments.engine.shape ? environments.engine : environments.api
+  const environment: Environment = name in shapeOf(environments.engine) ? environments.engine : environments.api
   const open = () => load(environment, { ...complete, [name]: value })
   expect(open).toThrow(`\n  ${name}`)
   expect(open).toThrow(message)
 })
 
-test('a missing variable is asked for in words', () => {
+test('a missing variable is requested in words', () => {
   const { DIAMOND_ADDRESS_56: _, START_BLOCK_56: __, ...rest } = complete
   const open = () => load(environments.audit, rest)
   expect(open).toThrow('DIAMOND_ADDRESS_56: expected an address')
@@ -170,8 +267,8 @@ test('.env.example lists every variable and nothing else', () => {
   const listed = readFileSync(new URL('../.env.example', import.meta.url), 'utf8')
     .split('\n')
     .flatMap((line) => /^([A-Z][A-Z0-9_]*)=/.exec(line)?.[1] ?? [])
-  const names = Object.values(environments).flatMap((environment) => Object.keys(environment.shape))
-  const read = new Set([...names, ...privateNames.map((name) => `${name}_FILE`)])
+  const names = commands.flatMap(([, environment]) => Object.keys(shapeOf(environment)))
+  const read = new Set([...names, ...privateNames(chainIds).map((name) => `${name}_FILE`)])
   expect(new Set(listed)).toEqual(read)
   expect(listed).toHaveLength(read.size)
 })
@@ -185,26 +282,27 @@ test('the defaults of .env.example are the defaults of the code', () => {
         return name === undefined || name === 'DATABASE_URL' ? [] : [[name, value]]
       }),
   )
-  for (const environment of [environments.api, environments.worker, environments.engine]) {
+  const read: readonly Environment[] = [environments.api, environments.worker, environments.engine]
+  for (const environment of read) {
     const { ...defaults } = load(environment, complete)
     const shown = load(environment, { ...complete, ...example })
     expect(shown).toEqual(defaults)
   }
 })
 
-test('a URL with a password is refused, and the password not repeated', () => {
+test('a URL with a password is rejected, and the message does not repeat the password', () => {
   const environment = { ...complete, RPC_URLS_56: 'https://bob:hidden@node.example' }
   expect(() => load(environments.api, environment)).toThrow(/RPC_URLS_56.*without user and password/s)
   expect(() => load(environments.api, environment)).not.toThrow(/hidden/)
 })
 
-test.each(['DIAMOND_ADDRESS_8453', 'USDC_ADDRESS_56', 'USDT_ADDRESS_56'])('%s is not the zero address', (name) => {
+test.each(['DIAMOND_ADDRESS_8453', 'USDC_ADDRESS_56', 'USDT_ADDRESS_56'])('%s rejects the zero address', (name) => {
   expect(() => load(environments.audit, { ...complete, [name]: address('0') })).toThrow(
     new RegExp(`${name}.*zero address`),
   )
 })
 
-test('production prices on no made-up rates, and says so beside every other fault', () => {
+test('production rejects synthetic rates, and reports them together with every other fault', () => {
   const madeUp = { ENGINE_SYNTHETIC: 'true', NODE_ENV: 'production' }
   expect(() => load(environments.engine, { ...madeUp, ENGINE_PORT: 'x', ENGINE_PRIVATE_KEY: '0x12' })).toThrow(
     /(?=[\s\S]*ENGINE_SYNTHETIC: )(?=[\s\S]*ENGINE_PORT: )(?=[\s\S]*ENGINE_PRIVATE_KEY: )/,
@@ -213,7 +311,7 @@ test('production prices on no made-up rates, and says so beside every other faul
   expect(load(environments.engine, { ENGINE_SYNTHETIC: 'true' }).ENGINE_SYNTHETIC).toBe(true)
 })
 
-describe('what is private', () => {
+describe('private variables', () => {
   const folder = mkdtempSync(join(tmpdir(), 'fx-config-'))
   afterAll(() => rmSync(folder, { recursive: true }))
   const file = (name: string, content: string): string => {
@@ -222,18 +320,18 @@ describe('what is private', () => {
     return path
   }
 
-  test('comes from the environment or from a file', () => {
+  test('a private variable comes from the environment or from a file', () => {
     const url = 'postgres://u:canary@db:5432/fx'
     expect(load(environments.migrate, { DATABASE_URL_FILE: file('url', `${url}\n`) }).DATABASE_URL).toBe(url)
     const { RPC_URLS_56: _, ...rest } = complete
-    const { RPC_URLS_56 } = load(environments.audit, {
+    const { chains } = load(environments.audit, {
       ...rest,
       RPC_URLS_56_FILE: file('nodes', 'http://a.example/1\nhttp://b.example/2\n'),
     })
-    expect(RPC_URLS_56).toEqual(['http://a.example/1', 'http://b.example/2'])
+    expect(chains.find(({ chainId }) => chainId === 56)?.RPC_URLS).toEqual(['http://a.example/1', 'http://b.example/2'])
   })
 
-  test('is not given twice, and a file that cannot be read or is empty is told of beside every other fault', () => {
+  test('a private variable that is given twice, or whose file is unreadable or empty, is reported together with every other fault', () => {
     const { REDIS_URL_FILE, RPC_URLS_8453_FILE, ...env } = {
       ...complete,
       RPC_URLS_8453: '',
@@ -245,22 +343,22 @@ describe('what is private', () => {
     const open = () => load(environments.worker, { ...env, REDIS_URL_FILE, RPC_URLS_8453_FILE })
     for (const told of [/DATABASE_URL: .*twice/, /REDIS_URL_FILE: .*ENOENT/, /RPC_URLS_8453_FILE: .*empty/, /POLL_MS/])
       expect(open).toThrow(told)
-    // What a file that cannot be read leaves open is no fault of its own.
+    // A variable whose file cannot be read is not also reported as missing.
     expect(open).not.toThrow(/RPC_URLS_8453: /)
     expect(open).not.toThrow(/canary|u:p@/)
   })
 
-  test('in a file of the wrong shape is refused without a word of it', () => {
+  test('an invalid value in a private file is rejected without repeating it', () => {
     const open = () => load(environments.engine, { ENGINE_PRIVATE_KEY_FILE: file('key', 'canary-key') })
     expect(open).toThrow(/ENGINE_PRIVATE_KEY: expected 0x/)
     expect(open).not.toThrow(/canary/)
   })
 
   test('has a file for each, which no process inherits: what is given to it is what counts', () => {
-    const known = new Set(Object.values(environments).flatMap(({ shape }) => Object.keys(shape)))
-    for (const name of privateNames) {
+    const known = new Set(commands.flatMap(([, environment]) => Object.keys(shapeOf(environment))))
+    for (const name of privateNames(chainIds)) {
       expect(known).toContain(name)
-      expect(inherited()[`${name}_FILE`]).toBe('')
+      expect(inherited(chainIds)[`${name}_FILE`]).toBe('')
     }
   })
 })

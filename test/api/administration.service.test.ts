@@ -45,7 +45,7 @@ describe('ownership', () => {
     expect((await api.get('/governance/owner')).data).toEqual({ chainId: 8453, owner: heir, pendingOwner: zeroAddress })
   })
 
-  test('is read from storage where the proxy does not mount its views, at the same block', async () => {
+  test('is read from storage at the same block when the proxy does not mount its views', async () => {
     await unmount('owner()')
     await send(owner, 'transferOwnership', [heir])
     const half = await api.get(path)
@@ -59,7 +59,7 @@ describe('ownership', () => {
   })
 })
 
-test('the facets are those that the loupe places the functions in', async () => {
+test('the facets are those that the loupe lists', async () => {
   const { data } = await api.get('/governance/facets')
   const { facets } = data as { facets: { facetAddress: Address; functionSelectors: Hex[] }[] }
   expect(facets.flatMap(({ functionSelectors }) => functionSelectors)).toContain(toFunctionSelector('facets()'))
@@ -97,12 +97,12 @@ describe('a proposal', () => {
     })
   })
 
-  test('that nobody made is 404', async () => {
+  test('that does not exist is a 404', async () => {
     const { status, error } = await api.get(at(zeroHash))
     expect([status, error?.message]).toEqual([404, `proposal ${zeroHash} does not exist on chain 8453`])
   })
 
-  test('is 404 where there is no timelock, and that is told from a fault of the node', async () => {
+  test('is a 404 on a chain without a timelock, which is distinguished from a fault of the node', async () => {
     const { id } = await propose(['0x01020304'])
     await unmount('getProposal(bytes32)')
     const { status, error } = await api.get(at(id))

@@ -4,7 +4,10 @@ import { openIndexSteps } from '../support/index-steps.ts'
 import type { World } from '../support/indexing.ts'
 import { startWorld } from '../support/world.ts'
 
-/* A rollback deletes observations. Until they are made again, a filter on them would leave rows out, and a portfolio amounts. */
+/*
+ * A rollback deletes observations. Until they are made again, a filter on them would omit rows, and a portfolio would
+ * omit amounts.
+ */
 
 let world: World
 let steps: Awaited<ReturnType<typeof openIndexSteps>>
@@ -29,7 +32,7 @@ const idsOf = (body: string): number[] => JSON.parse(body).data.map(({ id }: { i
 
 const waiting = async (): Promise<number> => Number(/^fx_waits_open (\d+)$/m.exec(await api.metrics.metrics())?.[1])
 
-/** Everything is observed; then a block in which a deposit and its event were observed anew is replaced. */
+/** Observes everything, then replaces a block in which a deposit and its event were observed again. */
 beforeEach(async () => {
   await steps.index()
   await steps.observeAll()
@@ -42,7 +45,7 @@ beforeEach(async () => {
   await steps.index()
 })
 
-test('a list by an observed filter and a portfolio wait for what a rollback deleted', async () => {
+test('a list with an observed filter and a portfolio wait for the observations that a rollback deleted', async () => {
   const answers = [api.app.inject(claimable), api.app.inject(portfolio())]
   await expect.poll(waiting).toBe(2)
   await steps.observeAll()
@@ -53,7 +56,7 @@ test('a list by an observed filter and a portfolio wait for what a rollback dele
   expect(claimables).toContainEqual(expect.objectContaining({ kind: 'premiums', id: 1 }))
 })
 
-test('when it is not observed in time they are 503, and lists without such a filter are answered from the chain at once', async () => {
+test('a filtered list and a portfolio are a 503 when observations are late, and other lists are read from the chain at once', async () => {
   const [list, wallet, plain] = await Promise.all([
     api.app.inject(claimable),
     api.app.inject(portfolio()),

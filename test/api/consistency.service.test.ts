@@ -5,15 +5,15 @@ import { receiptOf } from '../../src/sandbox/receipt.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
+import { byForm } from '../support/repetitions.ts'
 
 const USDC = 10n ** 6n
 
-/** A thousand on demand. */
-const CYCLES = Number(process.env.CYCLES ?? 30)
+const CYCLES = byForm(8, 1_000)
 
 let world: World
 let indexed: Awaited<ReturnType<typeof startIndexed>>
-/** Two API processes over one database. */
+/** Two API processes on one database. */
 let apis: readonly Awaited<ReturnType<typeof openApp>>[]
 
 beforeAll(async () => {
@@ -69,8 +69,7 @@ test(`${CYCLES} times a transaction and then the list: it is there`, { timeout: 
   }
 })
 
-/** As many as the issue asks for, where no number is given. */
-const OWN_CYCLES = Number(process.env.CYCLES ?? 200)
+const OWN_CYCLES = byForm(40, 1_000)
 
 test(`${OWN_CYCLES} times a transaction and then a read of the chain: it is of that block or a later one`, {
   timeout: OWN_CYCLES * 5_000,
@@ -98,22 +97,24 @@ test(`${OWN_CYCLES} times a transaction and then a read of the chain: it is of t
   console.log(`own transactions: ${took.length} reads, ${mean.toFixed(1)} ms on average`)
 })
 
-test('a read of the chain that waits is answered when the block is there, and is 503 with both blocks when it does not come', async () => {
+test('a read of the chain waits until the nodes have the block, and is a 503 with both blocks when they do not', async () => {
   const { actions } = world
   const { number } = await actions.client.getBlock()
   const path = '/hedge/events/8453/1/utilization'
   const late = await get(`${path}?minBlock=${number + 3n}&waitMs=50`)
   expect([late.status, late.headers['retry-after']]).toEqual([503, '1'])
-  expect(late.error?.message).toBe(`block ${number + 3n} of chain 8453 is not there yet: the head is block ${number}`)
+  expect(late.error?.message).toBe(`chain 8453 has not reached block ${number + 3n} yet: the head is block ${number}`)
   const unknown = await get(`${path}?afterTx=0x${'ab'.repeat(32)}&waitMs=50`)
   expect([unknown.status, unknown.headers['retry-after']]).toEqual([503, '1'])
-  expect(unknown.error?.message).toMatch(/no node of chain 8453 has transaction 0xab.* the head is block \d+$/)
+  expect(unknown.error?.message).toMatch(
+    /transaction 0xab.* is not in a block of any node of chain 8453 yet: the head is block \d+$/,
+  )
   const waiting = get(`${path}?minBlock=${number + 3n}&waitMs=10000`)
   await actions.node.mine({ blocks: 3 })
   expect((await waiting).status).toBe(200)
 })
 
-test('a read of the chain never answers 304 for a block that the index has not reached', async () => {
+test('a read of the chain is never a 304 for a block that the index has not reached', async () => {
   const path = '/hedge/events/8453/1/stats'
   const api = await indexed.open()
   await indexed.quiet()
@@ -135,7 +136,7 @@ test('a read of the chain never answers 304 for a block that the index has not r
   }
 })
 
-test('without a node a read is answered from the index if that has what is asked for, and is 503 else', async () => {
+test('a read without a node is answered from the index if that has the block, and is a 503 otherwise', async () => {
   const proxy = await startNodeProxy(world.anvil.url)
   try {
     const api = await indexed.open({ nodes: [{ url: proxy.url, deployment: world.deployment }], nodeTimeoutMs: 500 })
@@ -155,7 +156,7 @@ test('without a node a read is answered from the index if that has what is asked
   }
 })
 
-test('a transaction that reverted has a block like any other', async () => {
+test('a reverted transaction has a block like any other', async () => {
   const { client, node } = world.actions
   const hash = await node.sendUnsignedTransaction({
     ...{ from: world.stranger.account.address, to: world.deployment.diamond, data: '0x12345678', gas: 1_000_000n },
@@ -165,21 +166,21 @@ test('a transaction that reverted has a block like any other', async () => {
   expect((await get(`/hedge/events/8453/1?afterTx=${hash}&waitMs=10000`)).status).toBe(200)
 })
 
-test('what does not come in time is 503, with both blocks, and can be asked for again', async () => {
+test('a block that is not indexed in time is a 503 with both blocks, and the request can be repeated', async () => {
   const { number } = await world.actions.client.getBlock()
   const late = await read(`minBlock=${number + 5n}&waitMs=100`)
   expect([late.status, late.headers['retry-after']]).toEqual([503, '1'])
   expect(late.error?.message).toMatch(new RegExp(`block ${number + 5n} of chain 8453 .* at block ${number}`))
   const unknown = await read(`afterTx=0x${'ab'.repeat(32)}&waitMs=100`)
   expect([unknown.status, unknown.headers['retry-after']]).toEqual([503, '1'])
-  expect(unknown.error?.message).toMatch(/no node of chain 8453 .* at block \d+$/)
-  // Whoever waits is answered as soon as it is there.
+  expect(unknown.error?.message).toMatch(/any node of chain 8453 .* at block \d+$/)
+  // A waiting request is answered as soon as the block exists.
   const waiting = read(`minBlock=${number + 5n}&waitMs=10000`, 1)
   await world.actions.node.mine({ blocks: 5 })
   expect((await waiting).status).toBe(200)
 })
 
-test('what cannot be meant is refused by its name', async () => {
+test('invalid consistency parameters are rejected by name', async () => {
   for (const [query, path] of [
     [`minBlock=1&afterTx=0x${'ab'.repeat(32)}`, 'afterTx'],
     ['minBlock=-1', 'minBlock'],
@@ -194,11 +195,11 @@ test('what cannot be meant is refused by its name', async () => {
   expect([both?.statusCode, both?.json().error.details[0].path]).toEqual([400, 'chainId'])
 })
 
-test('a list as of what is safe or final has what was made by then, and says as of which block', async () => {
+test('a list as of the safe or final block contains the rows created by then, and reports the block', async () => {
   const { actions, creator, upward } = world
   const create = async (name: string): Promise<number> =>
     Number((await actions.createEvent(creator, { ...upward, name, expiry: (await actions.now()) + 60 })).eventId)
-  // The node calls safe what is 32 blocks old, and final what is 64.
+  // The node reports blocks as safe after 32 blocks, and as final after 64.
   const final = await create('Final')
   await actions.node.mine({ blocks: 40 })
   const safe = await create('Safe')
@@ -225,7 +226,7 @@ test('a list as of what is safe or final has what was made by then, and says as 
   }
 })
 
-test('what was settled for good may be kept for half a minute, and what was settled just now not at all', async () => {
+test('a settlement in a final block may be cached for half a minute, and a newer one must be revalidated', async () => {
   const { actions, owner, creator, upward } = world
   const { eventId } = await actions.createEvent(creator, {
     ...upward,
@@ -246,10 +247,10 @@ test('what was settled for good may be kept for half a minute, and what was sett
   }
 })
 
-test('a token that the service does not know is read from its contract, once, and known from then on', async () => {
+test('an unknown token is read from its contract once and remembered', async () => {
   const proxy = await startNodeProxy(world.anvil.url)
   try {
-    // The same protocol, for a service that was told of another payment token.
+    // The same protocol, for a service that is configured with another payment token.
     const deployment = { ...world.deployment, usdc: zeroAddress }
     const strange = await indexed.open({ nodes: [{ url: proxy.url, deployment }] })
     await indexed.quiet()

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.close())
 
-test('a proxy without owner() still says whose it is, and to whom it is offered', async () => {
+test('the owner and pending owner of a proxy without owner() are readable', async () => {
   const facets = JSON.stringify((await api.get('/governance/facets')).data)
   expect(facets).not.toContain(toFunctionSelector('owner()'))
   expect((await api.get('/governance/owner')).data).toEqual({ chainId: 8453, owner, pendingOwner: zeroAddress })

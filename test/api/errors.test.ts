@@ -3,7 +3,7 @@ import type { InjectOptions } from 'fastify'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { envelope } from '../../src/api/envelope.ts'
+import { envelope } from '../../src/api/operation.ts'
 import type { ErrorCode } from '../../src/lib/errors.ts'
 import { openApp } from '../support/app.ts'
 
@@ -83,12 +83,12 @@ const cases: readonly Case[] = [
   bad('a chain of 400 digits', get(`/hedge/paused/${'8'.repeat(400)}`), 'chainId'),
   bad('an unsupported chain by query', get('/hedge/fees?chainId=1'), 'chainId'),
   bad('two chains by query', get('/hedge/fees?chainId=56&chainId=8453'), 'chainId'),
-  bad('a blank chain by query', get('/governance/owner?chainId='), 'chainId'),
+  bad('an empty chain in the query', get('/governance/owner?chainId='), 'chainId'),
   bad('a chain of blanks by query', get('/governance/facets?chainId=%208453'), 'chainId'),
   bad('a negative id', get('/hedge/events/8453/-1'), 'id'),
   bad('a fractional id', get('/hedge/positions/8453/5.0'), 'id'),
   bad('an exponent for an id', get('/hedge/deposits/8453/1e1'), 'id'),
-  bad('a blank id', get('/hedge/deposits/8453/%20'), 'id'),
+  bad('an id of one space', get('/hedge/deposits/8453/%20'), 'id'),
   unknown('no id', get('/hedge/deposits/8453/')),
   bad('an id past 2^53 - 1', get('/hedge/events/8453/9007199254740992/stats'), 'id'),
   bad('an id of 5,000 digits', get(`/hedge/events/8453/${'9'.repeat(5_000)}`), 'id'),
@@ -115,9 +115,14 @@ const cases: readonly Case[] = [
   bad('a quote of 2^128', quote(`hypoSettlement=1&notional=${2n ** 128n}`), 'notional'),
 
   bad('a quote on no terms', post('/pricing/quote', {}), ...Object.keys(terms)),
-  bad('a quote of a pair that is none', post('/pricing/quote', { ...terms, pair: 'USDGHS' }), 'pair'),
+  bad('a quote of an unknown pair', post('/pricing/quote', { ...terms, pair: 'USDGHS' }), 'pair'),
   bad('a strike as text', post('/pricing/quote', { ...terms, strike: '12' }), 'strike'),
-  bad('a quote to sign for nobody', post('/pricing/quote', { ...terms, chainId: 56 }), 'diamondAddress', 'creator'),
+  bad(
+    'a quote to sign without diamond and creator',
+    post('/pricing/quote', { ...terms, chainId: 56 }),
+    'diamondAddress',
+    'creator',
+  ),
 
   bad('no body', { method: 'POST', url: '/v1/tx/hedge/deposit' }, 'body'),
   bad('an empty body', post('/tx/hedge/deposit', ''), 'body'),
@@ -167,10 +172,10 @@ const cases: readonly Case[] = [
   ['more than 64 KB', post('/tx/hedge/deposit', large), 413, 'validation_error', 'body'],
   ['a parameter past any length', get(`/hedge/events/8453/${'9'.repeat(20_000)}`), 414, 'validation_error', 'url'],
 
-  ['nobody', get('/me'), 401, 'unauthorized'],
+  ['no credentials', get('/me'), 401, 'unauthorized'],
   ['another scheme than a bearer', get('/me', { authorization: 'Basic YTpi' }), 401, 'unauthorized'],
   ['an empty bearer', get('/me', { authorization: 'Bearer ' }), 401, 'unauthorized'],
-  ['a bearer that nobody can judge', get('/me', { authorization: 'Bearer abc' }), 503, 'service_unavailable'],
+  ['a bearer without a configured provider', get('/me', { authorization: 'Bearer abc' }), 503, 'service_unavailable'],
 
   ['a read without any source', get('/hedge/fees'), 503, 'service_unavailable'],
   ['a list without any source', get('/hedge/events/8453/1/positions'), 503, 'service_unavailable'],
@@ -180,7 +185,7 @@ const cases: readonly Case[] = [
   ['an answer that misses its schema', get('/misfit'), 500, 'internal_error'],
 ]
 
-describe('the envelope, its code and the fields at fault, for', () => {
+describe('the error has the envelope, its code and the invalid fields for', () => {
   beforeAll(() => {
     api.app.get('/v1/crash', () => {
       throw new Error('the inside of the machine')
@@ -189,7 +194,8 @@ describe('the envelope, its code and the fields at fault, for', () => {
     api.app.get('/v1/misfit', { schema }, async () => ({ data: {} }))
   })
 
-  // The client holds every answer against what all errors have: the envelope, a request id, CORS headers, `Retry-After` on a 503.
+  // The client checks every answer for what all errors have: the envelope, a request id, CORS headers, and
+  // `Retry-After` on a 503.
   for (const [name, request, status, code, ...details] of cases) {
     test(name, async () => {
       const answer = await api.send(request)
@@ -211,7 +217,7 @@ describe('the envelope, its code and the fields at fault, for', () => {
   )
 })
 
-describe('with nothing in reach', () => {
+describe('without database, nodes and engine', () => {
   test.each([
     '/hedge/fees',
     '/hedge/paused/56',
@@ -222,24 +228,24 @@ describe('with nothing in reach', () => {
     '/hedge/events/8453/1/positions',
     `/hedge/deposits/8453/wallet/${wallet}`,
     '/hedge/quote-payout/8453/1?hypoSettlement=1&notional=1',
-  ])('%s is 503 and tells when to come back', async (path) => {
+  ])('%s is a 503 with Retry-After', async (path) => {
     const { status, error, headers } = await api.get(path)
     expect([status, error?.code]).toEqual([503, 'service_unavailable'])
     expect(Number(headers['retry-after'])).toBeGreaterThan(0)
     expect(JSON.stringify([error, headers])).not.toMatch(/private-key|secret-password|127\.0\.0\.1/)
   })
 
-  test('a broadcast is 503', async () => {
+  test('a broadcast is a 503', async () => {
     expect((await api.post('/tx/broadcast', { chainId: 8453, signedTx: '0x02' })).status).toBe(503)
   })
 
-  test('pricing is 503 without its engine', async () => {
+  test('a quote is a 503', async () => {
     for (const path of ['/pricing/health', '/pricing/signer']) expect((await api.get(path)).status).toBe(503)
     const { status, error } = await api.post('/pricing/quote', terms)
     expect([status, error?.code]).toEqual([503, 'service_unavailable'])
   })
 
-  test('the chains and the builders answer all the same', async () => {
+  test('the chains and the builders still answer', async () => {
     expect((await api.get('/chains')).headers['x-data-source']).toBe('static')
     const { status, data } = await api.post('/tx/hedge/deposit', { chainId: 56, eventId: 1, amount: '5', from: wallet })
     expect(status).toBe(200)
@@ -255,7 +261,7 @@ describe('with nothing in reach', () => {
 })
 
 describe('every response', () => {
-  test('keeps a sane request id and replaces another', async () => {
+  test('keeps a valid request id and replaces an invalid one', async () => {
     expect((await api.get('/chains', { 'x-request-id': 'mine-1.a:b' })).headers['x-request-id']).toBe('mine-1.a:b')
     for (const insane of ['', 'a b', 'x'.repeat(129), '<script>']) {
       expect((await api.get('/chains', { 'x-request-id': insane })).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
@@ -263,7 +269,7 @@ describe('every response', () => {
     expect((await api.get('/hedge/events/8453/%zz', { 'x-request-id': 'mine' })).headers['x-request-id']).toBe('mine')
   })
 
-  test('tells browsers to load nothing from it, frame it nowhere and guess no type', async () => {
+  test('forbids browsers to load resources, frame the page and guess the type', async () => {
     for (const path of ['/chains', '/nothing']) {
       expect((await api.get(path)).headers).toMatchObject({
         'content-security-policy': "default-src 'none';frame-ancestors 'none'",
@@ -274,7 +280,7 @@ describe('every response', () => {
     }
   })
 
-  test('to HEAD is that to GET without its body', async () => {
+  test('to a HEAD equals that to the GET, without its body', async () => {
     const [head, get] = await Promise.all([
       api.app.inject({ method: 'HEAD', url: '/v1/chains' }),
       api.app.inject({ method: 'GET', url: '/v1/chains' }),
@@ -283,7 +289,7 @@ describe('every response', () => {
     expect(head.headers['content-length']).toBe(get.headers['content-length'])
   })
 
-  test('to a preflight lets any page call', async () => {
+  test('to a preflight allows any page to call the API', async () => {
     const { statusCode, headers } = await api.app.inject({
       method: 'OPTIONS',
       url: '/v1/tx/hedge/deposit',
@@ -295,7 +301,7 @@ describe('every response', () => {
 })
 
 describe('a crash', () => {
-  test('tells nothing but the request, and the log has the rest without a secret', async () => {
+  test('is reported with the request id only, and the log has the cause without secrets', async () => {
     const lines: string[] = []
     const broken = await openApp({ log: pino({ level: 'info' }, { write: (line) => lines.push(line) }) })
     broken.app.get('/v1/crash', () => {
@@ -310,7 +316,7 @@ describe('a crash', () => {
     } finally {
       await broken.close()
     }
-    const logged = lines.map((line) => JSON.parse(line))
+    const logged = lines.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line))
     expect(logged).toContainEqual(expect.objectContaining({ requestId: 'crash-1', status: 500, route: '/v1/crash' }))
     expect(logged).toContainEqual(
       expect.objectContaining({ err: expect.objectContaining({ message: 'the inside of the machine' }) }),

@@ -11,3 +11,15 @@ test('the link to the next page repeats the request with 100 wallets', () => {
 test('the link to the next page is left out where the request was padded to more than 8 KB', () => {
   expect(linkHeader(`/v1/hedge/events?limit=${'0'.repeat(15_000)}5`, 'AAAA')).toEqual({})
 })
+
+test('the link to the next page keeps a question mark inside a value, and replaces the cursor', () => {
+  expect(linkHeader('/v1/hedge/events?underlying=a?b&cursor=old', 'AAAA').link).toBe(
+    '</v1/hedge/events?underlying=a%3Fb&cursor=AAAA>; rel="next"',
+  )
+})
+
+test('the link to the next page names no host, whatever host the request names', () => {
+  expect(linkHeader('http://other.example/v1/hedge/events?limit=1', 'AAAA').link).toBe(
+    '</v1/hedge/events?limit=1&cursor=AAAA>; rel="next"',
+  )
+})

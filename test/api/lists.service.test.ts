@@ -95,7 +95,7 @@ test("a wallet's own purchase is in its list and its portfolio, on both chains",
   }
 })
 
-test('what does not come in time is 503, and what cannot be meant is refused by its name', async () => {
+test('a block that is not indexed in time is a 503, and invalid parameters are rejected by name', async () => {
   const { number } = await base.actions.client.getBlock()
   const wallet = addressOf('hedger')
   const late = `minBlock=${number + 50n}&waitMs=50`
@@ -117,7 +117,7 @@ test('what does not come in time is 503, and what cannot be meant is refused by 
     expect([answer.status, answer.error?.details?.[0]?.path]).toEqual([400, path])
 })
 
-test('a walk that began before a block is not one of after it', async () => {
+test('a cursor whose first page is as of an earlier block is rejected with minBlock', async () => {
   const first = await api.get('/hedge/positions?chainId=8453&limit=1')
   const { nextCursor } = z.looseObject({ nextCursor: z.string() }).parse(first.meta)
   expect(first.headers.link).toBe(
@@ -131,7 +131,7 @@ test('a walk that began before a block is not one of after it', async () => {
   expect((await api.get(`${page}&minBlock=1`)).status).toBe(200)
 })
 
-test('the pages of an idle wallet stay 304 while blocks go on and others trade, and neither database nor node is asked', async () => {
+test('pages of an idle wallet stay a 304 while blocks are added and others trade, without requests to database or node', async () => {
   const [mine, chain] = [addressOf('stranger'), '&chainId=8453']
   // The cast is the same on both chains.
   const idle = await tagsOf([...pathsOf(mine), ...pathsOf(mine, chain)])
@@ -153,7 +153,7 @@ test('the pages of an idle wallet stay 304 while blocks go on and others trade, 
   expect([body, headers['x-block-number'], headers['x-block-hash']]).toEqual(['', String(head.number), head.hash])
 })
 
-test("what changes is told: a wallet's pages, on its chain", async () => {
+test("a change ends the 304 of a wallet's pages on its chain", async () => {
   const wallet = addressOf('hedger')
   const [here, there] = [
     await tagsOf(
@@ -169,7 +169,7 @@ test("what changes is told: a wallet's pages, on its chain", async () => {
   expect(Ids.parse((await api.get(list)).data)).toContain(id)
 })
 
-test('what time alone changes has no tag', async () => {
+test('a page that changes with time alone has no tag', async () => {
   await indexed.quiet()
   for (const query of ['state=settled', 'include=stats', 'ids=1,2'])
     await expect
@@ -179,13 +179,13 @@ test('what time alone changes has no tag', async () => {
     expect([query, (await ask(`/hedge/events?chainId=8453&${query}`)).tag]).toEqual([query, undefined])
 })
 
-/** A body without what it says of how far the index was. */
+/** A body without the lag of the index. */
 const told = (body: string): unknown => {
   const { data } = z.object({ data: z.unknown() }).parse(JSON.parse(body))
   return Array.isArray(data) ? data : { ...z.looseObject({}).parse(data), chains: [] }
 }
 
-test('reorgs: what left is gone, and no tag of before is believed', { timeout: 120_000 }, async () => {
+test('a reorg removes its rows from lists, and makes earlier tags invalid', { timeout: 120_000 }, async () => {
   const { actions, hedger } = base
   const [list = '', , , held = ''] = pathsOf(addressOf('hedger'), '&chainId=8453')
   const seen: { readonly path: string; readonly tag: string; readonly told: unknown }[] = []
@@ -220,7 +220,7 @@ test('reorgs: what left is gone, and no tag of before is believed', { timeout: 1
   }
 })
 
-test("an event's settlement is told to the wallets that have a part in it", async () => {
+test("an event's settlement changes the pages of the wallets with a share in it", async () => {
   const { actions, owner } = base
   const chain = '&chainId=8453'
   const lp = await tagsOf(
@@ -240,7 +240,7 @@ test("an event's settlement is told to the wallets that have a part in it", asyn
   expect(claimables.map(({ kind }) => kind)).toContain('capital')
 })
 
-test('after a claim the lists say so, and the feed has a settlement after its own transaction', async () => {
+test('lists show a claim, and the feed shows a settlement, with afterTx of its transaction', async () => {
   const { actions, owner, hedger, creator, upward } = base
   const wallet = addressOf('hedger')
   const { eventId } = await actions.createEvent(creator, {

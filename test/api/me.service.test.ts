@@ -55,18 +55,18 @@ describe('a user', () => {
     expect(headers).toMatchObject({ 'cache-control': 'no-store', vary: expect.stringMatching(/authorization/i) })
   })
 
-  test('has null for what the provider does not know or has in no usable form', async () => {
+  test('has null for each claim that the provider lacks or has in no usable form', async () => {
     const { data } = await me(await provider.signIn('kofi'))
     expect(data).toEqual({ address: wallet, email: null, phoneNumber: null, externalId: null, user: 'kofi' })
   })
 
-  test('without a wallet is more than this service can show', async () => {
+  test('without a wallet is a 502 that names the missing address', async () => {
     const { status, error } = await me(await provider.signIn('esi'))
     expect([status, error?.code]).toEqual([502, 'upstream_error'])
     expect(error?.message).toMatch(/no wallet address/)
   })
 
-  test('is read where the configuration says', async () => {
+  test('is read from the configured claims', async () => {
     const claims = {
       user: ['external_id'],
       email: [],
@@ -81,7 +81,7 @@ describe('a user', () => {
   })
 })
 
-describe('401 for', () => {
+describe('a request to /me is a 401 for', () => {
   test.each([
     ['no header', undefined],
     ['an empty header', ''],
@@ -91,7 +91,7 @@ describe('401 for', () => {
     ['an empty token', 'Bearer '],
     ['two tokens', 'Bearer a b'],
     ['a token of other characters', 'Bearer a,b'],
-  ])('%s, and nobody is asked', async (_, authorization) => {
+  ])('%s, without a request to the provider', async (_, authorization) => {
     const ask = () => api.get('/me', authorization === undefined ? {} : { authorization })
     expect(
       await askedBy(async () => {
@@ -112,7 +112,7 @@ describe('401 for', () => {
   })
 })
 
-describe('a verdict', () => {
+describe('a verdict on a token', () => {
   test('holds for 60 seconds, a revoked token included', async () => {
     const token = await provider.signIn('ama')
     expect(await askedBy(() => me(token))).toBe(1)
@@ -127,7 +127,7 @@ describe('a verdict', () => {
     expect(await askedBy(() => me(token))).toBe(1)
   })
 
-  test('outlives the provider for as long', async () => {
+  test('also holds for 60 seconds while the provider fails', async () => {
     const token = await provider.signIn('kofi')
     await me(token)
     provider.fail('error')
@@ -136,7 +136,7 @@ describe('a verdict', () => {
     expect((await me(token)).status).toBe(502)
   })
 
-  test('is shared by requests that overlap, and by no two tokens', async () => {
+  test('is shared by concurrent requests with the same token, and never by two tokens', async () => {
     const [first, second] = [await provider.signIn('ama'), await provider.signIn('kofi')]
     const all = [first, second, first, second, first]
     expect(
@@ -154,8 +154,8 @@ describe('a provider', () => {
   test.each([
     ['that fails', 'error', 502],
     ['that answers nonsense', 'nonsense', 502],
-    ['that says nothing', 'silence', 503],
-  ] as const)('%s is no verdict', async (_, fault, status) => {
+    ['that does not answer', 'silence', 503],
+  ] as const)('%s neither accepts nor rejects a token', async (_, fault, status) => {
     const token = await provider.signIn('ama')
     provider.fail(fault)
     expect((await me(token)).status).toBe(status)
@@ -163,7 +163,7 @@ describe('a provider', () => {
     expect((await me(token)).status).toBe(200)
   })
 
-  test('that is down is 503, and so is none; who brings no token is refused all the same', async () => {
+  test('that is out of reach or not configured is a 503, and a request without a token is a 401 all the same', async () => {
     for (const options of [{ identity: { userinfoUrl: 'http://127.0.0.1:9/me' } }, {}]) {
       const without = await openApp(options)
       const { status, error } = await without.get('/me', { authorization: 'Bearer abc' })
@@ -199,7 +199,7 @@ describe('many new tokens at once', () => {
     for (const { status, headers } of refused) expect([status, headers['retry-after']]).toEqual([503, '1'])
   })
 
-  test('are all answered where there are no more than may wait', async () => {
+  test('are all answered while no more of them wait than the limit allows', async () => {
     const other = await openApp({ identity: { userinfoUrl: provider.userinfoUrl } })
     const tokens = await Promise.all(Array.from({ length: 100 }, () => provider.signIn('ama')))
     const asked = askedBy(async () => {
@@ -224,7 +224,7 @@ describe('an answer of the provider', () => {
   })
 })
 
-test('no token and nothing of a user is ever logged', async () => {
+test('tokens and claims of users are never logged', async () => {
   const tokens = [await provider.signIn('ama'), await provider.signIn('esi'), 'never-issued-at-all']
   for (const token of tokens) await me(token)
   provider.fail('error')

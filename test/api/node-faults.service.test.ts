@@ -15,7 +15,7 @@ beforeAll(async () => {
   proxy = await startNodeProxy(protocol.url)
   const nodes = [{ url: `${proxy.url}/?key=secret`, deployment: protocol.deployment }]
   api = await openApp({ nodes, headMaxAgeMs: 0, nodeTimeoutMs: 300 })
-  // A node is used once it has told its chain; its reasons are relayed from then on.
+  // A node is used once it has reported its chain. The API relays its reasons from then on.
   await heal()
 })
 afterEach(() => proxy.honest())
@@ -34,7 +34,7 @@ const otherShape = (asked: readonly { readonly id: number }[]) => ({
 })
 
 const faults = [
-  ['refuses with an error of its own', refusal(-32_000, 'stack limit reached'), 502],
+  ['refuses with its own error', refusal(-32_000, 'stack limit reached'), 502],
   ['has dropped the state', refusal(-32_000, 'missing trie node 5c2f (path 0a) state 0x5c2f is not available'), 503],
   ['refuses with its own address', refusal(-32_603, 'internal error at https://node.example/?key=secret'), 502],
   ['is behind', refusal(-32_000, 'header not found'), 503],
@@ -54,7 +54,7 @@ const faults = [
     },
     503,
   ],
-  ['says nothing', () => 'nothing' as const, 503],
+  ['does not answer', () => 'nothing' as const, 503],
 ] as const
 
 const paths = ['/hedge/events/8453/1', '/governance/owner', `/governance/proposals/8453/0x${'00'.repeat(32)}`]
@@ -62,7 +62,7 @@ const paths = ['/hedge/events/8453/1', '/governance/owner', `/governance/proposa
 /** A node that failed rests for up to five seconds; then it is asked again. */
 const heal = async (): Promise<void> => {
   proxy.honest()
-  await eventually('it is asked again', async () => (await api.get('/governance/owner')).status === 200)
+  await eventually('the node is in use again', async () => (await api.get('/governance/owner')).status === 200)
 }
 
 describe('a node that', () => {
@@ -77,7 +77,7 @@ describe('a node that', () => {
     await heal()
   })
 
-  test('fails neither a build nor what needs no node', async () => {
+  test('does not answer fails neither a build nor a request that needs no node', async () => {
     proxy.say(() => 'nothing')
     const started = ranMs()
     const body = { chainId: 8453, eventId: 1, amount: '5', from: protocol.hedger }
@@ -88,7 +88,7 @@ describe('a node that', () => {
     await heal()
   })
 
-  test("gives a reason: the relay's refusal carries it", async () => {
+  test('rejects a transaction with a reason has its reason in the error of the relay', async () => {
     proxy.say(refusal(-32_000, 'nonce too low'))
     const { status, error } = await api.post('/tx/broadcast', { chainId: 8453, signedTx: '0x02' })
     expect([status, error?.code]).toEqual([502, 'upstream_error'])

@@ -2,11 +2,12 @@ import { type Address, type Hex, toFunctionSelector, zeroAddress } from 'viem'
 import { afterAll, describe, expect, test } from 'vitest'
 import { builders } from '../../src/tx/builders.ts'
 import { openApp } from '../support/app.ts'
+import { factsOf } from '../support/known-chains.ts'
 import { DAY, USDC, useProtocol } from '../support/use-protocol.ts'
 
 /*
- * What the chain does with what was built: every builder's transaction goes through in a state that allows it, and is refused in the
- * specification's words in one that does not.
+ * Runs built transactions on the chain. The chain accepts every builder's transaction in a state that allows it, and
+ * rejects it with the reason of the specification in a state that does not.
  */
 
 const { send, read, simulate, approve, mint, mineAt, create, buy, settle, start, client, ...on } = await useProtocol()
@@ -18,6 +19,7 @@ const api = await openApp({
       url: on.url,
       deployment: {
         chainId: 8453,
+        ...factsOf(8453),
         diamond,
         usdc,
         usdt: null,
@@ -30,7 +32,10 @@ const api = await openApp({
 })
 afterAll(() => api.close())
 
-/** Settled and triggered so long ago that unclaimed payouts can be taken back: position 1 is unclaimed, position 2 is claimed. */
+/**
+ * Settled and triggered so long ago that unclaimed payouts can be swept: position 1 is unclaimed, position 2 is
+ * claimed.
+ */
 const settled = await create()
 await buy(hedger, settled, 1_000n * USDC)
 await buy(hedger, settled, 1_000n * USDC)
@@ -125,7 +130,7 @@ const allowed: readonly Row[] = [
 /** Allowed only while the protocol is paused. */
 const unpause: Row = ['/tx/hedge/unpause', owner, {}]
 
-/** The same calls, from somebody to whom they are not open or with what they do not take. */
+/** The same calls, from an account that may not make them or with values that the contract rejects. */
 const refused: readonly (readonly [reason: string, ...Row])[] = [
   ['Past deadline', '/tx/hedge/buy-protection', hedger, { ...purchase, deadline: String(now - 1n) }],
   ['Exceeds capacity', '/tx/hedge/buy-protection', hedger, { ...purchase, notional: '100000000000' }],
@@ -149,7 +154,7 @@ const refused: readonly (readonly [reason: string, ...Row])[] = [
   ),
 ]
 
-/** Builds at the API, and runs what was built. A gas estimate is there exactly when the call goes through. */
+/** Builds a transaction at the API and runs it. It has a gas estimate exactly when the chain accepts it. */
 const outcomeOf = async ([path, from, body]: Row): Promise<string> => {
   const { status, data } = await api.post(path, { chainId: 8453, from, ...body })
   expect(status).toBe(200)
@@ -159,25 +164,25 @@ const outcomeOf = async ([path, from, body]: Row): Promise<string> => {
   return outcome
 }
 
-test('the tables cover every builder', () => {
+test('the tables of accepted and rejected calls cover every builder', () => {
   expect([...allowed, unpause].map(([path]) => path).sort()).toEqual(builders.map(({ path }) => path).sort())
-  // All but an approval, which anybody may give, is refused to somebody or with something.
+  // Every call but an approval is rejected from some account or with some values. Any account may approve.
   expect(new Set(refused.map(([, path]) => path)).size).toBe(builders.length - 1)
 })
 
-describe('what was built goes through', () => {
+describe('the chain accepts the built transaction of', () => {
   test.each(allowed)('%s', async (...row) => {
     expect(await outcomeOf(row)).toBe('success')
   })
 })
 
-describe('what was built is refused', () => {
+describe('the chain rejects the built transaction with', () => {
   test.each(refused)('%s: %s', async (reason, ...row) => {
     expect(await outcomeOf(row)).toBe(reason)
   })
 })
 
-test('while the protocol is paused four calls are refused, and it can be unpaused', async () => {
+test('while the protocol is paused four calls are rejected, and it can be unpaused', async () => {
   await send(owner, 'pause', [])
   const stopped = ['create-event', 'deposit', 'buy-protection', 'set-pool-settings'].map((name) => `/tx/hedge/${name}`)
   for (const row of allowed) {
@@ -188,7 +193,7 @@ test('while the protocol is paused four calls are refused, and it can be unpause
   expect(await outcomeOf(unpause)).toBe('success')
 })
 
-test('an approval of less than the cost is no approval', async () => {
+test('a purchase with an approval of less than its cost is rejected', async () => {
   await approve(hedger, 23_114_999n)
   expect(await outcomeOf(['/tx/hedge/buy-protection', hedger, purchase])).toBe('Insufficient allowance')
   await approve(hedger, 23_115_000n)

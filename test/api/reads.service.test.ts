@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { saveLook } from '../../src/db/looks.ts'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
     openApp({ nodes }),
     openApp({ nodes: [{ deployment: world.deployment }], databaseUrl: database.url }),
   ])
-  await indexAll({ chain: chainOf(api.sources, 8453), database: api.database })
+  await indexAll({ chain: chainOf(api.sources.chains, 8453), database: api.database })
 })
 
 afterAll(async () => {
@@ -75,7 +75,7 @@ const missingPaths = [
 
 const freshness = ({ headers }: Awaited<ReturnType<Api['get']>>) => [headers['x-data-source'], headers['x-stale']]
 
-describe('what the chain says', () => {
+describe('a read of the chain returns', () => {
   test('an event', async () => {
     expect((await api.get('/hedge/events/8453/1')).data).toMatchObject({
       id: 1,
@@ -114,7 +114,7 @@ describe('what the chain says', () => {
     expect((await api.get('/hedge/positions/8453/1')).data).toMatchObject({ ...bought, payoutAmount: '0', status: 0 })
   })
 
-  test('a deposit, whose earned minus claimed is what is pending', async () => {
+  test('a deposit, whose pending premiums are the earned ones minus the claimed ones', async () => {
     const { data } = await api.get('/hedge/deposits/8453/4')
     const pending = await api.get('/hedge/deposits/8453/4/pending')
     const { premiumsEarned, premiumsClaimed } = data as { premiumsEarned: string; premiumsClaimed: string }
@@ -133,7 +133,7 @@ describe('what the chain says', () => {
     expect((await api.get(`/hedge/creators/8453/wallet/${world.stranger.account.address}`)).data).toEqual([])
   })
 
-  test('the chains, by their public URLs', async () => {
+  test('the chains with their public URLs', async () => {
     const { data, headers } = await api.get('/chains')
     expect(headers['x-data-source']).toBe('static')
     expect(data).toMatchObject([
@@ -143,8 +143,8 @@ describe('what the chain says', () => {
   })
 })
 
-describe('sources', () => {
-  test('an entity comes from the chain, of the block its headers name', async () => {
+describe('the source of a read:', () => {
+  test('an entity is read from the chain at the block that its headers name', async () => {
     for (const path of entityPaths) {
       const answer = await api.get(path)
       expect(answer.status, path).toBe(200)
@@ -157,11 +157,11 @@ describe('sources', () => {
     }
   })
 
-  test('a list comes from the index', async () => {
+  test('a list is read from the index', async () => {
     for (const path of listPaths()) expect(freshness(await api.get(path)), path).toEqual(['database', undefined])
   })
 
-  test('without a node everything comes from the index, the same to the last unit', async () => {
+  test('without a node everything is read from the index, equal to the last unit', async () => {
     for (const path of entityPaths) {
       const [online, fallback] = await Promise.all([api.get(path), indexOnly.get(path)])
       expect(fallback.data, path).toEqual(online.data)
@@ -171,7 +171,7 @@ describe('sources', () => {
     for (const path of listPaths()) expect(freshness(await indexOnly.get(path)), path).toEqual(['database', undefined])
   })
 
-  test('without a database entities are as before and lists come from the chain, marked stale', async () => {
+  test('without a database entities are unchanged, and lists are read from the chain and marked stale', async () => {
     for (const path of entityPaths) expect(freshness(await chainOnly.get(path)), path).toEqual(['chain', undefined])
     for (const path of listPaths()) {
       const [online, fallback] = await Promise.all([api.get(path), chainOnly.get(path)])
@@ -180,7 +180,7 @@ describe('sources', () => {
     }
   })
 
-  test('what does not exist is 404 from either', async () => {
+  test('an entity that does not exist is a 404 from each source', async () => {
     for (const path of missingPaths) {
       for (const source of [api, chainOnly, indexOnly]) {
         const { status, error } = await source.get(path)
@@ -189,13 +189,13 @@ describe('sources', () => {
     }
   })
 
-  test('a chain without node and index is 503', async () => {
+  test('a chain without node and index is a 503', async () => {
     for (const path of ['/hedge/paused/56', '/hedge/events/56/1', '/hedge/events/56/1/positions']) {
       expect((await api.get(path)).status, path).toBe(503)
     }
   })
 
-  test('a quote from the index is the chain to the last unit', async () => {
+  test('a quote from the index equals that of the chain to the last unit', async () => {
     const amount = fc.bigInt({ min: 0n, max: 2n ** 128n - 1n })
     const rate = fc.oneof(fc.bigInt({ min: 0n, max: 20_000_000n }), amount)
     await fc.assert(
@@ -210,7 +210,7 @@ describe('sources', () => {
   })
 })
 
-describe('pages', () => {
+describe('the pages of a list', () => {
   const walk = async (first: Api, then: Api, path: string): Promise<number[]> => {
     const ids: number[] = []
     let cursor: string | null = null
@@ -225,23 +225,23 @@ describe('pages', () => {
       cursor = meta.nextCursor
       if (cursor === null) return ids
     }
-    throw new Error('the walk does not end')
+    throw new Error('the pages do not end')
   }
 
-  test('add up to the list, also when the source changes on the way', async () => {
+  test('add up to the list, also when the source changes between two pages', async () => {
     const path = '/hedge/events/8453/1/positions'
     expect(await walk(api, api, path)).toEqual([1, 2, 3])
     expect(await walk(chainOnly, indexOnly, path)).toEqual([1, 2, 3])
     expect(await walk(api, api, '/hedge/events/8453/3/positions')).toEqual([])
   })
 
-  test('no meta unless pages were asked for', async () => {
+  test('have no meta unless a limit or a cursor was sent', async () => {
     expect((await api.get('/hedge/events/8453/1/positions')).meta).toBeUndefined()
     const whole = await api.get('/hedge/events/8453/1/positions?limit=3')
     expect(whole.meta).toEqual({ limit: 3, hasMore: false, nextCursor: null })
   })
 
-  test('a cursor of another list is refused', async () => {
+  test('reject a cursor of another list', async () => {
     const { meta } = await api.get('/hedge/events/8453/1/positions?limit=1')
     const { nextCursor } = meta as { nextCursor: string }
     for (const path of [
@@ -259,7 +259,7 @@ describe('a list longer than one answer', () => {
   const whale = '0x00000000000000000000000000000000000000FF'
   const path = `/hedge/positions/8453/wallet/${whale}`
 
-  test('gives its first 10,000 ids and where to go on', async () => {
+  test('returns its first 10,000 ids and the cursor of the next page', async () => {
     await api.database.run((handle) =>
       handle.execute(sql`
         INSERT INTO positions (chain_id, id, event_id, hedger, notional, premium_paid, platform_fee,
@@ -279,19 +279,19 @@ describe('a list longer than one answer', () => {
 })
 
 describe('readiness', () => {
-  test('both sources up and one chain that no worker reached: not ready, and it says which', async () => {
+  test('is refused for a chain that no worker has reached, and the error names the chain', async () => {
     const head = await api.sources.queries.indexed(8453)
     if (head === null) throw new Error('nothing is indexed')
-    const nodes = chainOf(api.sources, 8453).status()
+    const nodes = chainOf(api.sources.chains, 8453).status()
     const look = { head, proven: head, source: 'logs', trouble: null, nodes } as const
-    await api.database.run((handle) => saveLook(handle, 8453, look))
+    await api.database.run((handle) => saveHeartbeat(handle, 8453, look))
     const ready = await api.app.inject('/readyz')
     expect(ready.statusCode).toBe(503)
     expect(ready.json().error.message).toContain('chain 56')
   })
 })
 
-describe('an index that is behind', () => {
+describe('an index that lags', () => {
   test('does not hide what the chain already has', async () => {
     const expiry = (await world.actions.now()) + 86_400
     await world.actions.createEvent(world.creator, { ...world.upward, expiry })
@@ -302,7 +302,7 @@ describe('an index that is behind', () => {
     expect(freshness(await indexOnly.get('/hedge/events/8453/4/deposits'))).toEqual(['database', '1'])
   })
 
-  test('by more than its bound leaves the lists to the chain, and says so', async () => {
+  test('by more than its limit leaves lists to the chain, which marks them stale', async () => {
     const path = `/hedge/deposits/8453/wallet/${world.lp.account.address}`
     const known = (await indexOnly.get(path)).data as number[]
     await world.actions.node.increaseTime({ seconds: 100 })

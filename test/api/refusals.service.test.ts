@@ -18,7 +18,7 @@ const start = (lines: string[] = []) => {
 beforeAll(async () => {
   ;[world, store] = await Promise.all([startWorld(), createRefusingDatabase()])
   const { sources, database, close } = await start()
-  await indexAll({ chain: chainOf(sources, 8453), database })
+  await indexAll({ chain: chainOf(sources.chains, 8453), database })
   await close()
 })
 afterAll(async () => {
@@ -31,7 +31,7 @@ const list = '/v1/hedge/events?chainId=8453'
 const lists = [list, '/v1/hedge/settlements?chainId=8453', '/readyz']
 
 test.each(refusalNames)(
-  'while PostgreSQL refuses (%s) the chain is read, lists are 503 and /status says what to do; no restart is needed after',
+  'while PostgreSQL refuses (%s) entities are read from the chain, lists are a 503, and /status has the remedy until it recovers',
   async (name) => {
     const { code, advice } = refusals[name]
     const lines: string[] = []

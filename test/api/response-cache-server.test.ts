@@ -2,12 +2,8 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { cachingServer } from '../../src/api/response-cache/server.ts'
-import { createRequestMetrics } from '../../src/lib/http-metrics.ts'
-import { createLineBuffer } from '../../src/lib/line-buffer.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
 import { eventually } from '../support/process.ts'
 
 const MANY = 50
@@ -17,8 +13,7 @@ test('pipelined requests are handled one after the other, so that a client has o
   const server = cachingServer({
     // A cache that knows nothing.
     cache: { decide: () => null } as never,
-    metrics: createRequestMetrics(createMetrics()),
-    lines: createLineBuffer(pino({ level: 'silent' })),
+    access: () => {},
     tracing: undefined,
   })((_, response) => void underWay.push(response))
   onTestFinished(() => void server.close())

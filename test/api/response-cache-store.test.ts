@@ -8,7 +8,7 @@ const url = '/v1/hedge/events'
 const MAX_BYTES = 2 ** 20
 /** Random digits: compressed they take half the bytes. */
 const entryOf = (bytes: number): Entry => ({
-  ...{ resource: { chainIds: [], version: () => 0 } as never, tag: { version: 1, pin: null }, etag: 'W/"1"' },
+  ...{ resource: { chainIds: [], version: () => 0 } as never, tag: { version: 1, block: null }, etag: 'W/"1"' },
   ...{ route: url, headers: [], until: Number.POSITIVE_INFINITY, hits: 0, lists: null },
   bodies: { identity: randomBytes(bytes / 2).toString('hex'), bytes },
 })

@@ -182,7 +182,7 @@ describe('the cache does not answer', () => {
   })
 })
 
-test('pipelined requests are answered in their order, whoever answers them', async () => {
+test('pipelined requests are answered in their order, from the cache or not', async () => {
   const { etag = '' } = (await hit(api)).headers
   const socket = connect(portOf(api), '127.0.0.1')
   const head = (id: string, path: string, more = ''): string =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { saveLook } from '../../src/db/looks.ts'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
@@ -44,7 +44,7 @@ test('the documented rotation of the database password fails no request', { time
 
   const members = [await start(store.url), await start(store.url)]
   const first = members[0]
-  if (first !== undefined) await indexAll({ chain: chainOf(first.sources, 8453), database: first.database })
+  if (first !== undefined) await indexAll({ chain: chainOf(first.sources.chains, 8453), database: first.database })
   const outcomes: { status: number | undefined; url: string; body: string | undefined }[] = []
   const stop = new AbortController()
   const client = async (): Promise<void> => {
@@ -59,7 +59,7 @@ test('the documented rotation of the database password fails no request', { time
   const traffic = Promise.all([client(), client()])
   try {
     await store.run(create)
-    // One replica after the other, as a load balancer sees it: out of its list first.
+    // One replica after the other, each removed from the load balancer's list first.
     for (const old of [...members]) {
       members.push(await start(next.href))
       members.splice(members.indexOf(old), 1)
@@ -74,9 +74,9 @@ test('the documented rotation of the database password fails no request', { time
     const [member] = members
     const block = await member?.sources.queries.indexed(8453)
     if (member === undefined || block == null) throw new Error('nothing is indexed')
-    const nodes = chainOf(member.sources, 8453).status()
+    const nodes = chainOf(member.sources.chains, 8453).status()
     const look = { head: block, proven: block, source: 'logs', trouble: null, nodes } as const
-    await member.database.run((handle) => saveLook(handle, 8453, look))
+    await member.database.run((handle) => saveHeartbeat(handle, 8453, look))
   } finally {
     stop.abort()
     await traffic

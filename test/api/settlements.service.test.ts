@@ -3,10 +3,10 @@ import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { announce } from '../../src/db/changes.ts'
-import { settlementsScope } from '../../src/db/scopes.ts'
-import { insertSettlements } from '../../src/db/settlements.ts'
-import { Settlement, SettlementsMeta } from '../../src/reads/settlements.ts'
+import { announce } from '../../src/db/changes/changes.ts'
+import { settlementsScope } from '../../src/db/changes/scopes.ts'
+import { insertSettlements } from '../../src/db/index/settlements.ts'
+import { Settlement, SettlementsMeta } from '../../src/reads/listings/settlements.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
 import { eventually } from '../support/process.ts'
@@ -54,7 +54,7 @@ const expired = async (): Promise<bigint> => {
   return eventId
 }
 
-test('a settlement is told once, with what it was and where the next poll goes on', async () => {
+test('a settlement is reported once, with its result and the cursor of the next poll', async () => {
   const { data, meta } = await feed('chainId=8453')
   expect(data).toMatchObject([
     { type: 'settled', chainId: 8453, eventId: 2, triggered: true, settlementPrice: '9000000' },
@@ -68,7 +68,7 @@ test('a settlement is told once, with what it was and where the next poll goes o
   })
   const truth = await api.get('/hedge/events/8453/2/stats')
   expect(truth.data).toMatchObject({ settledAt: first?.settledAt, triggered: true })
-  // Read again and again, the event is still the same.
+  // Repeated refreshes of the event add no item.
   await world.actions.node.mine({ blocks: 5 })
   await indexed.reachHead()
   expect((await feed('chainId=8453')).data).toHaveLength(1)
@@ -86,7 +86,7 @@ test('a settlement is told once, with what it was and where the next poll goes o
   }
 })
 
-test('an empty poll is 304 until something is settled, and then it is not', async () => {
+test('an empty poll is a 304 until an event is settled', async () => {
   const { meta } = await feed('chainId=8453&since=now')
   const poll = `chainId=8453&since=${meta?.nextCursor}`
   const status = async (tag: string) => (await ask(poll, tag)).statusCode
@@ -109,17 +109,19 @@ test('an empty poll is 304 until something is settled, and then it is not', asyn
   expect(await status(tag)).toBe(200)
 })
 
-test('a settlement that leaves the chain is told once as reverted, and again as settled if it comes back', async () => {
+test('a settlement that a reorg removes is reported once as reverted, and again as settled when it is mined again', async () => {
   const { actions } = world
   const eventId = await expired()
   const { meta } = await feed('chainId=8453&since=now')
   const poll = `chainId=8453&since=${meta?.nextCursor}&eventIds=${eventId}`
   const told = async () => (await feed(poll)).data.map(({ type, triggered }) => `${type} ${triggered}`)
-  await indexed.reachHead()
+  // While it mines, the node answers calls at the block before with the state of the new one. An observation that runs
+  // then attributes the settlement to a block that stays on the chain, and no reorg reverts it. So nothing may be left
+  // to observe whenever the node mines.
+  await indexed.quiet()
   await actions.settle(world.owner, eventId, 12_500_000n)
   await eventually('the settlement', async () => (await told()).length === 1)
-  // While it mines, the node answers calls at the block before with the state of the new one: seen does not mean that its block is indexed yet.
-  await indexed.reachHead()
+  await indexed.quiet()
   await actions.node.request({ method: 'anvil_reorg', params: [1, []] } as never)
   await actions.node.mine({ blocks: 2 })
   await indexed.reachHead()
@@ -134,7 +136,7 @@ test('a settlement that leaves the chain is told once as reverted, and again as 
   expect([...data].sort((a, b) => a.seq - b.seq)).toEqual(data)
 })
 
-/** A reader of the stream: what came so far. */
+/** A client of the stream, with the events received so far. */
 const listen = async (query: string, headers: Record<string, string> = {}, at = base) => {
   const request = get(`${at}/v1/hedge/settlements?${query}`, { headers: { accept: 'text/event-stream', ...headers } })
   const [response]: [IncomingMessage] = (await once(request, 'response')) as never
@@ -157,8 +159,8 @@ const listen = async (query: string, headers: Record<string, string> = {}, at = 
   }
 }
 
-test('a reader who takes nothing is dropped with a notice, and loses nothing by coming again', async () => {
-  // A chain that nothing else is told of.
+test('a client that reads too slowly is dropped with a notice, and resumes without a loss', async () => {
+  // A chain that has no other settlements.
   const feed56 = 'chainId=56'
   const [A_BURST, MOST_BURSTS] = [1_000, 60]
   let told = 0
@@ -172,7 +174,7 @@ test('a reader who takes nothing is dropped with a notice, and loses nothing by 
       await insertSettlements(handle, 56, drafts, last)
       told += A_BURST
     })
-  // With them there are as many streams as there may be: one more is let in when one of them was dropped.
+  // These streams reach the limit. One more is accepted only after one of them was dropped.
   const quick = [await listen(feed56), await listen(feed56)]
   const stalled = await listen(feed56)
   stalled.response.pause()
@@ -196,7 +198,7 @@ test('a reader who takes nothing is dropped with a notice, and loses nothing by 
   for (const it of [...quick, again]) it.stop()
 })
 
-test('a stream is a stream though its URL has a page, and a reader who left before it opened takes no room', async () => {
+test('a stream is not answered from the cached page of its URL, and a client that left before it opened takes no place', async () => {
   const { meta } = await feed('chainId=8453')
   const page = await listen('chainId=8453')
   expect(page.response.headers['content-type']).toMatch(/^text\/event-stream/)
@@ -217,7 +219,7 @@ test('a stream is a stream though its URL has a page, and a reader who left befo
   for (const reader of readers) reader.stop()
 })
 
-test('the stream tells the same, goes on after the last id, and takes leave at the end', async () => {
+test('a stream has the items of the feed, resumes after the last id, and ends with a notice', async () => {
   const all = await listen('chainId=8453')
   expect(all.response.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
@@ -253,7 +255,7 @@ test('the stream tells the same, goes on after the last id, and takes leave at t
   await closing
 })
 
-test('one address has as many streams as one may have, also when they all come at once', async () => {
+test('the stream limit of one address also holds for concurrent requests', async () => {
   const own = await indexed.open({ limits: { maxStreamsPerClient: 2, trustedProxies: 1 } })
   const at = await own.app.listen({ port: 0, host: '127.0.0.1' })
   const from = (address: string) => listen('since=0', { 'x-forwarded-for': address }, at)

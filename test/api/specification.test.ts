@@ -57,7 +57,10 @@ const choicesOf = (schema: Schema): Schema[] => {
   return Array.isArray(schema.type) ? schema.type.map((type) => ({ ...schema, type })) : [schema]
 }
 
-/** What a response's schema says, in the words of the specification's list; `expected` tells which fields of an open object matter. */
+/**
+ * Translates a response's schema to the notation of the specification's list. `expected` names the fields of an open
+ * object that matter.
+ */
 const kindOf = (schema: Schema, expected: Kind): Kind => {
   const choices = choicesOf(schema)
   const values = choices.filter(({ type }) => type !== 'null')
@@ -85,8 +88,8 @@ const fieldsOf = (schema: unknown): string[] => {
   return Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`))
 }
 
-describe('under /v1 there is', () => {
-  test('everything of the specification, the extensions, and nothing else', () => {
+describe('/v1 has', () => {
+  test('exactly the routes of the specification and the extensions', () => {
     const expected = [
       ...Object.keys(gets).map((path) => `GET /v1${path}`),
       ...Object.keys({ ...posts, ...builders }).map((path) => `POST /v1${path}`),
@@ -104,7 +107,7 @@ describe('under /v1 there is', () => {
   })
 })
 
-/** What lists take besides: pages, and how old they may be. */
+/** The additional parameters of lists: paging and consistency. */
 const ofLists = ['limit?', 'cursor?', 'minBlock?', 'afterTx?', 'waitMs?']
 
 describe('a read has the parameters and the payload of the specification', () => {

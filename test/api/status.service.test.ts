@@ -2,12 +2,12 @@ import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { envelope } from '../../src/api/envelope.ts'
+import { envelope } from '../../src/api/operation.ts'
 import { Status } from '../../src/api/routes/status.ts'
-import { type Look, readLook, saveLook } from '../../src/db/looks.ts'
-import { rollBack } from '../../src/db/write.ts'
-import { createConfirm } from '../../src/indexer/audit-repair.ts'
-import { auditSlice } from '../../src/indexer/audit-slice.ts'
+import { type Heartbeat, readHeartbeat, saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { rollBack } from '../../src/db/index/write.ts'
+import { createConfirm } from '../../src/indexer/audit/repair.ts'
+import { auditSlice } from '../../src/indexer/audit/slice.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
@@ -20,7 +20,7 @@ const log = pino({ level: 'silent' })
 let world: Awaited<ReturnType<typeof startWorld>>
 let store: TestDatabase
 let api: Awaited<ReturnType<typeof openApp>>
-/** The same without a database, and with nothing at all. */
+/** The same API without a database, and without a database and nodes. */
 let alone: Awaited<ReturnType<typeof openApp>>
 let lost: Awaited<ReturnType<typeof openApp>>
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   ;[world, store] = await Promise.all([startWorld(), createTestDatabase()])
   const nodes = [{ url: world.anvil.url, deployment: world.deployment }]
   ;[api, alone, lost] = await Promise.all([openApp({ nodes, databaseUrl: store.url }), openApp({ nodes }), openApp({})])
-  await indexAll({ chain: chainOf(api.sources, 8453), database: api.database })
+  await indexAll({ chain: chainOf(api.sources.chains, 8453), database: api.database })
 })
 afterAll(async () => {
   await Promise.all([api, alone, lost].map((it) => it?.close()))
@@ -41,22 +41,24 @@ const indexed = async () => {
   return block
 }
 
-/** What the leader would say of the chain now. */
-const look = async (chainId: ChainId, changed: Partial<Look> = {}): Promise<void> => {
+/** Stores a heartbeat of the leader. */
+const beat = async (chainId: ChainId, changed: Partial<Heartbeat> = {}): Promise<void> => {
   const block = await indexed()
-  const nodes = chainOf(api.sources, 8453).status()
-  const said: Look = { head: block, proven: block, source: 'logs', trouble: null, nodes, ...changed }
-  await api.database.run((handle) => saveLook(handle, chainId, said))
+  const nodes = chainOf(api.sources.chains, 8453).status()
+  const heartbeat: Heartbeat = { head: block, proven: block, source: 'logs', trouble: null, nodes, ...changed }
+  await api.database.run((handle) => saveHeartbeat(handle, chainId, heartbeat))
 }
 
 const run = (statement: string) => api.database.run((handle) => handle.execute(sql.raw(statement)))
 
 beforeEach(async () => {
+  // A request of the test before may have left a read in flight, which the next request for the same chain would share.
+  await Promise.all(([8453, 56] as const).map((chainId) => api.sources.healthOf(chainId)))
   await run('DELETE FROM looks')
   await run(`INSERT INTO cursors SELECT 56, block_number, block_hash, block_timestamp FROM cursors WHERE chain_id = 8453
     ON CONFLICT DO NOTHING`)
-  await look(8453)
-  await look(56)
+  await beat(8453)
+  await beat(56)
 })
 
 const ready = async (): Promise<{ status: number; message: string | undefined }> => {
@@ -83,33 +85,33 @@ describe('readiness', () => {
     expect(await ready()).toEqual({ status: 200, message: undefined })
   })
 
-  test('is refused for a worker that has not reached its chain for ten seconds, and given at once when it does', async () => {
+  test('is refused for a worker that has not reached its chain for ten seconds, and returns with the next heartbeat', async () => {
     await run(`UPDATE looks SET looked_at = now() - interval '9 seconds' WHERE chain_id = 56`)
     expect((await ready()).status).toBe(200)
     await run(`UPDATE looks SET looked_at = now() - interval '12 seconds' WHERE chain_id = 56`)
     expect(await ready()).toEqual({ status: 503, message: 'the worker has not reached chain 56 for 12 s' })
-    await look(56)
+    await beat(56)
     expect((await ready()).status).toBe(200)
   })
 
-  test('is refused before the first look', async () => {
+  test('is refused before the first heartbeat', async () => {
     await run('DELETE FROM looks WHERE chain_id = 8453')
     expect(await ready()).toEqual({ status: 503, message: 'the worker has not reached chain 8453 yet' })
   })
 
-  test('is measured against the head that the worker saw, and asks no node', async () => {
+  test('depends on the head that the worker saw, and sends no request to a node', async () => {
     const { number, timestamp } = await indexed()
-    await look(8453, { head: { number: number + 300n, timestamp: timestamp + 61n } })
+    await beat(8453, { head: { number: number + 300n, timestamp: timestamp + 61n } })
     expect(await ready()).toEqual({ status: 503, message: 'the index of chain 8453 is 61 s behind' })
-    await look(8453, { head: { number: number + 300n, timestamp: timestamp + 60n } })
+    await beat(8453, { head: { number: number + 300n, timestamp: timestamp + 60n } })
     expect((await ready()).status).toBe(200)
-    expect(chainOf(api.sources, 56).status().endpoints).toMatchObject([{ state: 'unseen', height: null }])
+    expect(chainOf(api.sources.chains, 56).status().endpoints).toMatchObject([{ state: 'unseen', height: null }])
   })
 })
 
 describe('/status', () => {
-  test('shows what worker, index and audit are at, and the nodes from both sides', async () => {
-    const chain = chainOf(api.sources, 8453)
+  test('shows the progress of worker, index and audit, and the nodes as seen by worker and API', async () => {
+    const chain = chainOf(api.sources.chains, 8453)
     for (let runs = 0; runs < 3; runs += 1) {
       await auditSlice({ chain, database: api.database, confirm: createConfirm(chain), log })
     }
@@ -123,18 +125,20 @@ describe('/status', () => {
       lagSeconds: 0,
       proven: { number, ageSeconds: 0 },
       source: 'logs',
+      problem: null,
       trouble: null,
       audit: { block: number, compared: 11, rounds: 1, differences: 0, repaired: 0, lastDifference: null },
       alarms: [],
     })
+    expect(base.heartbeat).toEqual(base.look)
     expect(Math.abs((base.look?.at ?? 0) - Date.now() / 1_000)).toBeLessThan(60)
     for (const side of [base.endpoints.worker, base.endpoints.api]) {
-      expect(side).toMatchObject([{ index: 0, state: 'ok', fault: null }])
+      expect(side).toMatchObject([{ index: 0, rank: 'ok', state: 'ok', fault: null }])
       expect(side[0]?.height).toBeGreaterThanOrEqual(number)
     }
   })
 
-  test('tells what waits to be observed, and for how long', async () => {
+  test('shows the size of the refresh queue and the age of its oldest entry', async () => {
     await run(`DELETE FROM unobserved`)
     expect((await status()).base.observations).toEqual({ waiting: 0, oldestSeconds: null })
     await run(
@@ -142,13 +146,13 @@ describe('/status', () => {
     )
     const { base, bnb } = await status()
     expect(base.observations).toEqual({ waiting: 1, oldestSeconds: 70 })
-    expect(base.alarms).toEqual([expect.stringContaining('wait to be observed')])
+    expect(base.alarms).toEqual([expect.stringContaining('wait to be refreshed')])
     expect(bnb.alarms).toEqual([])
   })
 
-  test('says which difference the audit found', async () => {
+  test('shows the last difference that the audit found', async () => {
     await run('DELETE FROM positions WHERE id = 2')
-    const chain = chainOf(api.sources, 8453)
+    const chain = chainOf(api.sources.chains, 8453)
     for (let runs = 0; runs < 3; runs += 1) {
       await auditSlice({ chain, database: api.database, confirm: createConfirm(chain), log })
     }
@@ -157,13 +161,13 @@ describe('/status', () => {
     expect(alarms).toContainEqual(expect.stringContaining('positions 2 is missing in the index'))
   })
 
-  test('stays 200 where readiness is refused', async () => {
+  test('is a 200 while readiness is refused', async () => {
     await run(`UPDATE looks SET looked_at = now() - interval '12 seconds' WHERE chain_id = 8453`)
     expect((await ready()).status).toBe(503)
     expect((await status()).base).toMatchObject({ state: 'stuck', look: { ageSeconds: 12 } })
   })
 
-  test('without the database shows its own nodes; knowing nothing at all it is 503', async () => {
+  test('shows its own nodes without the database, and is a 503 without database and nodes', async () => {
     expect((await alone.get('/hedge/events/8453/total')).status).toBe(200)
     const { base } = await status(alone)
     expect(base).toMatchObject({
@@ -176,21 +180,25 @@ describe('/status', () => {
     expect([response.statusCode, response.json().error.code]).toEqual([503, 'service_unavailable'])
   })
 
-  test('never shows where a node is', async () => {
+  test('never shows the URL of a node', async () => {
     const { body } = await lost.app.inject('/status')
     const { payload } = await api.app.inject('/status')
     expect(z.string().parse(body) + payload).not.toMatch(/127\.0\.0\.1|private-key|https?:|postgres:/)
   })
 })
 
-describe('what was proved', () => {
-  const proven = async () => (await api.database.run((handle) => readLook(handle, 8453)))?.proven ?? null
+describe('the proved block', () => {
+  const proven = async () => (await api.database.run((handle) => readHeartbeat(handle, 8453)))?.proven ?? null
 
-  test('stays when a later look proves nothing, and goes when its block is rolled back', async () => {
+  test('stays when a later heartbeat has no proof, and is removed when its block is rolled back', async () => {
     const block = await indexed()
-    await look(8453, { proven: null, trouble: 'deposit 7 is missing' })
+    await beat(8453, { proven: null, trouble: 'deposit 7 is missing' })
     expect(await proven()).toEqual(block)
-    expect((await status()).base).toMatchObject({ state: 'stuck', trouble: 'deposit 7 is missing' })
+    expect((await status()).base).toMatchObject({
+      state: 'stuck',
+      problem: 'deposit 7 is missing',
+      trouble: 'deposit 7 is missing',
+    })
     await api.database.transaction((handle) => rollBack(handle, 8453, block))
     expect(await proven()).toEqual(block)
     await api.database.transaction((handle) => rollBack(handle, 8453, { ...block, number: block.number - 1n }))

@@ -50,7 +50,7 @@ afterAll(async () => {
   collector.close()
 })
 
-test('a request is a span of its caller, its nodes and the database children of it, and none of them tells a secret', async () => {
+test('a request is a span of its caller with child spans for nodes and database, and no span contains a secret', async () => {
   const address = collector.address()
   if (address === null || typeof address === 'string') throw new Error('the collector has no port')
   const tracing = openTracing({ endpoint: `http://127.0.0.1:${address.port}/`, service: 'traced' })
@@ -97,7 +97,7 @@ test('a request is a span of its caller, its nodes and the database children of 
   expect(childrenOf(named('GET /readyz')).some((name) => name.startsWith('database '))).toBe(true)
 })
 
-test('where no traces are wanted nobody listens', async () => {
+test('no tracing is active when it is not configured', async () => {
   const before = sent.length
   const api = await openApp({ databaseUrl: database.url })
   expect(

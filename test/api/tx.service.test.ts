@@ -28,7 +28,7 @@ const approve = (extra: object = {}) => ({
 })
 
 describe('a gas estimate', () => {
-  test('is there when the call would succeed for the wallet', async () => {
+  test('is returned when the call would succeed for the wallet', async () => {
     const { data } = await api.post('/tx/erc20/approve', approve({ from: world.lp.account.address }))
     expect(Number((data as Built).estimatedGas)).toBeGreaterThan(21_000)
   })
@@ -44,7 +44,7 @@ describe('a gas estimate', () => {
   })
 })
 
-test('the capacity that is read can be bought to the last unit, and not one more', async () => {
+test('the available capacity can be bought up to the last unit, and not one unit more', async () => {
   const { data } = await api.get('/hedge/events/8453/1/utilization')
   const capacity = BigInt((data as { availableCapacity: string }).availableCapacity)
   const purchase = { chainId: 8453, eventId: 1, maxCost: '1000000000000', deadline: '9999999999' }
@@ -66,7 +66,7 @@ describe('the relay', () => {
   }
   const send = (signedTx: string) => api.post('/tx/broadcast', { chainId: 8453, signedTx })
 
-  test('sends what was built and signed, and the chain does it', async () => {
+  test('broadcasts a built and signed transaction, which the chain executes', async () => {
     const signed = await sign()
     const { status, data } = await send(signed)
     expect([status, data]).toEqual([200, { txHash: keccak256(signed) }])
@@ -76,7 +76,7 @@ describe('the relay', () => {
     expect(await world.actions.client.readContract(allowance)).toBe(12_345n)
   })
 
-  test('takes the same transaction again while the node holds it', async () => {
+  test('accepts the same transaction again while the node has it', async () => {
     await world.actions.node.setAutomine(false)
     try {
       const signed = await sign()
@@ -89,12 +89,12 @@ describe('the relay', () => {
     }
   })
 
-  test('refuses a transaction for another chain before any node sees it', async () => {
+  test('rejects a transaction for another chain before it reaches a node', async () => {
     const { status, error } = await send(await sign({ chainId: 56 }))
     expect([status, error?.code, error?.details?.[0]?.path]).toEqual([400, 'validation_error', 'signedTx'])
   })
 
-  test("relays the node's refusal with its reason", async () => {
+  test("returns the node's rejection with its reason", async () => {
     const used = await send(await sign({ nonce: 0 }))
     expect([used.status, used.error?.code]).toEqual([502, 'upstream_error'])
     expect(used.error?.message).toMatch(/nonce/i)

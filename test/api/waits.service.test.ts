@@ -44,7 +44,7 @@ const listen = async (api: App): Promise<number> => {
   return (api.app.server.address() as AddressInfo).port
 }
 
-test('a thousand waits for one transaction ask the node as often as one wait does, and delay no other read', async () => {
+test('a thousand waits for one transaction send as many requests to the node as one wait, and delay no other read', async () => {
   const api = await open()
   proxy.calls()
   const began = performance.now()
@@ -63,12 +63,12 @@ test('a thousand waits for one transaction ask the node as often as one wait doe
   console.log(
     `1,000 waits: ${receipts} receipts asked for; ${took.length} other reads, the slowest ${worst.toFixed(0)} ms`,
   )
-  // The first round may be followed at once by a second, for those who came during it.
+  // A second poll may follow the first at once, for waits that started during the first.
   expect(receipts).toBeLessThanOrEqual(rounds + 5)
   expect(await gauge(api, 'fx_waits_open')).toBe(0)
 })
 
-test('five hundred transactions that are waited for at once are asked for in turn, a bounded number each round', async () => {
+test('waits for five hundred transactions request a bounded number of them in each poll', async () => {
   const api = await open()
   proxy.calls()
   const began = performance.now()
@@ -80,7 +80,7 @@ test('five hundred transactions that are waited for at once are asked for in tur
   expect(receiptsAsked()).toBeLessThanOrEqual(50 * (rounds + 5))
 })
 
-test('five hundred clients that leave end their waits at once, and the node is not asked any more', async () => {
+test('the waits of five hundred clients end when the clients disconnect, and the node gets no more requests', async () => {
   const api = await open()
   const port = await listen(api)
   const requests: ClientRequest[] = []
@@ -103,7 +103,7 @@ test('five hundred clients that leave end their waits at once, and the node is n
   await expect.poll(receiptsAsked).toBeGreaterThan(0)
   for (const request of requests) request.destroy()
   await expect.poll(connections).toBe(0)
-  // A round may be under way.
+  // A poll may be in progress.
   await sleep(300)
   receiptsAsked()
   await sleep(1_000)
@@ -111,7 +111,7 @@ test('five hundred clients that leave end their waits at once, and the node is n
   expect(await gauge(api, 'fx_waits_open')).toBe(0)
 })
 
-test('of pipelined requests one waits at a time, and its wait ends with the connection', async () => {
+test('one of several pipelined requests waits at a time, and its wait ends with the connection', async () => {
   const api = await open()
   const socket = connect(await listen(api), '127.0.0.1')
   await once(socket, 'connect')
@@ -124,7 +124,7 @@ test('of pipelined requests one waits at a time, and its wait ends with the conn
   await expect.poll(() => gauge(api, 'fx_waits_open'), { timeout: 2_000 }).toBe(0)
 })
 
-test('of pipelined streams one is open at a time, and gives its place back when the connection breaks off', async () => {
+test('one of several pipelined streams is open at a time, and its place is free again when the connection breaks', async () => {
   const api = await open()
   const port = await listen(api)
   const socket = connect(port, '127.0.0.1')
@@ -138,7 +138,7 @@ test('of pipelined streams one is open at a time, and gives its place back when 
   await expect.poll(() => gauge(api, 'fx_streams_open'), { timeout: 5_000 }).toBe(0)
 })
 
-test('too many waits of one client are 429, and of all clients 503; both tell when to come back', async () => {
+test('too many waits of one client are a 429 and of all clients a 503, both with Retry-After', async () => {
   const api = await open({ maxWaits: 3, maxWaitsPerClient: 2 })
   const wait = (client: string, waitMs: number) =>
     api.app.inject({
@@ -153,16 +153,16 @@ test('too many waits of one client are 429, and of all clients 503; both tell wh
   await expect.poll(() => gauge(api, 'fx_waits_open')).toBe(3)
   const all = await wait('192.0.2.3', 0)
   expect([all.statusCode, all.json().error.code, all.headers['retry-after']]).toEqual([503, 'service_unavailable', '1'])
-  expect(all.json().error.message).toContain('3 requests wait for a block')
+  expect(all.json().error.message).toContain('limit of 3 waiting requests reached')
   expect(await gauge(api, 'fx_waits_refused_total')).toBe(2)
-  // What needs no wait has no use for a place.
+  // A request that does not wait needs no place.
   const { statusCode } = await api.app.inject(`${list()}?minBlock=1`)
   expect(statusCode).toBe(200)
   for (const { statusCode: late } of await Promise.all(waiting)) expect(late).toBe(503)
   expect(await gauge(api, 'fx_waits_open')).toBe(0)
 })
 
-test('a process that is about to stop ends its waits with 503', async () => {
+test('a process that is about to stop ends its waits with a 503', async () => {
   const draining = new AbortController()
   const api = await open({}, draining.signal)
   const waiting = [`afterTx=${UNKNOWN}`, 'minBlock=9000000'].map((query) =>

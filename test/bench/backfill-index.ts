@@ -1,8 +1,9 @@
 import { pino } from 'pino'
 import { createChain } from '../../src/chain/chain.ts'
-import { takeLease } from '../../src/db/lease.ts'
+import { takeLease } from '../../src/db/index/lease.ts'
 import { createDatabase } from '../../src/db/pool.ts'
 import { createStep } from '../../src/indexer/step.ts'
+import { factsOf } from '../support/known-chains.ts'
 import { runTask } from './backfill-task.ts'
 
 /*
@@ -15,6 +16,7 @@ await runTask(async ({ databaseUrl, rpcUrl, diamond, startBlock, head }) => {
   const chain = createChain({
     deployment: {
       chainId: 8453,
+      ...factsOf(8453),
       profile: 'reference',
       diamond,
       usdc: diamond,

@@ -9,10 +9,13 @@ import { artifact } from '../../src/sandbox/deploy.ts'
 /** A history of positions: `logsABlock` in a block, then `gap` empty blocks. */
 type History = { readonly logs: number; readonly logsABlock: number; readonly gap: number }
 
-/** Seconds between the history and the chain's head: what is filled in is seldom of the last minutes, where each block's header is read. */
+/**
+ * Seconds between the history and the chain's head. A backfill rarely covers the last minutes, where each block's
+ * header is read.
+ */
 const LATER = 3_600
 
-/** Mines a history; gives where its contract is, and its first and last block. */
+/** Mines a history; returns the address of its contract, and its first and last block. */
 export const mineHistory = async (url: string, { logs, logsABlock, gap }: History) => {
   const node = createTestClient({ mode: 'anvil', transport: http(url, { timeout: 60_000 }) })
     .extend(publicActions)
@@ -25,7 +28,7 @@ export const mineHistory = async (url: string, { logs, logsABlock, gap }: Histor
   const data = encodeFunctionData({ abi, functionName: 'create', args: [BigInt(logsABlock)] })
   await node.setAutomine(false)
   for (let made = 0; made < logs; made += logsABlock) {
-    // Unsigned: a signature costs this process more than the logs cost the node.
+    // Unsigned, because a signature costs this process more than the logs cost the node.
     await node.sendUnsignedTransaction({ from: account.address, to: contractAddress, data, gas: 10_000_000n })
     await node.mine({ blocks: 1 + gap })
     if (made % 10_000 === 0) process.stderr.write(`\rbuilding a chain of ${logs} logs: ${made}`)
@@ -45,7 +48,7 @@ export const mineHistory = async (url: string, { logs, logsABlock, gap }: Histor
 const Range = z.object({ fromBlock: z.string(), toBlock: z.string() })
 const Batch = z.array(z.object({ id: z.number(), method: z.string(), params: z.array(z.unknown()) }))
 
-/** The refusals of a batch that asks for the logs of more than `width` blocks; null when it does not. */
+/** The errors of a batch that requests the logs of more than `width` blocks; null for any other batch. */
 const refusals = (body: string, width: number) => {
   const asked = Batch.parse(JSON.parse(body))
   const isTooWide = asked.some(({ method, params }) => {
@@ -57,7 +60,7 @@ const refusals = (body: string, width: number) => {
   return isTooWide ? JSON.stringify(asked.map(({ id }) => ({ jsonrpc: '2.0', id, error }))) : null
 }
 
-/** The node behind a line: each answer takes so much longer, and `width` blocks at most are served at once. */
+/** The node behind a proxy that delays each answer and serves the logs of at most `width` blocks at once. */
 export const behindLatency = async (target: string, ms: number, width: number) => {
   const server = createServer(async (asked, answer) => {
     const body = (await asked.toArray()).join('')

@@ -5,8 +5,9 @@ import { Agent, request } from 'undici'
 import { runTask } from './backfill-task.ts'
 
 /*
- * The least that a backfill can do, without a line of the service: fetch the logs of some blocks, decode them at fixed offsets, and copy them
- * in as binary rows, with the tables that the index writes beside them. It checks nothing, and knows one type of log and how dense it is.
+ * A minimal backfill without the service's code: it fetches the logs of some blocks, decodes them at fixed offsets, and
+ * copies them in as binary rows, together with the other tables that the index writes. It checks nothing, and it knows
+ * the one type of log and its density in advance.
  */
 
 type Log = { topics: string[]; data: string; blockNumber: string; blockHash: string; blockTimestamp: string } & {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { Address20 } from '../../src/protocol/wire.ts'
 
 /*
- * The frame of a process that the backfill's benchmark measures: it indexes a chain up to a block and reports what that took.
+ * The process that the backfill benchmark measures: it indexes a chain up to a block and reports the time and memory.
  */
 
 const ToBackfill = z.object({
@@ -28,7 +28,10 @@ type Backfilled = z.infer<typeof Backfilled>
 
 const megabytes = (bytes: number): number => Math.round(bytes / 2 ** 20)
 
-/** Runs one task in this process: `open` prepares, its `run` is measured, and `close` comes after the parent has read the figures. */
+/**
+ * Runs one task in this process: `open` prepares, its `run` is measured, and `close` runs after the parent has read the
+ * figures.
+ */
 export const runTask = async (
   open: (task: Task) => Promise<{ run(): Promise<void>; close(): Promise<unknown> }>,
 ): Promise<void> => {
@@ -44,11 +47,11 @@ export const runTask = async (
   await run()
   const seconds = (performance.now() - started) / 1_000
   const { user, system } = process.cpuUsage(cpu)
-  // Kilobytes, on macOS too.
+  // In kilobytes, also on macOS.
   const peakMB = megabytes(process.resourceUsage().maxRSS * 1_024)
   const done: Backfilled = { seconds, cpuSeconds: (user + system) / 1e6, peakMB, restMB, requests }
   process.send(done)
-  // The database's processes are there to be measured until the parent has done so.
+  // The connections stay open until the parent has measured the processes of the database.
   await once(process, 'disconnect')
   await close()
 }

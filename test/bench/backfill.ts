@@ -14,14 +14,14 @@ import { Backfilled, type ToBackfill } from './backfill-task.ts'
 import { median } from './compare.ts'
 
 /*
- * Logs a second from a local node into Postgres, by the index's own steps and by a raw loop in turn, each in a process and a database of
- * its own, with the processor time and the memory that takes.
+ * Measures the logs per second from a local node into Postgres, and their processor time and memory. The index's own
+ * steps and a raw loop run in turn, each in a separate process and database.
  *
  *   npm run bench:backfill                             a million logs, 500 a block, three rounds
  *   LOGS=200000 npm run bench:backfill                 the short form
  *   LOGS=500 LOGS_A_BLOCK=2 GAP=9 LATENCY_MS=20 WIDTH=25 npm run bench:backfill
- *                                                      2,500 blocks, few of them with logs, behind 20 ms of latency, of a node that
- *                                                      gives the logs of 25 blocks at once; without the raw loop
+ *                                                      2,500 blocks, few with logs, from a node with 20 ms latency that
+ *                                                      returns the logs of 25 blocks at once; without the raw loop
  */
 
 const LOGS = Number(process.env.LOGS ?? 1_000_000)
@@ -29,7 +29,7 @@ const LOGS_A_BLOCK = Number(process.env.LOGS_A_BLOCK ?? 500)
 /** Empty blocks after each block with logs. */
 const GAP = Number(process.env.GAP ?? 0)
 const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0)
-/** Most blocks that the node behind the latency gives the logs of at once. */
+/** The most blocks per log request at the node behind the latency. */
 const WIDTH = Number(process.env.WIDTH ?? 10_000)
 const ROUNDS = Number(process.env.ROUNDS ?? (LATENCY_MS > 0 ? 1 : 3))
 
@@ -39,14 +39,15 @@ type Contestant = (typeof contestants)[number]
 const [anvil, postgres] = await Promise.all([startAnvil({ chainId: 8453 }), startPostgres()])
 const closers: (() => unknown)[] = [anvil.close, postgres.close]
 
-/** Own processor seconds of a process and its children so far; of those that ended too, where the system keeps that. */
+/** Processor seconds of a process and its children so far, including ended ones if the system keeps these. */
 const spentBy = (pid: number): number => {
   if (existsSync('/proc/self/stat')) {
     const stats = readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
       .map((name) => {
         try {
-          // A name in brackets may hold blanks: state and parent follow it, and ticks of a hundredth of a second from the 12th on.
+          // A name in parentheses may contain spaces. State and parent follow it, and from the 12th field on times in
+          // 1/100 s.
           const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ').map(Number) ?? []
           return { own: Number(name), parent: fields[1], ticks: fields.slice(11, Number(name) === pid ? 15 : 13) }
         } catch {
@@ -74,7 +75,7 @@ const onServer = async <T>(url: string, work: (client: Client) => Promise<T>): P
   }
 }
 
-/** The contestant for a plain Node, as in production: what compiles TypeScript takes memory of its own. */
+/** The contestant as JavaScript for plain Node, as in production, because a TypeScript compiler takes memory too. */
 const built = async (contestant: Contestant): Promise<string> => {
   const outfile = fileURLToPath(new URL(`../../dist/bench/backfill-${contestant}.js`, import.meta.url))
   const entry = fileURLToPath(new URL(`backfill-${contestant}.ts`, import.meta.url))
@@ -82,7 +83,7 @@ const built = async (contestant: Contestant): Promise<string> => {
   return outfile
 }
 
-/** What a contestant's process reports of a task, and the processor seconds of the database and the node meanwhile. */
+/** The report of a contestant's process, and the processor seconds of the database and the node meanwhile. */
 const measure = async (script: string, task: ToBackfill) => {
   const pids = [postgres.pid, anvil.pid]
   const before = pids.map(spentBy)
@@ -97,7 +98,7 @@ const measure = async (script: string, task: ToBackfill) => {
   return { ...Backfilled.parse(message), database, node }
 }
 
-/** Everything in a table that a contestant is to fill, as one number. */
+/** The content of a table that a contestant fills, as one number. */
 const checksum = (url: string) =>
   onServer(url, async (client) => {
     const text = `SELECT count(*)::integer AS rows, sum(hashtextextended(positions::text, 0)) AS sum FROM positions`
@@ -105,7 +106,7 @@ const checksum = (url: string) =>
     return rows[0] ?? { rows: 0, sum: '' }
   })
 
-/** One contestant's turn in a database of its own. */
+/** Runs one contestant in its own database. */
 const turn = async (script: string, chain: Omit<ToBackfill, 'databaseUrl'>) => {
   const url = new URL(postgres.url)
   url.pathname = '/turn'

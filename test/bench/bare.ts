@@ -2,27 +2,27 @@ import Fastify from 'fastify'
 import { Pool, type QueryArrayConfig } from 'pg'
 import type { Address } from 'viem'
 import { z } from 'zod'
-import { listingEnvelope } from '../../src/api/envelope.ts'
-import { bytes } from '../../src/db/listing-filters.ts'
-import { createListings, placeOf } from '../../src/db/listings.ts'
+import { listingEnvelope } from '../../src/api/operation.ts'
 import type { Statement } from '../../src/db/pool.ts'
+import { bytes } from '../../src/db/queries/filters.ts'
+import { createListings, placeOf } from '../../src/db/queries/listings.ts'
+import { RECORD } from '../../src/db/queries/rows.ts'
+import { parseTips } from '../../src/db/queries/tips.ts'
 import { UNIT } from '../../src/db/rendering.ts'
-import { RECORD } from '../../src/db/row-query.ts'
-import { parseTips } from '../../src/db/tips.ts'
 import { renderKeyOf } from '../../src/protocol/rows.ts'
-import { encodeStages } from '../../src/reads/listing-cursor.ts'
-import { PositionsQuery } from '../../src/reads/listing-query.ts'
-import { listings } from '../../src/reads/listings.ts'
+import { encodeCursor } from '../../src/reads/listings/cursor.ts'
+import { listings } from '../../src/reads/listings/listings.ts'
+import { PositionsQuery } from '../../src/reads/listings/query.ts'
 import { seedDeployment } from '../support/seed-index.ts'
 import { chainId } from './million.ts'
 
 /*
- * Bare Fastify routes that return a wallet's first page: what a handler over one named statement does that trusts its caller and knows no
- * chain but this.
+ * Bare Fastify routes that return a wallet's first page: a handler over one named statement that validates nothing and
+ * knows only this chain.
  */
 
 const LIMIT = 50
-/** As many as the service has. */
+/** The pool size of the service. */
 const CONNECTIONS = 10
 
 /** The service's own statement for the page, and where its values name the wallet. */
@@ -37,7 +37,7 @@ const pageStatement = async (wallet: Address): Promise<Statement> => {
   const renderKey = renderKeyOf(seedDeployment(chainId))
   const walk = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey }
   const page = { sort: 'created', order: 'desc', include: [], limit: LIMIT + 1, count: false } as const
-  await lists.page({ ...page, kind: 'position', walks: [walk], filters: { owners: [wallet] } })
+  await lists.page({ ...page, kind: 'position', queries: [walk], filters: { owners: [wallet] } })
   if (seen === undefined) throw new Error('the page asked for nothing')
   return seen
 }
@@ -55,7 +55,10 @@ const text = `SELECT s.row_text FROM positions f JOIN position_observations s US
 
 type Asked = { Querystring: { wallet: Address } }
 
-/** Opens the routes: `/same` does what the page needs, `/text` joins stored texts, `/joins` makes the rows from columns. */
+/**
+ * Opens the routes: `/same` does the work that the page needs, `/text` joins stored texts, `/joins` builds the rows
+ * from columns.
+ */
 export const openBare = async (databaseUrl: string, wallet: Address) => {
   const pool = new Pool({ connectionString: databaseUrl, max: CONNECTIONS })
   const app = Fastify({ ajv: { customOptions: { keywords: ['example'], strictTypes: false } } })
@@ -86,7 +89,7 @@ export const openBare = async (databaseUrl: string, wallet: Address) => {
       ...{ chainId, blockNumber: Number(block.number), blockHash: block.hash, blockTimestamp: Number(block.timestamp) },
       ...{ lagSeconds: Number(head && head.timestamp - block.timestamp), reorgedSince: tip.reorged },
     }
-    const nextCursor = hasMore ? encodeStages(`/positions ${query.wallet}`, stages) : null
+    const nextCursor = hasMore ? encodeCursor(`/positions ${query.wallet}`, stages) : null
     const meta = { limit: LIMIT, hasMore, nextCursor, asOf: [asOf] }
     reply.type('application/json; charset=utf-8')
     return `{"data":[${rows.map((row) => row.slice(row.indexOf(UNIT) + 1)).join()}],"meta":${JSON.stringify(meta)}}`

@@ -2,7 +2,7 @@ import { cpus } from 'node:os'
 import Fastify from 'fastify'
 import { pino } from 'pino'
 import { z } from 'zod'
-import { envelope } from '../../src/api/envelope.ts'
+import { envelope } from '../../src/api/operation.ts'
 import { BuiltTx } from '../../src/tx/build.ts'
 import { builders } from '../../src/tx/builders.ts'
 import { compile } from '../../src/tx/compile.ts'
@@ -10,14 +10,14 @@ import { openApp } from '../support/app.ts'
 import { compare } from './compare.ts'
 
 /*
- * Requests per second of a builder without `from` against a bare Fastify route that validates the same body and serialises the same
- * answer, and does nothing else. One process serves both in turn; the load comes from another process.
+ * Compares the requests per second of a builder without `from` with a bare Fastify route that only validates the same
+ * body and serialises the same answer. One process serves both in turn; another process sends the load.
  */
 
 const ROUNDS = 3
 const SECONDS = 5
 
-/** The least ratio to the bare route that each builder is to reach. */
+/** The target of each builder: its smallest ratio to the bare route. */
 const targets: Readonly<Record<string, number>> = { '/tx/hedge/deposit': 0.65, '/tx/hedge/create-event': 0.55 }
 
 const bodies: Readonly<Record<string, object>> = {
@@ -43,7 +43,7 @@ const bodies: Readonly<Record<string, object>> = {
 
 /** The framework with its own validator and serializer, which take JSON Schema. */
 const bare = Fastify({ ajv: { customOptions: { keywords: ['example'], strictTypes: false, coerceTypes: false } } })
-// Logging as in production, to where it costs nobody a terminal.
+// Logs as in production, but to /dev/null, so that no terminal slows it down.
 const ours = await openApp({ log: pino({ level: 'info' }, pino.destination('/dev/null')) })
 
 for (const builder of builders.map(compile)) {

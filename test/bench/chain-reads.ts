@@ -7,14 +7,16 @@ import { createChain } from '../../src/chain/chain.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { call } from '../../src/protocol/outputs.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
-import { quantile } from '../faults/bar.ts'
 import { openChain } from '../faults/chain.ts'
 import { startFaultProxy } from '../faults/proxy.ts'
+import { quantile } from '../faults/target.ts'
 import { createTraffic } from '../faults/traffic.ts'
+import { factsOf } from '../support/known-chains.ts'
 
 /*
- * What a thousand readers cost a node upstream: each reads two views of something of its own, twice a second, while a block comes every
- * 0.2 s. Counted at a proxy before a real node, against one `eth_call` a view; then the same where all read one event.
+ * Measures the upstream requests of a thousand readers. Each reads two views of its own entity twice a second, while a
+ * block is mined every 0.2 s. A proxy in front of a real node counts the calls, compared with one `eth_call` per view.
+ * A second round has all readers read one event.
  */
 
 const READERS = 1_000
@@ -34,6 +36,7 @@ const [token] = sandbox.tokens
 if (token === undefined) throw new Error('the chain has no payment token')
 const deployment = {
   chainId: sandbox.chainId,
+  ...factsOf(sandbox.chainId),
   diamond: sandbox.diamond,
   usdc: token.address,
   usdt: null,
@@ -44,11 +47,11 @@ const deployment = {
 
 type Figures = { readonly views: number; readonly calls: number; readonly requests: number; readonly p99: number }
 
-/** One round of all readers over a gateway that has nothing in memory. */
+/** One round of all readers over a gateway with empty caches. */
 const run = async (idOf: (reader: number) => bigint): Promise<Figures> => {
   const chain = createChain({ deployment, rpcUrls: [proxy.url], timeoutMs: 10_000, headMaxAgeMs: BLOCK_MS, log })
   try {
-    // How the node takes many views is learned once in its life.
+    // The way to batch views at the node is detected once.
     await chain.pinned((block) => chain.readAt(block, [call('isPaused'), call('getOracles')]))
     proxy.counts()
     const took: number[] = []
@@ -93,7 +96,7 @@ const measure = async (form: string): Promise<void> => {
   }
 }
 
-/** Puts the code that calls carry to where Multicall3 is on public chains. */
+/** Sets the code of the batched calls at the address that Multicall3 has on public chains. */
 const placeMulticall = async (): Promise<void> => {
   const node = createTestClient({ mode: 'anvil', transport: http(sandbox.rpcUrl) })
     .extend(publicActions)

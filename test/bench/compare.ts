@@ -3,12 +3,12 @@ import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 
-/** A server of this process and the request to repeat: a POST of a body, or a GET that perhaps names the tag it has, and is 304 then. */
+/** A server of this process and the request to repeat: a POST of a body, or a GET, which is a 304 if it sends a tag. */
 export type Contestant = { readonly url: string; readonly body?: object; readonly tag?: string }
 
 /**
- * Requests per second, and per second of processor time this process spent on them: the second does not change with what else the
- * machine is doing.
+ * Requests per second, and per second of this process's processor time. The second figure does not depend on other load
+ * of the machine.
  */
 export type Figure = { readonly perSecond: number; readonly perCpuSecond: number }
 
@@ -27,7 +27,7 @@ const Result = z.object({
   duration: z.number().positive(),
 })
 
-/** Loads one contestant from a process of its own. Throws when any answer is not the one asked for. */
+/** Loads one contestant from a separate process. Throws if any answer has an unexpected status. */
 const measure = async ({ url, body, tag }: Contestant, seconds: number): Promise<Figure> => {
   const load = ['-j', '-c', String(CONNECTIONS), '-d', String(seconds)]
   const post = ['-m', 'POST', '-H', 'content-type=application/json', '-b', JSON.stringify(body)]
@@ -43,13 +43,13 @@ const measure = async ({ url, body, tag }: Contestant, seconds: number): Promise
   return { perSecond: answers / result.duration, perCpuSecond: (answers * 1e6) / (user + system) }
 }
 
-/** The upper median; NaN of none. */
+/** The upper median; NaN for an empty list. */
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 
 /**
- * Measures contestants in turn, round after round, so that whatever else the machine does meets all of them alike, and gives the
- * medians in their order. A first round to warm up is not counted.
+ * Measures contestants in turn, round after round, so that other load of the machine affects all of them alike. Returns
+ * their medians in order. The first round warms up and is not counted.
  */
 export const compare = async (
   contestants: readonly Contestant[],

@@ -7,8 +7,8 @@ import { compare, type Figure } from './compare.ts'
 import { startIndexed } from './indexed.ts'
 
 /*
- * Answers that need neither database nor node, against a bare Fastify that gives the same answer and does nothing else: a 304, and a
- * wallet's page as a ready string. One process serves all in turn; the load comes from another process.
+ * Compares answers that need neither database nor node with a bare Fastify that only sends the same answer: a 304, and
+ * a wallet's page as a ready string. One process serves all in turn; another process sends the load.
  *
  *   npm run bench:conditional
  */
@@ -19,7 +19,7 @@ const TARGET = 0.85
 
 const owner = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const indexed = await startIndexed(owner, 50)
-// Logging as in production, to where it costs nobody a terminal.
+// Logs as in production, but to /dev/null, so that no terminal slows it down.
 const log = pino({ level: 'info' }, pino.destination('/dev/null'))
 const ours = await openApp({ databaseUrl: indexed.url, log })
 const loopback = { port: 0, host: '127.0.0.1' }
@@ -36,7 +36,7 @@ const tagged = async (): Promise<{ readonly tag: string; readonly body: string }
 }
 const { tag, body } = await tagged()
 
-/** The same answer from the framework and nothing else. */
+/** The same answer from the framework alone. */
 const serve = (app: FastifyInstance, headers: Readonly<Record<string, string>>): Promise<string> => {
   app.get('/page', (request, reply) => {
     reply.headers({ ...headers, etag: tag })
@@ -46,14 +46,14 @@ const serve = (app: FastifyInstance, headers: Readonly<Record<string, string>>):
   return app.listen(loopback)
 }
 
-/** What every answer of ours says besides. */
+/** The other headers of each answer of the service. */
 const told = Object.fromEntries((await fetch(page)).headers)
 const hop = ['connection', 'keep-alive', 'date', 'content-length', 'content-type', 'transfer-encoding']
 const headers = Object.fromEntries(Object.entries(told).filter(([name]) => !hop.includes(name)))
 
 const bare = Fastify()
 const limit = `${await serve(bare, {})}/page`
-// What it costs to say as much and to log each request is not the cache's doing: this tells it apart.
+// Sends the same headers and logs each request, so that these costs are not attributed to the cache.
 const logger: FastifyBaseLogger = log
 const dressed = Fastify({
   loggerInstance: logger,

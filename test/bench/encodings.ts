@@ -3,8 +3,8 @@ import { compile } from '../../src/tx/compile.ts'
 import { compareEncodings } from '../support/encodings.ts'
 
 /*
- * Compares the calldata of every builder with that of viem and of ethers for 100,000 random bodies each, and stops at the first difference.
- * Takes a seed, so that a failure can be repeated.
+ * Compares the calldata of every builder with that of viem and of ethers for 100,000 random bodies each, and stops at
+ * the first difference. Takes a seed, so that a failure can be repeated.
  */
 
 const RUNS = 100_000

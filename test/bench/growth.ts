@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { createListings } from '../../src/db/listings.ts'
+import { createListings } from '../../src/db/queries/listings.ts'
 import { UNIT } from '../../src/db/rendering.ts'
 import { renderKeyOf } from '../../src/protocol/rows.ts'
 import { openApp } from '../support/app.ts'
@@ -8,8 +8,8 @@ import { seedDeployment, walletOf } from '../support/seed-index.ts'
 import { chainId, planOf, startFilled } from './million.ts'
 
 /*
- * How long a wallet's page of 50 positions takes as the index grows: databases of several sizes on one server, asked in turn, one request at
- * a time, for wallets at random.
+ * Measures how long a wallet's page of 50 positions takes as the index grows. Databases of several sizes on one server
+ * are read in turn, one request at a time, for random wallets.
  *
  *   npm run bench:growth            10,000, 100,000 and 1,000,000 positions
  *   LONG=1 npm run bench:growth     and 10,000,000: 12 GB of disk
@@ -19,18 +19,18 @@ const sizes = [10_000, 100_000, 1_000_000, ...(process.env.LONG ? [10_000_000] :
 const ROUNDS = Number(process.env.ROUNDS ?? 20)
 const REQUESTS = 100
 const WARM_UP = 10
-/** What the median may be times that of the smallest. */
+/** The largest allowed ratio of a median to that of the smallest database. */
 const MOST = 1.5
 
 const tables = ['positions', 'position_observations']
 
-/** Throws unless a page comes from stored texts alone. */
+/** Throws unless a page is read from stored texts alone. */
 const checkStored = async (url: string): Promise<void> => {
   const database = openDatabase(url)
   const walk = { chainId, after: null, upTo: null, now: null, rollback: null }
   const { rows } = await createListings(database).page({
     ...{ kind: 'position', sort: 'created', order: 'desc', include: [], limit: 50, count: false },
-    ...{ walks: [{ ...walk, renderKey: renderKeyOf(seedDeployment(chainId)) }], filters: { owners: [walletOf(77)] } },
+    ...{ queries: [{ ...walk, renderKey: renderKeyOf(seedDeployment(chainId)) }], filters: { owners: [walletOf(77)] } },
   })
   await database.close()
   const texts = rows.filter((row) => row[row.indexOf(UNIT) + 1] === '{')

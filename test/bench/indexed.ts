@@ -1,32 +1,32 @@
 import { pino } from 'pino'
 import type { Address } from 'viem'
-import { announce } from '../../src/db/changes.ts'
-import { saveLook } from '../../src/db/looks.ts'
+import { announce } from '../../src/db/changes/changes.ts'
+import { scopesOfFacts } from '../../src/db/changes/scopes.ts'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { type DatedFact, insertFacts, moveCursor } from '../../src/db/index/write.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, type Handle } from '../../src/db/pool.ts'
-import { scopesOfFacts } from '../../src/db/scopes.ts'
-import { type DatedFact, insertFacts, moveCursor } from '../../src/db/write.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 
 const chainId = 8453
 const log = pino({ level: 'silent' })
 const hash = `0x${'22'.repeat(32)}` as const
 
-/** A database of its own with positions of one wallet, and what a worker writes every second while it has nothing to index. */
+/** A separate database with positions of one wallet, and the writes of an idle worker every second. */
 export const startIndexed = async (owner: Address, positions: number) => {
   const postgres = await startPostgres()
   await migrate({ databaseUrl: postgres.url, log })
   const database = createDatabase({ url: postgres.url, log, maxConnections: 4, statementTimeoutMs: 5_000 })
   let number = 1n
 
-  /** Goes on by a block, as a worker's transaction does. */
+  /** Moves the index to the next block, like a worker's transaction. */
   const commit = (write: (handle: Handle) => Promise<unknown> = async () => {}): Promise<void> =>
     database.transaction(async (handle) => {
       number += 1n
       const block = { number, hash, timestamp: BigInt(Math.floor(Date.now() / 1_000)) }
       await moveCursor(handle, chainId, block)
       const nodes = { endpoints: [], halted: false, hasLogs: true }
-      await saveLook(handle, chainId, { head: block, proven: block, source: 'logs', trouble: null, nodes })
+      await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', trouble: null, nodes })
       await write(handle)
       await announce(handle, chainId, new Set())
     })

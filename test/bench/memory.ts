@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { announce } from '../../src/db/changes.ts'
-import { saveLook } from '../../src/db/looks.ts'
-import { moveCursor } from '../../src/db/write.ts'
+import { announce } from '../../src/db/changes/changes.ts'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { moveCursor } from '../../src/db/index/write.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { mebibytes, usageOf } from '../load/usage.ts'
 import { setup as build, builtCommand } from '../support/built.ts'
@@ -13,9 +13,13 @@ import { blockOf, seedToken, walletOf } from '../support/seed-index.ts'
 import { chainId, from, planOf, ROWS, startMillion } from './million.ts'
 
 /*
- * What a process of the API holds after a minute of wallet pages, portfolios of 100 wallets and requests that its response cache answers.
+ * Measures the memory of an API process after a minute of wallet pages, portfolios of 100 wallets and requests that its
+ * response cache answers.
  *
  *   npm run bench:memory             SECONDS=60: how long the load lasts
+ *
+ * The process runs as in the image, with one malloc arena. API_NODE_OPTIONS, API_MALLOC_ARENA_MAX and
+ * API_PAGE_CACHE_BYTES replace its settings.
  */
 
 const SECONDS = Number(process.env.SECONDS ?? 60)
@@ -35,24 +39,33 @@ const chain = (id: number): Readonly<Record<string, string>> => ({
   [`USDC_ADDRESS_${id}`]: seedToken,
   [`START_BLOCK_${id}`]: '0',
 })
+const settings = ['NODE_OPTIONS', 'MALLOC_ARENA_MAX', 'PAGE_CACHE_BYTES'].flatMap((name) => {
+  const value = process.env[`API_${name}`]
+  return value === undefined ? [] : [[name, value]]
+})
 const { command, args } = builtCommand('api')
 const api = spawn(command, args, {
   env: {
     ...{ PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: postgres.url, METRICS_PORT: 'off' },
     ...{ HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'info', ...chain(8453), ...chain(56) },
+    ...{
+      NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=8',
+      MALLOC_ARENA_MAX: '1',
+      ...Object.fromEntries(settings),
+    },
   },
   stdio: ['ignore', 'ignore', 'inherit'],
 })
 const url = `http://127.0.0.1:${port}`
 const database = openDatabase(postgres.url)
 
-/** What a worker writes every second while it has nothing to index: the response cache answers only beside that. */
+/** Writes what an idle worker writes every second: without it the response cache does not answer. */
 const beat = (): Promise<void> =>
   database.transaction(async (handle) => {
     const block = blockOf(BigInt(Math.ceil(ROWS / 100)))
     await moveCursor(handle, chainId, block)
     const nodes = { endpoints: [], halted: false, hasLogs: true }
-    await saveLook(handle, chainId, { head: block, proven: block, source: 'logs', trouble: null, nodes })
+    await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', trouble: null, nodes })
     await announce(handle, chainId, new Set())
   })
 const beating = setInterval(() => void beat().catch(() => {}), 1_000)

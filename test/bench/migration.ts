@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { pino } from 'pino'
+import { rerender } from '../../src/db/index/rerender.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createRenderer } from '../../src/db/rendering.ts'
-import { rerender } from '../../src/db/rerender.ts'
 import { errorText } from '../../src/lib/errors.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { openDatabase } from '../support/open-database.ts'
@@ -13,8 +13,9 @@ import { multiply } from './multiply.ts'
 import { BEFORE, openRelease } from './release.ts'
 
 /*
- * What bringing an index of the release before rows were stored as text to this one's schema costs: how long it takes, how long readers and
- * writers of that release wait meanwhile, and how long the rows are rendered in the background after it.
+ * Measures the migration from the release before rows were stored as text to the current schema: how long it takes, how
+ * long readers and writers of the old release wait meanwhile, and how long rendering the rows in the background takes
+ * afterwards.
  *
  *   npm run bench:migration
  *   ROWS=100000 npm run bench:migration
@@ -32,7 +33,7 @@ const renderer = createRenderer(seedDeployment(chainId))
 const client = new Client(postgres.url)
 await client.connect()
 
-/** Writes the index as that release does, the most of it as copies. */
+/** Writes the index as that release does, most of it as copies. */
 const load = async (): Promise<void> => {
   await before.migrate.migrate({ databaseUrl: postgres.url, log })
   const database = before.pool.createDatabase({
@@ -61,7 +62,7 @@ const read = (): Promise<unknown> => {
   const walk = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
   return before.listings.createListings(old).page({
     ...{ kind: 'position', sort: 'created', order: 'desc', include: [], limit: 51, count: false },
-    ...{ walks: [walk], filters: { owners: [walletOf(77)] } },
+    ...{ queries: [walk], filters: { owners: [walletOf(77)] } },
   })
 }
 
@@ -72,7 +73,10 @@ const write = (): Promise<unknown> =>
     return before.observations.storeObservations(handle, chainId, tip, seen, renderer)
   })
 
-/** Does something over and over until told to stop: the longest that one took, how many there were, and the faults of those that failed. */
+/**
+ * Repeats `work` until `over` aborts. Reports the longest time of one run, the number of runs, and the errors of those
+ * that failed.
+ */
 const longest = async (work: () => Promise<unknown>, over: AbortSignal): Promise<string> => {
   let [most, times] = [0, 0]
   const faults: string[] = []
@@ -85,7 +89,7 @@ const longest = async (work: () => Promise<unknown>, over: AbortSignal): Promise
   return `${most.toFixed(0)} ms of ${times}${faults.length > 0 ? ` (${faults.length} failed: ${faults[0]})` : ''}`
 }
 
-/** Runs work beside readers and writers of the old release, and prints what each took. */
+/** Runs `work` while readers and writers of the old release run, and prints how long each took. */
 const beside = async (what: string, work: () => Promise<unknown>): Promise<void> => {
   const over = new AbortController()
   const [readers, writers] = [read, write].map((it) => longest(it, over.signal))

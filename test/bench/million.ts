@@ -1,10 +1,10 @@
 import { Client } from 'pg'
 import { pino } from 'pino'
-import { createListings } from '../../src/db/listings.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
+import { createListings } from '../../src/db/queries/listings.ts'
+import { parseColumns } from '../../src/db/queries/rows.ts'
 import { createRenderer, UNIT } from '../../src/db/rendering.ts'
-import { parseColumns } from '../../src/db/row-query.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
 import {
@@ -22,21 +22,26 @@ import { multiply } from './multiply.ts'
 export const ROWS = Number(process.env.ROWS ?? 1_000_000)
 export const chainId: ChainId = 8453
 
-/** Positions that are written through the functions of the index. The rest are copies of them with ids, wallets, events and blocks of their own. */
+/**
+ * Positions that the functions of the index write. The rest are copies with their own ids, wallets, events and blocks.
+ */
 export const SAMPLE = 10_000
 const CHUNK = 2_500
 
-/** About 62 positions a wallet and 400 an event. Copies are of events that are settled alike: every eighth event is. */
+/**
+ * About 62 positions per wallet and 400 per event. Copies belong to events with the same settlement: every eighth event
+ * has it.
+ */
 export const planOf = (rows: number): Plan => {
   const wallets = Math.ceil(rows / 62)
   return {
     ...{ token: seedDeployment(chainId).usdc, rowsABlock: 100, events: 8 * Math.ceil(rows / 3_200) },
-    // `seedPosition` takes every thirteenth wallet, and so all of them where there are not a multiple of that.
+    // `seedPosition` uses every thirteenth wallet, which reaches all of them unless their number is a multiple of 13.
     wallets: wallets % 13 === 0 ? wallets + 1 : wallets,
   }
 }
 
-/** So many numbers from one on. */
+/** A number of consecutive numbers from the first one on. */
 export const from = (first: number, count: number): number[] => Array.from({ length: count }, (_, at) => first + at)
 
 /** Numbers from 1 to `last`, in parts. */
@@ -49,20 +54,20 @@ const checkTexts = async (database: Database, chain: ChainId, rows: number): Pro
   const ids = [1, SAMPLE, rows - 777, rows].map((id) => BigInt(Math.max(1, id)))
   const textsBy = async (renderKey: bigint): Promise<string[]> => {
     const walk = { chainId: chain, after: null, upTo: null, now: null, rollback: null, renderKey }
-    const { rows } = await createListings(database).byIds({ kind: 'position', include: [], walk, ids })
+    const { rows } = await createListings(database).byIds({ kind: 'position', include: [], query: walk, ids })
     return rows.map((row) => row.slice(row.indexOf(UNIT) + 1))
   }
   const stored = await textsBy(renderer.key)
   const rendered = (await textsBy(0n)).map((text) => {
     const { fact, seen, eventSeen } = parseColumns('position', text.slice(1))
     const token = eventSeen && renderer.token(eventSeen.paymentToken, new Map())
-    return seen && token && renderer.row.position(fact, seen, token)
+    return seen && token && renderer.row('position', fact, seen, token)
   })
   if (stored.length !== ids.length || stored.some((text, at) => text !== rendered[at]))
     throw new Error('copied texts are not what their columns are rendered as')
 }
 
-/** Fills a migrated database with so many positions of a chain, and leaves it as autovacuum would have by the time there are so many. */
+/** Fills a migrated database with positions of a chain, and vacuums it as autovacuum would have done by then. */
 export const fill = async (url: string, chain: ChainId, rows: number): Promise<void> => {
   const log = pino({ level: 'silent' })
   const plan = planOf(rows)
@@ -86,7 +91,10 @@ export const fill = async (url: string, chain: ChainId, rows: number): Promise<v
   }
 }
 
-/** A server, and databases on it that are migrated and filled with so many positions of Base each; their URLs are in that order. */
+/**
+ * Starts a server with one migrated database per size, filled with that many positions of Base. Their URLs are in that
+ * order.
+ */
 export const startFilled = async (sizes: readonly number[]) => {
   const postgres = await startPostgres()
   const urls: string[] = []

@@ -3,13 +3,14 @@ import type { ChainId } from '../../src/protocol/chains.ts'
 import { type Plan, walletOf } from '../support/seed-index.ts'
 
 /*
- * Copies of seeded positions, made by the database: tens of millions in minutes. They are as `seedPosition` makes them but for their amounts,
- * which are the copied row's. Their texts are the copied row's with other ids, wallets and blocks.
+ * Copies seeded positions inside the database: tens of millions in minutes. The copies equal the rows of `seedPosition`
+ * except for the amounts, which are those of the copied row. Their texts are the copied ones with other ids, wallets
+ * and blocks.
  */
 
 type Copied = { readonly chainId: ChainId; readonly plan: Plan; readonly sample: number; readonly rows: number }
 
-/** What a copy's text shares with that of its original: all but the ids, the wallet and the origin. */
+/** The parts of a text that a copy shares with its original: all but the ids, the wallet and the origin. */
 const shared = String.raw`^(.*"id":)\d+(.*"eventId":)\d+(.*"hedger":")\w+(.*"createdBlock":)\d+(.*"createdTx":")\w+(.*)$`
 
 /** 32 bytes of a number in hex. */
@@ -35,7 +36,10 @@ const observations = (copied: Copied, isRendered: boolean): string => `INSERT IN
     ${isRendered ? `, concat(part[1], n.id, part[2], n.event_id, part[3], w.text, part[4], n.block, part[5], '0x', ${tx}, part[6]), render_key` : ''}
   FROM ${numbers(copied)} JOIN sample_seen AS sample ON sample.id = n.of JOIN wallets w ON w.n = n.wallet`
 
-/** Copies the first rows of a chain until there are so many; secondary indexes are made anew at the end. `isRendered`: texts are stored. */
+/**
+ * Copies the first `sample` rows of a chain until it has `rows`, and rebuilds secondary indexes at the end. With
+ * `isRendered`, texts are stored.
+ */
 export const multiply = async (client: Client, copied: Copied, isRendered = true): Promise<void> => {
   const { chainId, plan, sample, rows } = copied
   if (rows <= sample) return

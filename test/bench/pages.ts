@@ -3,8 +3,8 @@ import { cpus } from 'node:os'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { z } from 'zod'
-import { chainIds } from '../../src/protocol/chains.ts'
 import { openApp } from '../support/app.ts'
+import { chainIds } from '../support/known-chains.ts'
 import { seedDeployment, walletOf } from '../support/seed-index.ts'
 import { openBare } from './bare.ts'
 import { compare, type Figure } from './compare.ts'
@@ -13,8 +13,9 @@ import { clearTexts, pathsOf } from './paths.ts'
 import { timePortfolios } from './portfolios.ts'
 
 /*
- * Pages of lists and portfolios on a million positions, against bare Fastify routes over one named statement, and against each other. One
- * process serves all in turn; the load comes from another. The index stands still, so no answer comes from the response cache.
+ * Compares pages of lists and portfolios on a million positions with bare Fastify routes over one named statement, and
+ * with each other. One process serves all in turn; another sends the load. The index does not move, so no answer comes
+ * from the response cache.
  *
  *   npm run bench:pages
  *   ROWS=100000 SECONDS=2 ROUNDS=3 npm run bench:pages
@@ -41,7 +42,7 @@ await client.end()
 const ours = await openApp({
   databaseUrl: postgres.url,
   nodes: chainIds.map((id) => ({ deployment: seedDeployment(id) })),
-  // Logging as in production, to where it costs nobody a terminal.
+  // Logs as in production, but to /dev/null, so that no terminal slows it down.
   log: pino({ level: 'info' }, pino.destination('/dev/null')),
 })
 const url = await ours.app.listen({ port: 0, host: '127.0.0.1' })
@@ -49,14 +50,14 @@ const bare = await openBare(postgres.url, wallet)
 const list = `${url}/v1/hedge/positions?chainId=${chainId}`
 const page = `${list}&wallet=${wallet}`
 
-/** The bare routes, and what share of their requests ours must reach at least. */
+/** The bare routes, and the smallest share of their requests per second that the service must reach. */
 const limits = [
   { what: 'the same text, tips and cursor', path: '/same', least: 0.75 },
   { what: 'the stored text alone (information)', path: '/text', least: 0.6 },
   { what: 'the joins, serialised by a schema', path: '/joins', least: 1.8 },
 ].map((limit) => ({ ...limit, url: `${bare.url}${limit.path}?chainId=${chainId}&wallet=${wallet}` }))
 
-/** Throws unless all contestants give the same rows, and ours not from a cache. */
+/** Throws unless all contestants return the same rows, and the service does not return them from a cache. */
 const checkBodies = async (): Promise<void> => {
   const answer = await fetch(page)
   if (answer.headers.has('etag')) throw new Error('the page has a tag, so it may come from the cache')
@@ -80,7 +81,7 @@ const show = (what: string, one: Figure, other: Figure, [bound, target]: readonl
   }
 }
 
-/** The cursor after so many pages. */
+/** The cursor after a number of pages. */
 const cursorAfter = async (pages: number): Promise<string> => {
   let cursor = ''
   for (let passed = 0; passed < pages * 50; passed += 200) {

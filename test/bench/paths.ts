@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { walletOf } from '../support/seed-index.ts'
 import { chainId } from './million.ts'
 
-/** Reads that are not one index scan over stored texts, as URLs, each on its way to the rows. */
+/** URLs of reads that are not one index scan over stored texts, by their way to the rows. */
 export const pathsOf = (cursor: string): Readonly<Record<string, string>> => {
   const positions = `/v1/hedge/positions?chainId=${chainId}`
   const [wallet, none, some] = [77, 78, 79].map(walletOf)
@@ -34,7 +34,7 @@ export const pathsOf = (cursor: string): Readonly<Record<string, string>> => {
   }
 }
 
-/** Clears the texts of two wallets' rows: of one all, of the other every tenth. */
+/** Clears the texts of two wallets' rows: all of one wallet, every tenth of the other. */
 export const clearTexts = async (client: Client): Promise<void> => {
   const shares = [
     [78, 1],

@@ -4,8 +4,9 @@ import { walletOf } from '../support/seed-index.ts'
 import { chainId, startMillion } from './million.ts'
 
 /*
- * A wallet's fifty positions by one named statement, 64 asked for at once over four connections: one statement a connection at a time, as a
- * pool does it, against as many on their way as are asked for. In turn, the medians of the rounds.
+ * Reads a wallet's fifty positions by one named statement, with 64 concurrent reads over four connections. Compares one
+ * statement per connection at a time, as in a pool, with pipelining. Both run in turn; the figures are medians of the
+ * rounds.
  *
  *   ROWS=100000 npm run bench:pipelining
  */
@@ -37,7 +38,7 @@ const contestants: Readonly<Record<string, Ask>> = {
   },
 }
 
-/** Statements a second, and how long each took in the middle, in milliseconds. */
+/** Statements per second, and their median time in milliseconds. */
 const measure = async (ask: Ask): Promise<readonly [number, number]> => {
   const until = performance.now() + ROUND_MS
   const took: number[] = []
@@ -63,7 +64,7 @@ try {
   for (let round = 0; round <= ROUNDS; round += 1) {
     for (const [name, ask] of Object.entries(contestants)) {
       const figures = await measure(ask)
-      // The first warms up.
+      // The first round warms up.
       if (round > 0) seen.get(name)?.push(figures)
     }
   }

@@ -1,28 +1,31 @@
 import { Client } from 'pg'
 import { zeroAddress } from 'viem'
 import { z } from 'zod'
-import type { Filters } from '../../src/db/listing-filters.ts'
-import { createListings } from '../../src/db/listings.ts'
 import type { Statement } from '../../src/db/pool.ts'
-import type { Kind } from '../../src/protocol/kinds.ts'
+import type { Filters } from '../../src/db/queries/filters.ts'
+import { createListings } from '../../src/db/queries/listings.ts'
+import type { Kind } from '../../src/protocol/entities.ts'
 import { seedToken, walletOf } from '../support/seed-index.ts'
 import { chainId, ROWS, startMillion } from './million.ts'
 
 /*
- * How many rows a page of fifty looks at for each filter of the lists, on a million positions: as the server counts them when it runs the
- * statement by its general plan where the service prepares it, else by the plan of the values.
+ * Counts the rows that a page of fifty reads for each filter of the lists, on a million positions. The server counts
+ * them when it runs the statement: by its generic plan if the service prepares it, else by the plan for the values.
  *
  *   npm run bench:plans
  */
 
 const LIMIT = 51
 
-/** Rows that a page may look at, all tables together: each given with its two observations, and what is left out, up to twenty times as many. */
+/**
+ * The most rows that a page may read from all tables: each returned row with its two observations, and up to twenty
+ * times as many filtered ones.
+ */
 const MOST = 20 * 4 * LIMIT
 
 const nobody = '0x000000000000000000000000000000000000dEaD'
 
-/** Each filter of its own, by values that many rows have and that none has. */
+/** Each single filter, with values that many rows have and that no row has. */
 const filters: Readonly<Record<Kind, readonly Filters[]>> = {
   event: [
     {},
@@ -74,7 +77,7 @@ const filters: Readonly<Record<Kind, readonly Filters[]>> = {
 
 type Node = { readonly scanned: number; readonly plans: readonly Node[] }
 
-/** Rows that a node of a plan read from a table or an index, and left out again. */
+/** Rows that a node of a plan read from a table or an index and then filtered out. */
 const Plan: z.ZodType<Node> = z.lazy(() =>
   z
     .object({
@@ -108,7 +111,7 @@ const client = new Client(postgres.url)
 await client.connect()
 
 let nth = 0
-/** Runs a statement as the service would and gives what the server says of it. */
+/** Runs a statement as the service does and returns the server's EXPLAIN output. */
 const explain = async ({ name, text, values }: Statement) => {
   nth += 1
   const given = values.map((value) => (value === null ? 'NULL' : client.escapeLiteral(String(value))))
@@ -135,9 +138,9 @@ try {
         })
         const walk = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
         await listings.page({
-          ...{ kind, walks: [walk], filters: given, sort, order: 'desc', include: [], limit: LIMIT, count: false },
+          ...{ kind, queries: [walk], filters: given, sort, order: 'desc', include: [], limit: LIMIT, count: false },
         })
-        // Each of many wallets has a page of its own before they are merged.
+        // Each wallet's page is read before the pages are merged.
         const isBad = seen.scanned > Math.max(1, (given.owners?.length ?? 0) / 20) * MOST
         if (isBad) bad += 1
         console.log(

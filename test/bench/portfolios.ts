@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
-import { addresses } from '../../src/db/listings.ts'
+import { addresses } from '../../src/db/queries/listings.ts'
 import { walletOf } from '../support/seed-index.ts'
 import { chainId, from, planOf, ROWS } from './million.ts'
 
-/* Portfolios of 100 wallets at once, against one statement that returns the same texts and does nothing else. */
+/* Compares portfolios of 100 wallets with one statement that only returns the same texts. */
 
 const WALLETS = 100
 const WARM_UP = 5
@@ -22,7 +22,7 @@ const texts = each.join(' UNION ALL ')
 
 type Ask = (wallets: readonly ReturnType<typeof walletOf>[]) => Promise<unknown>
 
-/** The contestants: each asks for the portfolios of some wallets. */
+/** The contestants: each reads the portfolios of some wallets. */
 const contestants = (url: string, pool: Pool) => {
   const statement = (name: string, text: string): Ask => {
     const types = { getTypeParser: () => (value: string | Buffer) => value.toString() }
@@ -42,7 +42,7 @@ const contestants = (url: string, pool: Pool) => {
   }
 }
 
-/** Milliseconds that each contestant takes, sorted; asked in turn, for other wallets each round. */
+/** The milliseconds of each contestant, sorted. They run in turn, with other wallets in each round. */
 export const timePortfolios = async (url: string, pool: Pool, rounds: number) => {
   const all = Object.entries(contestants(url, pool)).map(([name, ask]) => ({ name, ask, ms: [] as number[] }))
   for (let round = 0; round < rounds + WARM_UP; round += 1) {

@@ -14,8 +14,8 @@ import { engineOptions } from '../support/engine.ts'
 import { eventually } from '../support/process.ts'
 
 /*
- * Quotes per second of processor time, signed and not, on the history that comes with the service; the time a pair's calibration takes;
- * and the memory of a process with all of it.
+ * Measures quotes per second of processor time, signed and unsigned, on the history that the service includes, the time
+ * of one pair's calibration, and the memory of a process with all pairs.
  */
 
 const QUOTES = 5_000
@@ -64,7 +64,7 @@ const spent = await processorTime(async () => {
 })
 console.log(`calibration    ${(spent / histories.length).toFixed(1)} ms a pair, ${histories.length} pairs`)
 
-/** What the engine's own process holds once it has been asked a while. */
+/** The resident memory of an engine process after some load. */
 const residentMegabytes = async (): Promise<number> => {
   const port = await freePort()
   const env = {

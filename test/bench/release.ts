@@ -9,18 +9,18 @@ export const BEFORE = process.env.BEFORE ?? '88f8548'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The modules of a release that a benchmark compares, as this one has them. */
+/** The modules of a release that a benchmark compares, with the types of this one. */
 type Modules = {
   migrate: typeof import('../../src/db/migrate.ts')
   pool: typeof import('../../src/db/pool.ts')
-  observations: typeof import('../../src/db/observations.ts')
-  write: typeof import('../../src/db/write.ts')
-  listings: typeof import('../../src/db/listings.ts')
+  observations: typeof import('../../src/db/index/observations.ts')
+  write: typeof import('../../src/db/index/write.ts')
+  listings: typeof import('../../src/db/queries/listings.ts')
 }
 
 /**
- * Opens a release: its modules, from a copy of its files that uses this one's packages. Functions whose parameters changed since take more than
- * their release knows of.
+ * Opens a release: its modules, from a copy of its files that uses this one's packages. Functions whose parameters
+ * changed since may get parameters that their release does not know.
  */
 export const openRelease = async (commit: string | null) => {
   const folder = commit === null ? root : await mkdtemp(join(tmpdir(), 'fx-release-'))

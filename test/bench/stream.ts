@@ -2,16 +2,16 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { announce } from '../../src/db/changes.ts'
-import { settlementsScope } from '../../src/db/scopes.ts'
-import { insertSettlements } from '../../src/db/settlements.ts'
+import { announce } from '../../src/db/changes/changes.ts'
+import { settlementsScope } from '../../src/db/changes/scopes.ts'
+import { insertSettlements } from '../../src/db/index/settlements.ts'
 import { openApp } from '../support/app.ts'
 import { compare } from './compare.ts'
 import { startIndexed } from './indexed.ts'
 
 /*
- * How soon 500 streams hear of a settlement after its commit, what they cost while they are quiet, and what it costs to poll the feed
- * instead. Readers and service share this process, so the times are upper bounds.
+ * Measures how soon 500 streams receive a settlement after its commit, the cost of idle streams, and the cost of
+ * polling the feed instead. Clients and service share this process, so the times are upper bounds.
  *
  *   npm run bench:stream
  */
@@ -41,7 +41,7 @@ const memory = (): number => {
 const quantile = (sorted: readonly number[], share: number): string =>
   (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(1)
 
-/** When each settlement was committed, by event id, and how long after it each stream heard of it. */
+/** When each settlement was committed, by event id, and how much later each stream received it. */
 const committed = new Map<number, number>()
 const heard: { readonly eventId: number; readonly at: number }[] = []
 
@@ -96,7 +96,7 @@ try {
   const [polls] = await compare([{ url: feed, tag }], { rounds: 3, seconds: 3 })
   const perSecond = (statements / (performance.now() - began)) * 1_000
   console.log(
-    `  empty polls: ${polls?.perSecond.toFixed(0)} a second, ${polls?.perCpuSecond.toFixed(0)} a CPU second, ${perSecond.toFixed(1)} statements a second whoever polls`,
+    `  empty polls: ${polls?.perSecond.toFixed(0)} a second, ${polls?.perCpuSecond.toFixed(0)} a CPU second, ${perSecond.toFixed(1)} statements a second with any number of clients`,
   )
 } finally {
   await api.close()

@@ -7,8 +7,9 @@ import { chainId, from, planOf } from './million.ts'
 import { BEFORE, openRelease, type Release } from './release.ts'
 
 /*
- * What writing costs: positions are observed, observed again without a change, then with one, and rolled back; in transactions as large as the
- * worker's. Against the release before rows were stored as text, and with other storage parameters.
+ * Measures the cost of writes: positions are observed, observed again without a change, then with one, and rolled back,
+ * in transactions as large as the worker's. Compares the release before rows were stored as text, and other storage
+ * parameters.
  *
  *   npm run bench:writes
  *   POSITIONS=20000 UPDATES=100000 ONLY=before,now npm run bench:writes
@@ -22,7 +23,7 @@ const brin = (pages: number): string =>
   `DROP INDEX position_observations_since_block; CREATE INDEX position_observations_since_block ON position_observations USING brin (block_number) WITH (pages_per_range=${pages}, autosummarize=true)`
 const fillfactor = (share: number): string => `ALTER TABLE position_observations SET (fillfactor = ${share})`
 
-/** The release of each contestant (null for this one), and what is changed in its empty tables. */
+/** The release of each contestant (null for this one), and the statements that change its empty tables. */
 const contestants: Readonly<Record<string, { readonly commit: string | null; readonly setUp: string }>> = {
   before: { commit: BEFORE, setUp: '' },
   now: { commit: null, setUp: '' },

@@ -1,100 +1,108 @@
 import { expect, test } from 'vitest'
-import { type EndpointState, isFit, learn, type Seen, unseen } from '../../src/chain/endpoint-state.ts'
-import type { Fault } from '../../src/chain/faults.ts'
-import { isLacking } from '../../src/chain/lacks.ts'
+import { isMissing } from '../../src/chain/endpoints/capabilities.ts'
+import {
+  type EndpointState,
+  initialState,
+  isAvailable,
+  learn,
+  type Observation,
+} from '../../src/chain/endpoints/state.ts'
+import type { Fault } from '../../src/chain/rpc/faults.ts'
 
 const START = 1_800_000_000_000
 
-const fault = (of: Fault, needed: Extract<Seen, { is: 'fault' }>['needed'] = []): Seen => ({
+const fault = (of: Fault, needed: Extract<Observation, { is: 'fault' }>['needed'] = []): Observation => ({
   is: 'fault',
   fault: of,
-  text: 'said so',
+  text: 'the reason',
   needed,
 })
 const silence = fault({ kind: 'unanswered' })
-const answer: Seen = { is: 'answer', needed: [] }
+const answer: Observation = { is: 'answer', needed: [] }
 
-const after = (seen: readonly Seen[], now = START, from = unseen(2_000n)): EndpointState =>
+const after = (seen: readonly Observation[], now = START, from = initialState(2_000n)): EndpointState =>
   seen.reduce((state, each) => learn(state, each, now), from)
 
 const known = after([{ is: 'chain', right: true }])
 
-test('is used once it has told its chain, and after it was down it has to tell again', () => {
-  expect([isFit(unseen(2_000n), START), isFit(known, START)]).toEqual([false, true])
-  expect(isFit(after([silence], START, known), START)).toBe(true)
+test('an endpoint is available once its chain is known, which is checked again after it was down', () => {
+  expect([isAvailable(initialState(2_000n), START), isAvailable(known, START)]).toEqual([false, true])
+  expect(isAvailable(after([silence], START, known), START)).toBe(true)
   const down = after([silence, silence], START, known)
-  expect([isFit(down, START), isFit(down, down.restsUntil)]).toEqual([false, false])
-  expect(isFit(after([answer, { is: 'chain', right: true }], down.restsUntil, down), down.restsUntil)).toBe(true)
+  expect([isAvailable(down, START), isAvailable(down, down.pausedUntil)]).toEqual([false, false])
+  expect(isAvailable(after([answer, { is: 'chain', right: true }], down.pausedUntil, down), down.pausedUntil)).toBe(
+    true,
+  )
 })
 
-test('two failures in a row make it rest, each further one for twice as long up to two seconds', () => {
+test('two failures in a row pause an endpoint, and each further one doubles the pause up to two seconds', () => {
   let state = known
   let now = START
-  const rests: number[] = []
+  const pauses: number[] = []
   for (let times = 0; times < 9; times += 1) {
     state = learn(state, silence, now)
-    rests.push(Math.max(0, state.restsUntil - now))
-    now = Math.max(now, state.restsUntil)
+    pauses.push(Math.max(0, state.pausedUntil - now))
+    now = Math.max(now, state.pausedUntil)
   }
-  expect(rests[0]).toBe(0)
-  for (const [at, rest] of rests.slice(1).entries()) {
+  expect(pauses[0]).toBe(0)
+  for (const [at, pause] of pauses.slice(1).entries()) {
     const full = Math.min(2_000, 250 * 2 ** at)
-    expect(rest >= full / 2 && rest <= full, `rest ${at}: ${rest}`).toBe(true)
+    expect(pause >= full / 2 && pause <= full, `pause ${at}: ${pause}`).toBe(true)
   }
-  expect(after([silence, answer, silence, answer, silence], START, known).restsUntil).toBe(0)
+  expect(after([silence, answer, silence, answer, silence], START, known).pausedUntil).toBe(0)
 })
 
-test('requests that fail together count once', () => {
+test('concurrent requests that fail count as one failure', () => {
   const many = after(
     Array.from({ length: 40 }, () => silence),
     START,
     known,
   )
   expect(many.failures).toBe(2)
-  expect(many.restsUntil - START).toBeLessThanOrEqual(250)
+  expect(many.pausedUntil - START).toBeLessThanOrEqual(250)
 })
 
-test('one that does not say that it is there rests, unless it has said something else since it was asked', () => {
-  const silent: Seen = { is: 'silent', since: START }
-  expect(isFit(learn(known, silent, START + 500), START + 500)).toBe(false)
+test('a failed liveness check pauses an endpoint unless it has answered another request meanwhile', () => {
+  const silent: Observation = { is: 'silent', since: START }
+  expect(isAvailable(learn(known, silent, START + 500), START + 500)).toBe(false)
   const heard = learn(known, { is: 'response' }, START + 1)
-  expect(learn(heard, silent, START + 500)).toMatchObject({ failures: 0, restsUntil: 0 })
+  expect(learn(heard, silent, START + 500)).toMatchObject({ failures: 0, pausedUntil: 0 })
 })
 
-test('a rate limit rests at once, for as long as the node says and a minute at most; it is no doubt of its chain', () => {
-  const rest = (retryAfterMs: number | null) => after([fault({ kind: 'rate', retryAfterMs })], START, known)
-  expect(rest(7_000).restsUntil - START).toBe(7_000)
-  expect(rest(3_600_000).restsUntil - START).toBe(60_000)
-  expect(rest(null).restsUntil - START).toBeLessThanOrEqual(250)
-  expect(isFit(rest(7_000), START + 7_000)).toBe(true)
+test('a rate limit pauses an endpoint for its retry time, a minute at most, and the chain stays known', () => {
+  const limited = (retryAfterMs: number | null) => after([fault({ kind: 'rate', retryAfterMs })], START, known)
+  expect(limited(7_000).pausedUntil - START).toBe(7_000)
+  expect(limited(3_600_000).pausedUntil - START).toBe(60_000)
+  expect(limited(null).pausedUntil - START).toBeLessThanOrEqual(250)
+  expect(isAvailable(limited(7_000), START + 7_000)).toBe(true)
 })
 
-test('another chain is set aside, and looked at again after five seconds', () => {
+test('an endpoint of another chain is not used and probed again after five seconds', () => {
   const wrong = after([{ is: 'chain', right: false }], START, known)
-  expect([isFit(wrong, START), wrong.restsUntil - START]).toEqual([false, 5_000])
+  expect([isAvailable(wrong, START), wrong.pausedUntil - START]).toEqual([false, 5_000])
   expect(wrong.head).toBeNull()
 })
 
-test('a missing block and a revert are no fault of the endpoint', () => {
+test('a missing block and a revert are not failures of the endpoint', () => {
   for (const kind of ['missing', 'other'] as const) {
-    expect(isFit(after([fault({ kind }), fault({ kind }), fault({ kind })], START, known), START)).toBe(true)
+    expect(isAvailable(after([fault({ kind }), fault({ kind }), fault({ kind })], START, known), START)).toBe(true)
   }
 })
 
-test('what it lacks is asked for again ever more rarely, and counts as there once it is served', () => {
+test('a missing capability is retried after growing pauses, and is present once a request succeeds', () => {
   const noLogs = fault({ kind: 'capability', lacks: 'logs' }, ['logs'])
   const once = after([noLogs], START, known)
-  expect([isLacking(once.lacks, 'logs', START), isLacking(once.lacks, 'pinned', START), isFit(once, START)]).toEqual([
-    true,
-    false,
-    true,
-  ])
-  expect(isLacking(once.lacks, 'logs', START + 5_001)).toBe(false)
+  expect([
+    isMissing(once.missing, 'logs', START),
+    isMissing(once.missing, 'pinned', START),
+    isAvailable(once, START),
+  ]).toEqual([true, false, true])
+  expect(isMissing(once.missing, 'logs', START + 5_001)).toBe(false)
   const often = after([noLogs, noLogs, noLogs, noLogs], START, known)
-  expect(isLacking(often.lacks, 'logs', START + 19_000)).toBe(true)
-  expect(after([{ is: 'answer', needed: ['logs'] }], START, often).lacks).toEqual({})
-  // The same words about something else.
-  expect(after([fault({ kind: 'capability', lacks: 'logs' }, ['pinned'])], START, known).lacks).toEqual({})
+  expect(isMissing(often.missing, 'logs', START + 19_000)).toBe(true)
+  expect(after([{ is: 'answer', needed: ['logs'] }], START, often).missing).toEqual({})
+  // The same text about a request that does not need logs.
+  expect(after([fault({ kind: 'capability', lacks: 'logs' }, ['pinned'])], START, known).missing).toEqual({})
 })
 
 test('a batch limit is tried again after a hundred answers', () => {

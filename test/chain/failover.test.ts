@@ -2,21 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { zeroAddress } from 'viem'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createNode } from '../../src/chain/failover.ts'
-import { createKeeper } from '../../src/chain/keeper.ts'
-import { getBlock, getChainId, getLogs, viewCall } from '../../src/chain/requests.ts'
+import { createNode } from '../../src/chain/pool/failover.ts'
+import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
+import { type Block, getBlock, getChainId, getLogs, viewCall } from '../../src/chain/rpc/requests.ts'
+import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import { ServiceError } from '../../src/lib/errors.ts'
 import { call } from '../../src/protocol/outputs.ts'
 import { eventually } from '../support/process.ts'
 import { type Reply, type ScriptedCall, startNode } from '../support/scripted-node.ts'
 
 const nodeWithin = (timeoutMs: number, ...urls: string[]) => {
-  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
-  onTestFinished(keeper.close)
-  return { ...keeper, ...createNode({ keeper, chainId: 8453, timeoutMs }) }
+  const registry = createEndpointRegistry({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
+  onTestFinished(registry.close)
+  return { ...registry, ...createNode({ registry, chainId: 8453, timeoutMs }) }
 }
 
-/** No multiple of what it is divided by: parts of it are no whole milliseconds. */
+/** A prime number, so that a fraction of it is never a whole number of milliseconds. */
 const timeoutMs = 599
 
 const nodeOf = (...urls: string[]) => nodeWithin(timeoutMs, ...urls)
@@ -28,9 +29,9 @@ const errors =
   (calls) => ({ body: JSON.stringify(calls.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code, message } }))) })
 
 const garbage: Record<string, Reply> = {
-  'HTML of a balancer': () => ({ status: 502, body: '<html>bad gateway</html>' }),
+  'HTML of a load balancer': () => ({ status: 502, body: '<html>bad gateway</html>' }),
   'an empty body': () => ({ body: '' }),
-  'truncated JSON': () => ({ body: '[{"id":0,"resu' }),
+  'truncated JSON': () => ({ body: '[{"id":0,"resu' }), // cspell:ignore resu
   'fewer answers than asked': () => ({ body: '[]' }),
   'another id': () => ({ body: '[{"jsonrpc":"2.0","id":7,"result":"0x1"}]' }),
   'another shape': ([first]) => ({ body: JSON.stringify([{ id: first?.id, result: { not: 'a quantity' } }]) }),
@@ -42,89 +43,95 @@ const garbage: Record<string, Reply> = {
 test.each(Object.entries(garbage))('%s from the first node: the second answers', async (_, reply) => {
   const [bad, good] = [await startNode(), await startNode()]
   const node = nodeOf(bad.url, good.url)
-  await node.send([getChainId()])
+  await node.send({ id: getChainId() })
   await eventually('both are known', async () => {
-    await node.send([getChainId()])
+    await node.send({ id: getChainId() })
     return states(node).join() === 'ok,ok'
   })
   bad.requests()
   good.requests()
   bad.say(reply)
-  const [outcome] = await node.send([getChainId()])
-  expect(outcome).toEqual({ ok: true, value: 8453 })
+  const { id } = await node.send({ id: getChainId() })
+  expect(id).toEqual({ ok: true, value: 8453 })
   expect([bad.requests(), good.requests()].map((requests) => requests.length)).toEqual([1, 1])
 })
 
 test.each(Object.entries(garbage))('%s at the start: the second answers', async (_, reply) => {
   const [bad, good] = [await startNode(), await startNode()]
   bad.say(reply)
-  const [outcome] = await nodeOf(bad.url, good.url).send([getChainId()])
-  expect(outcome).toEqual({ ok: true, value: 8453 })
+  const { id } = await nodeOf(bad.url, good.url).send({ id: getChainId() })
+  expect(id).toEqual({ ok: true, value: 8453 })
 })
 
-test('a revert is the answer and no reason to ask another node', async () => {
+test('a revert is an answer, and no other node is asked', async () => {
   const [first, second] = [await startNode(), await startNode()]
   first.refuse(({ method }) =>
     method === 'eth_call' ? { code: 3, message: 'execution reverted: rate limit exceeded' } : null,
   )
   const node = nodeOf(first.url, second.url)
   await eventually('the first is known', async () => {
-    await node.send([getChainId()])
+    await node.send({ id: getChainId() })
     return states(node)[0] === 'ok'
   })
   second.requests()
-  const paused = viewCall('0x0000000000000000000000000000000000000001', call('isPaused'), 'latest')
-  const [outcome] = await node.send([paused])
-  expect(outcome.ok || outcome.error.message).toBe('execution reverted: rate limit exceeded')
+  const isPaused = viewCall('0x0000000000000000000000000000000000000001', call('isPaused'), 'latest')
+  const { paused } = await node.send({ paused: isPaused })
+  expect(paused.ok || paused.error.message).toBe('execution reverted: rate limit exceeded')
   expect(second.requests()).toEqual([])
 })
 
-test('a node that does not have a block yet is passed over for one that has', async () => {
+test('a node that does not have a block yet is skipped for one that has it', async () => {
   const [behind, ahead] = [await startNode({ height: 1_000 }), await startNode({ height: 1_004 })]
   const node = nodeOf(behind.url, ahead.url)
   await eventually('both are known', async () => {
-    await node.send([getChainId()])
+    await node.send({ id: getChainId() })
     return states(node).join() === 'ok,ok'
   })
-  const asked = await node.sendBy([getBlock('latest'), getBlock(1_003n)])
-  expect(asked).toMatchObject({ endpoint: 1, outcomes: [{ value: { number: 1_004n } }, { value: { number: 1_003n } }] })
+  const asked = await node.sendBy({ head: getBlock('latest'), block: getBlock(1_003n) })
+  expect(asked).toMatchObject({
+    endpoint: 1,
+    outcomes: { head: { value: { number: 1_004n } }, block: { value: { number: 1_003n } } },
+  })
   behind.requests()
-  expect(await node.sendBy([getBlock(1_005n)])).toEqual({ endpoint: 0, outcomes: [{ ok: true, value: null }] })
+  expect(await node.sendBy({ block: getBlock(1_005n) })).toEqual({
+    endpoint: 0,
+    outcomes: { block: { ok: true, value: null } },
+  })
   ahead.requests()
-  expect((await node.sendBy([getBlock(1_000n)])).endpoint).toBe(0)
+  expect((await node.sendBy({ block: getBlock(1_000n) })).endpoint).toBe(0)
   expect(ahead.requests()).toEqual([])
 })
 
-test('nobody answers: service_unavailable, and the message holds no node address', async () => {
+test('if no node answers, the error is service_unavailable and its message contains no node address', async () => {
   const bad = await startNode()
   bad.say(() => ({ status: 500, body: 'oops' }))
   const failure = await nodeOf(bad.url, 'http://127.0.0.1:1/secret-key')
-    .send([getChainId()])
+    .send({ id: getChainId() })
     .catch((error) => error)
   expect(failure).toBeInstanceOf(ServiceError)
   expect(failure.code).toBe('service_unavailable')
   expect(failure.message).not.toMatch(/127\.0\.0\.1|secret/)
 })
 
-test("the state of a node tells its last fault, without the node's address", async () => {
+test("the status of a node contains its last fault, without the node's address", async () => {
   const node = await startNode()
   const chain = nodeOf(node.url)
-  await chain.send([getChainId()])
+  await chain.send({ id: getChainId() })
   node.refuse(() => ({ code: -32_000, message: `header not found at ${node.url}` }))
-  await chain.send([getChainId()])
+  await chain.send({ id: getChainId() })
   expect(chain.status().endpoints).toMatchObject([{ index: 0, state: 'ok', fault: 'header not found at <node>' }])
 })
 
-test('the answers of a batch follow its requests though the node reorders them', async () => {
+test('the answers of a batch are matched to its requests even if the node reorders them', async () => {
   const node = await startNode()
   const block = { number: '0x5', hash: '0x01', timestamp: '0x10' }
   const result = ({ method }: ScriptedCall) => (method === 'eth_chainId' ? '0x2105' : block)
   node.say((calls) => ({
     body: JSON.stringify(calls.map((each) => ({ id: each.id, result: result(each) })).reverse()),
   }))
-  const [id, found] = await nodeOf(node.url).send([getChainId(), getBlock('latest')])
+  const { id, head } = await nodeOf(node.url).send({ id: getChainId(), head: getBlock('latest') })
   expect(id).toEqual({ ok: true, value: 8453 })
-  expect(found.ok && found.value?.number).toBe(5n)
+  expect(head.ok && head.value?.number).toBe(5n)
 })
 
 describe('a first node that', () => {
@@ -132,7 +139,7 @@ describe('a first node that', () => {
     const [first, second] = [await startNode(), await startNode()]
     const node = nodeOf(first.url, second.url)
     await eventually('both are known', async () => {
-      await node.send([getChainId()])
+      await node.send({ id: getChainId() })
       return states(node).join() === 'ok,ok'
     })
     first.requests()
@@ -140,33 +147,34 @@ describe('a first node that', () => {
     return { first, second, node }
   }
 
-  test('hangs holds up two calls at most, is out of rotation after them and back after healing', async () => {
+  test('hangs delays two calls at most, is then paused, and is used again once it has recovered', async () => {
     const { first, second, node } = await pair()
     first.say(() => 'hang')
     await eventually('it is out of rotation', async () => {
-      await node.send([getChainId()])
+      await node.send({ id: getChainId() })
       return states(node).join() === 'resting,ok'
     })
-    // Looks beside the traffic tell whether it is back; no call waits for them. It is one where the first was slow before it hung.
+    // Probes run in addition to the calls and detect the recovery; no call waits for them. The count is one if the
+    // first node was slow before it hung.
     expect(first.requests().length).toBeLessThanOrEqual(2)
     first.heal()
     second.requests()
     await eventually('the first answers again', async () => {
-      await node.send([getChainId()])
+      await node.send({ id: getChainId() })
       return first.requests().length > 0
     })
     expect(states(node)).toEqual(['ok', 'ok'])
   })
 
-  test('limits us rests for as long as it says', async () => {
+  test('sends a rate limit is paused for its `Retry-After`', async () => {
     const { first, node } = await pair()
     first.say(() => ({ status: 429, headers: { 'retry-after': '1' }, body: 'Too Many Requests' }))
-    await node.send([getChainId()])
+    await node.send({ id: getChainId() })
     first.heal()
     expect(first.requests()).toHaveLength(1)
     const rested = performance.now()
     await eventually('it is asked again', async () => {
-      await node.send([getChainId()])
+      await node.send({ id: getChainId() })
       return first.requests().length > 0
     })
     expect(performance.now() - rested).toBeGreaterThan(900)
@@ -176,52 +184,54 @@ describe('a first node that', () => {
     const { first, second, node } = await pair()
     first.height -= 60
     first.time -= 60
-    // The two are compared when both were looked at again.
+    // The two heads are compared once both nodes were probed again.
     await eventually('it lags', async () => {
-      await node.send([getBlock('latest')])
+      await node.send({ head: getBlock('latest') })
       return states(node)[0] === 'lagging'
     })
     first.requests()
-    const [head] = await node.send([getBlock('latest')])
+    const { head } = await node.send({ head: getBlock('latest') })
     expect(head.ok && head.value?.number).toBe(BigInt(second.height))
     expect(first.requests()).toEqual([])
     first.height = second.height
     first.time = second.time
     await eventually('it is preferred again', async () => {
-      await node.send([getBlock('latest')])
+      await node.send({ head: getBlock('latest') })
       return states(node)[0] === 'ok' && first.requests().length > 0
     })
   })
 })
 
-test('where every node hangs, callers are told at once, but for the few that try again', async () => {
+test('if every node hangs, callers are rejected at once, except the few whose requests probe a node', async () => {
   const nodes = [await startNode(), await startNode()]
   const node = nodeOf(...nodes.map(({ url }) => url))
-  await node.send([getChainId()])
+  await node.send({ id: getChainId() })
   for (const each of nodes) each.say(() => 'hang')
   await eventually('both are out of rotation', async () => {
-    await node.send([getChainId()]).catch(() => {})
+    await node.send({ id: getChainId() }).catch(() => {})
     return states(node).join() === 'resting,resting'
   })
   for (const each of nodes) each.requests()
   await Promise.all(
     Array.from({ length: 400 }, async (_, at) => {
       await sleep(at * 5)
-      await expect(node.send([getChainId()])).rejects.toMatchObject({ code: 'service_unavailable' })
+      await expect(node.send({ id: getChainId() })).rejects.toMatchObject({ code: 'service_unavailable' })
     }),
   )
-  // Whoever asks no node waits for none.
+  // A caller whose request is sent to no node does not wait.
   expect(nodes.flatMap((each) => each.requests()).length).toBeLessThan(20)
 })
 
-test('a node of another chain is never used, and set aside', async () => {
+test('a node of another chain is excluded and never used', async () => {
   const [wrong, right] = [await startNode({ chainId: 1 }), await startNode()]
   const node = nodeOf(wrong.url, right.url)
-  for (let times = 0; times < 5; times += 1) await node.send([getBlock('latest')])
+  for (let times = 0; times < 5; times += 1) await node.send({ head: getBlock('latest') })
   await eventually('it is known', () => states(node).join() === 'wrong chain,ok')
   expect(wrong.requests()).toEqual([])
   expect(node.status().endpoints[0]?.fault).toBe('serves another chain')
-  await expect(nodeOf(wrong.url).send([getBlock('latest')])).rejects.toMatchObject({ code: 'service_unavailable' })
+  await expect(nodeOf(wrong.url).send({ head: getBlock('latest') })).rejects.toMatchObject({
+    code: 'service_unavailable',
+  })
   expect(wrong.requests()).toEqual([])
 })
 
@@ -229,9 +239,9 @@ const tenBlocks = Array.from({ length: 10 }, (_, at) => getBlock(BigInt(at)))
 
 test.each([
   ['states its limit', 4, 'batch size limit of 4 exceeded'],
-  ['refuses in words of its own', 3, 'nope'],
-  ['takes no batches', 1, 'batch requests are not supported'],
-])('a node that %s is sent smaller batches from then on', async (_, most, message) => {
+  ['refuses with an unknown message', 3, 'nope'],
+  ['does not accept batches', 1, 'batch requests are not supported'],
+])('a node that %s receives smaller batches from then on', async (_, most, message) => {
   const node = await startNode()
   node.say((calls, isBatch) =>
     calls.length > most || (most === 1 && isBatch)
@@ -239,123 +249,129 @@ test.each([
       : null,
   )
   const many = nodeOf(node.url)
-  expect((await many.send(tenBlocks)).map((outcome) => outcome.ok && outcome.value?.number)).toEqual(
-    tenBlocks.map((_, at) => BigInt(at)),
-  )
+  const { blocks } = await many.send({ blocks: tenBlocks })
+  expect(blocks.map((outcome) => outcome.ok && outcome.value?.number)).toEqual(tenBlocks.map((_, at) => BigInt(at)))
   node.requests()
-  await many.send(tenBlocks)
+  await many.send({ blocks: tenBlocks })
   const sizes = node.requests().map((calls) => calls.length)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(most)
   expect(sizes.reduce((sum, size) => sum + size)).toBe(10)
 })
 
-test('a refusal that no smaller batch helps is not taken for a limit', async () => {
+test('a refusal that also occurs with smaller batches is not treated as a batch limit', async () => {
   const node = await startNode()
   const many = nodeOf(node.url)
-  await many.send([getChainId()])
+  await many.send({ id: getChainId() })
   node.requests()
   node.say(() => ({ body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"nope"}}' }))
-  await expect(many.send(tenBlocks)).rejects.toMatchObject({ code: 'service_unavailable' })
+  await expect(many.send({ blocks: tenBlocks })).rejects.toMatchObject({ code: 'service_unavailable' })
   expect(node.requests().length).toBeLessThanOrEqual(4)
   expect(many.status().endpoints[0]).toMatchObject({ batch: 100, fault: 'node refused the batch: nope' })
 })
 
-test('a chain that stands still is told from a node that does not answer', async () => {
+test('a chain that has halted is distinguished from a node that does not answer', async () => {
   const [first, second] = [await startNode(), await startNode()]
   first.time -= 600
   second.time -= 600
   const node = nodeOf(first.url, second.url)
   await eventually('both are known', async () => {
-    await node.send([getBlock('latest')])
+    await node.send({ head: getBlock('latest') })
     return states(node).join() === 'ok,ok'
   })
   expect(node.status().halted).toBe(true)
   second.height += 1
   second.time += 600
-  await eventually('one goes on', async () => {
-    await node.send([getBlock('latest')])
+  await eventually('one node has a new block', async () => {
+    await node.send({ head: getBlock('latest') })
     return !node.status().halted
   })
   expect(states(node)).toEqual(['lagging', 'ok'])
 })
 
-describe('a node that is slower than it mostly is', () => {
-  /** Two nodes, the first of which is known to answer quickly. None of them is silent for long enough to be asked whether it is there. */
+describe('a node that is slower than usual', () => {
+  /**
+   * Two nodes, the first one known to answer quickly. Neither is silent for long enough to trigger a liveness check.
+   */
   const pair = async () => {
     const [first, second] = [await startNode(), await startNode()]
     const node = nodeWithin(30_000, first.url, second.url)
     await eventually('both are known', async () => {
-      await node.send([getChainId()])
+      await node.send({ id: getChainId() })
       return states(node).join() === 'ok,ok'
     })
-    for (let times = 0; times < 30; times += 1) await node.send([getChainId()])
+    for (let times = 0; times < 30; times += 1) await node.send({ id: getChainId() })
     first.requests()
     second.requests()
     return { first, second, node }
   }
 
-  test('is not waited for alone, and its request is given up once another has answered', async () => {
+  test('is raced against another node, and its request is cancelled once the other one has answered', async () => {
     const { first, second, node } = await pair()
     first.say(() => 'hang')
-    const [outcome] = await node.send([getChainId()])
-    expect(outcome).toEqual({ ok: true, value: 8453 })
+    const { id } = await node.send({ id: getChainId() })
+    expect(id).toEqual({ ok: true, value: 8453 })
     expect([first, second].map((each) => each.requests().length)).toEqual([1, 1])
     await eventually('its connection is closed', () => first.connections() === 0)
   })
 
-  test('and what was under way together, counts once', async () => {
+  test('is paused after two lost races, and concurrent requests count as one race', async () => {
     const { first, node } = await pair()
     first.say(() => 'hang')
-    await Promise.all(Array.from({ length: 20 }, () => node.send([getChainId()])))
+    await Promise.all(Array.from({ length: 20 }, () => node.send({ id: getChainId() })))
     expect(states(node)).toEqual(['ok', 'ok'])
-    await node.send([getChainId()])
+    await node.send({ id: getChainId() })
     expect(states(node)).toEqual(['resting', 'ok'])
   })
 })
 
-test('an answer that contradicts counts where nobody gives another; where somebody does, it is doubted', async () => {
+test('a contradicting answer is used if no node has another one; otherwise its node is penalized', async () => {
   const [first, second] = [await startNode({ height: 5 }), await startNode({ height: 7 })]
   const node = nodeOf(first.url, second.url)
   await eventually('both are known', async () => {
-    await node.send([getChainId()])
+    await node.send({ id: getChainId() })
     return states(node).join() === 'ok,ok'
   })
-  const contradicts = (least: bigint) => (outcomes: readonly unknown[]) => {
-    const [head] = outcomes
-    return Object(head).value.number < least ? 'too low' : null
-  }
-  expect((await node.sendBy([getBlock('latest')], { contradicts: contradicts(6n) })).endpoint).toBe(1)
+  const contradicts =
+    (least: bigint) =>
+    ({ head }: { readonly head: Outcome<Block | null> }) =>
+      head.ok && head.value !== null && head.value.number < least ? 'too low' : null
+  expect((await node.sendBy({ head: getBlock('latest') }, { contradicts: contradicts(6n) })).endpoint).toBe(1)
   expect(node.status().endpoints[0]).toMatchObject({ state: 'doubted', doubt: 'too low' })
-  await node.sendBy([getBlock('latest')], { contradicts: contradicts(8n) })
+  await node.sendBy({ head: getBlock('latest') }, { contradicts: contradicts(8n) })
   expect(states(node)).toEqual(['doubted', 'ok'])
 })
 
-/** A node alone, which has answered, and is given longer than the time-out it is judged by. */
+/** A single node that has answered. Its transport time-out is longer than the time-out of the failover. */
 const alone = async (timeoutMs: number) => {
   const node = await startNode()
-  const keeper = createKeeper({ chainId: 8453, urls: [node.url], timeoutMs: 60_000, log: pino({ level: 'silent' }) })
-  onTestFinished(keeper.close)
-  const { send } = createNode({ keeper, chainId: 8453, timeoutMs })
-  await send([getChainId()])
+  const registry = createEndpointRegistry({
+    chainId: 8453,
+    urls: [node.url],
+    timeoutMs: 60_000,
+    log: pino({ level: 'silent' }),
+  })
+  onTestFinished(registry.close)
+  const { send } = createNode({ registry, chainId: 8453, timeoutMs })
+  await send({ id: getChainId() })
   return { node, send }
 }
 
-test('who waits for the only node is let go once it is taken to be down', async () => {
+test('a caller that waits for the only node is rejected once the node counts as down', async () => {
   const { node, send } = await alone(600)
   node.say(() => 'hang')
-  await expect(send([getChainId()])).rejects.toMatchObject({ code: 'service_unavailable' })
+  await expect(send({ id: getChainId() })).rejects.toMatchObject({ code: 'service_unavailable' })
   node.requests()
-  // Known to be down, it is not even asked.
-  await expect(send([getChainId()])).rejects.toMatchObject({ code: 'service_unavailable' })
+  // The node is known to be down and receives no request.
+  await expect(send({ id: getChainId() })).rejects.toMatchObject({ code: 'service_unavailable' })
   expect(node.requests()).toEqual([])
 })
 
-test('who waits for a node that is slow at their request, and at no other, gets their answer', async () => {
+test('a caller still gets the answer of a node that is slow at that one request only', async () => {
   const { node, send } = await alone(3_000)
   node.say(async (calls) => {
     if (calls.some(({ method }) => method === 'eth_getLogs')) await sleep(2_500)
     return null
   })
   const slow = getLogs({ address: zeroAddress, topics: [], fromBlock: 1n, toBlock: 2n })
-  expect(await send([slow])).toEqual([{ ok: true, value: [] }])
+  expect(await send({ logs: slow })).toEqual({ logs: { ok: true, value: [] } })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { classify, type Fault } from '../../src/chain/faults.ts'
+import { classify, type Fault } from '../../src/chain/rpc/faults.ts'
 
 type Recorded = readonly [
   provider: string,
@@ -15,7 +15,7 @@ const rate: Fault = { kind: 'rate', retryAfterMs: null }
 const missing: Fault = { kind: 'missing' }
 const unanswered: Fault = { kind: 'unanswered' }
 
-/** What providers were seen to say, and what it has to be taken for. */
+/** Recorded errors of providers, each with its expected classification. */
 const recorded: readonly Recorded[] = [
   [
     'Alchemy, paid',
@@ -194,7 +194,7 @@ const recorded: readonly Recorded[] = [
     { code: 429, message: 'Your app has exceeded its compute units per second capacity.' },
     rate,
   ],
-  ['code 429 without words', 200, { code: 429, message: '' }, rate],
+  ['code 429 without a text', 200, { code: 429, message: '' }, rate],
   ['15 a second', 200, { code: -32_011, message: 'requests limited to 15/sec' }, rate],
   ['rate limit', 200, { code: -32_005, message: 'daily request count exceeded, request rate limited' }, rate],
   ['too many', 200, { code: -32_005, message: 'Too Many Requests' }, rate],
@@ -246,7 +246,7 @@ const recorded: readonly Recorded[] = [
   ['HTTP 524', 524, { message: '' }, unanswered],
 
   [
-    'a revert in words that mean something else',
+    'a revert with the text of another fault',
     200,
     { code: 3, message: 'execution reverted: rate limit' },
     { kind: 'other' },
@@ -257,7 +257,7 @@ const recorded: readonly Recorded[] = [
     { code: -32_000, message: 'execution reverted: limit exceeded' },
     { kind: 'other' },
   ],
-  ['words nobody knows', 200, { code: -32_000, message: 'stack limit reached 1024' }, { kind: 'other' }],
+  ['an unknown text', 200, { code: -32_000, message: 'stack limit reached 1024' }, { kind: 'other' }],
 ]
 
 test.each(recorded)('%s (HTTP %i)', (_, status, error, fault) => {
@@ -268,7 +268,7 @@ test.each([
   ['7', 7_000],
   ['0', 0],
   ['soon', null],
-])('Retry-After: %s', (retryAfter, retryAfterMs) => {
+])('a `Retry-After` of %s is parsed', (retryAfter, retryAfterMs) => {
   expect(classify({ status: 429, retryAfter, message: '' })).toEqual({ kind: 'rate', retryAfterMs })
 })
 

@@ -2,40 +2,40 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { pad, toHex } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
-import { createNode } from '../../src/chain/failover.ts'
 import { createHead } from '../../src/chain/head.ts'
-import { createKeeper } from '../../src/chain/keeper.ts'
+import { createNode } from '../../src/chain/pool/failover.ts'
+import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
 import { eventually } from '../support/process.ts'
 import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
 
 type ScriptedNode = Awaited<ReturnType<typeof startNode>>
 
-/** A head over nodes that have all been seen, with a clock of its own. */
+/** A head over nodes that are all known, with a clock that the test sets. */
 const headOf = async (...nodes: readonly ScriptedNode[]) => {
   const urls = nodes.map(({ url }) => url)
-  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs: 2_000, log: pino({ level: 'silent' }) })
-  onTestFinished(keeper.close)
+  const registry = createEndpointRegistry({ chainId: 8453, urls, timeoutMs: 2_000, log: pino({ level: 'silent' }) })
+  onTestFinished(registry.close)
   const clock = { now: 1_000_000 }
-  const node = createNode({ keeper, chainId: 8453, timeoutMs: 3_000 })
+  const node = createNode({ registry, chainId: 8453, timeoutMs: 3_000 })
   const head = createHead({
     node,
-    doubt: keeper.doubt,
+    penalize: registry.penalize,
     isAlone: urls.length === 1,
     maxAgeMs: 200,
     now: () => clock.now,
   })
-  const states = (): string[] => keeper.status().endpoints.map(({ state }) => state)
-  /** The number of the newest block, asked for anew. */
+  const states = (): string[] => registry.status().endpoints.map(({ state }) => state)
+  /** Advances the clock and returns the number of the newest block, which is requested again. */
   const next = async (afterMs = 201): Promise<bigint> => {
     clock.now += afterMs
     return (await head.latest()).number
   }
   await eventually('every node is known', async () => {
     await next(0)
-    await keeper.fit([])
+    await registry.ranked([])
     return states().every((state) => state === 'ok')
   })
-  /** Goes on until the head knows a block of some seconds ago. */
+  /** Adds blocks until the head knows one that is some seconds old. */
   const settle = async (): Promise<void> => {
     for (let times = 0; times < 3; times += 1) {
       for (const each of nodes) each.height += 1
@@ -46,7 +46,7 @@ const headOf = async (...nodes: readonly ScriptedNode[]) => {
   return { ...head, states, next, settle, clock }
 }
 
-/** The node's blocks as another fork has them. */
+/** Makes the node return blocks of another fork. */
 const forked = (node: ScriptedNode, isOther: (call: ScriptedCall) => boolean = () => true): void =>
   node.say((calls) => {
     const answers = calls.map((call) => {
@@ -60,7 +60,7 @@ const forked = (node: ScriptedNode, isOther: (call: ScriptedCall) => boolean = (
     return { body: JSON.stringify(answers) }
   })
 
-test('readers of one tick share one request, whenever they come', async () => {
+test('readers within the maximum age of the head share one request', async () => {
   const node = await startNode()
   const head = await headOf(node)
   head.clock.now += 1_000
@@ -75,7 +75,7 @@ test('readers of one tick share one request, whenever they come', async () => {
   expect(node.requests()).toHaveLength(1)
 })
 
-test('a lower head takes nobody back in time until it has persisted', async () => {
+test('a lower head is ignored until it has persisted for ten seconds', async () => {
   const node = await startNode()
   const head = await headOf(node)
   const newest = await head.next()
@@ -84,7 +84,7 @@ test('a lower head takes nobody back in time until it has persisted', async () =
   expect(await head.next(1_001)).toBe(newest - 3n)
 })
 
-test('a block that no node has is forgotten, and the lower one is the head', async () => {
+test('a block that no node has is dropped, and the lower one becomes the head', async () => {
   const node = await startNode()
   const head = await headOf(node)
   const newest = await head.next()
@@ -95,7 +95,7 @@ test('a block that no node has is forgotten, and the lower one is the head', asy
   expect((await head.latest()).number).toBe(newest - 1n)
 })
 
-test('a reorg at the tip is taken at once', async () => {
+test('a reorg at the tip is accepted at once', async () => {
   const node = await startNode()
   const head = await headOf(node)
   await head.settle()
@@ -106,7 +106,7 @@ test('a reorg at the tip is taken at once', async () => {
   expect([after.number, after.hash === before.hash]).toEqual([before.number, false])
 })
 
-test('a first node on a fork of its own is doubted, and the head is that of the others', async () => {
+test('a first node that is alone on a fork is penalized, and the head is that of the other nodes', async () => {
   const [first, second] = [await startNode(), await startNode()]
   const head = await headOf(first, second)
   await head.settle()
@@ -120,7 +120,7 @@ test('a first node on a fork of its own is doubted, and the head is that of the 
   expect(first.requests()).toEqual([])
 })
 
-test('a node on another fork is not believed because the other one says nothing', async () => {
+test('a node on another fork is not trusted merely because the other node does not answer', async () => {
   const [first, second] = [await startNode(), await startNode()]
   const head = await headOf(first, second)
   await head.settle()
@@ -129,7 +129,7 @@ test('a node on another fork is not believed because the other one says nothing'
   await expect(head.next()).rejects.toMatchObject({ code: 'service_unavailable' })
 })
 
-test('where all nodes are on another fork and stay there, the chain is', async () => {
+test('if all nodes are on another fork and stay there, the head switches to that fork', async () => {
   const [first, second] = [await startNode(), await startNode()]
   const head = await headOf(first, second)
   await head.settle()
@@ -140,12 +140,12 @@ test('where all nodes are on another fork and stay there, the chain is', async (
   await head.next(1)
   expect((await head.latest()).hash).not.toBe(hash)
   expect(head.states()).toEqual(['ok', 'ok'])
-  // From then on it is held to that.
+  // From then on nodes are checked against the new fork.
   await head.settle()
   expect(head.states()).toEqual(['ok', 'ok'])
 })
 
-test('a node whose newest blocks no node has, twice in a row, is doubted; once it may be a reorg', async () => {
+test('a node is penalized when no node has its newest block twice in a row; a single time may be a reorg', async () => {
   const [first, second] = [await startNode(), await startNode()]
   const head = await headOf(first, second)
   await head.next()
@@ -155,7 +155,7 @@ test('a node whose newest blocks no node has, twice in a row, is doubted; once i
   expect(head.states()).toEqual(['doubted', 'ok'])
 })
 
-test('a slow answer never overwrites a newer one: nobody asks again before it is there', async () => {
+test('a slow answer never overwrites a newer one, because no request is sent while one is pending', async () => {
   const node = await startNode()
   const head = await headOf(node)
   await head.next()

@@ -3,9 +3,9 @@ import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, expect, test } from 'vitest'
-import { createNode } from '../../src/chain/failover.ts'
-import { createKeeper } from '../../src/chain/keeper.ts'
-import { getBlock, getChainId } from '../../src/chain/requests.ts'
+import { createNode } from '../../src/chain/pool/failover.ts'
+import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
+import { getBlock, getChainId } from '../../src/chain/rpc/requests.ts'
 import { eventually } from '../support/process.ts'
 import { startScriptedNode } from '../support/scripted-node.ts'
 import { ranMs } from '../support/stopwatch.ts'
@@ -22,34 +22,34 @@ const startNode = async () => {
 }
 
 const nodeOf = (urls: readonly string[], timeoutMs = 3_000) => {
-  const keeper = createKeeper({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
-  open.push(keeper.close)
-  return { ...keeper, ...createNode({ keeper, chainId: 8453, timeoutMs }) }
+  const registry = createEndpointRegistry({ chainId: 8453, urls, timeoutMs, log: pino({ level: 'silent' }) })
+  open.push(registry.close)
+  return { ...registry, ...createNode({ registry, chainId: 8453, timeoutMs }) }
 }
 
 type Sending = Pick<ReturnType<typeof nodeOf>, 'send'>
 
 const isUp = (node: Sending): Promise<boolean> =>
-  node.send([getChainId()]).then(
+  node.send({ id: getChainId() }).then(
     () => true,
     () => false,
   )
 
-/** Milliseconds until a caller that asks again and again is answered. */
+/** The time until a caller that keeps retrying gets an answer, in milliseconds. */
 const untilAnswered = async (node: Sending): Promise<number> => {
   const start = ranMs()
   await eventually('it is answered', () => isUp(node))
   return ranMs() - start
 }
 
-// These wait more than they work: they run side by side.
-test.concurrent('the only node is in use within four seconds of healing, at whatever moment that is', {
+// These tests mostly wait, so they run concurrently.
+test.concurrent('the only node is used again within four seconds of its recovery, at any moment of its pause', {
   timeout: 20_000,
 }, async () => {
   const heal = async (afterMs: number): Promise<number> => {
     const node = await startNode()
     const chain = nodeOf([node.url])
-    await chain.send([getChainId()])
+    await chain.send({ id: getChainId() })
     node.say(() => 'hang')
     let hangs = true
     const readers = [0, 1].map(async () => {
@@ -65,25 +65,28 @@ test.concurrent('the only node is in use within four seconds of healing, at what
     const [took] = await Promise.all([untilAnswered(chain), ...readers])
     return took
   }
-  // By then it rests for its longest, with a look of a second in between.
+  // By then its pauses have the maximum length, with a probe of one second between them.
   const took = await Promise.all([7_500, 8_100, 8_700, 9_300, 9_900, 10_500].map(heal))
   expect(Math.max(...took)).toBeLessThan(4_000)
 })
 
-test.concurrent('a node that served another chain for a while is back within ten seconds', {
+test.concurrent('a node that served another chain is used again within ten seconds of its correction', {
   timeout: 20_000,
 }, async () => {
   const [first, second] = [await startNode(), await startNode()]
   first.chainId = 1
   const chain = nodeOf([first.url, second.url])
-  const by = async (): Promise<number> => (await chain.sendBy([getBlock('latest')])).endpoint
+  const by = async (): Promise<number> => (await chain.sendBy({ head: getBlock('latest') })).endpoint
   expect(await by()).toBe(1)
   expect(chain.status().endpoints[0]?.state).toBe('wrong chain')
   first.chainId = 8453
   await eventually('it is asked again', async () => (await by()) === 0, 10_000)
 })
 
-/** Stands before a node. Connections of a time when it was cut say nothing ever after, as behind a balancer that forgot them. */
+/**
+ * A proxy in front of a node. Connections that exist while it is cut stay silent forever, like those that a load
+ * balancer has dropped from its table.
+ */
 const startWire = async (port: number) => {
   const sockets = new Set<Socket>()
   let isCut = false
@@ -98,7 +101,7 @@ const startWire = async (port: number) => {
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the wire has no port')
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
   open.push(async () => {
     for (const each of sockets) each.destroy()
     server.close()
@@ -116,7 +119,7 @@ const startWire = async (port: number) => {
   }
 }
 
-test('no reader meets a connection that died while the node was away', async () => {
+test('no reader uses a connection that died while the node was unreachable', async () => {
   const node = await startNode()
   const wire = await startWire(Number(new URL(node.url).port))
   const chain = nodeOf([wire.url], 1_200)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { parseLogs } from '../../src/chain/log-shape.ts'
+import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
 
 const word = `0x${'ab'.repeat(32)}`
 const good = {
@@ -17,7 +17,7 @@ const good = {
   removed: false,
 }
 
-test('numbers become numbers, bytes stay as they are, what nobody needs is left out', () => {
+test('quantities of a log become numbers, bytes stay unchanged, and unused fields are left out', () => {
   const { address, topics, data, blockHash, transactionHash } = good
   expect(parseLogs([good])).toEqual([
     { address, topics, data, blockHash, transactionHash, blockNumber: 16n, blockTimestamp: 101n, logIndex: 2 },
@@ -25,14 +25,14 @@ test('numbers become numbers, bytes stay as they are, what nobody needs is left 
   expect(parseLogs([])).toEqual([])
 })
 
-test('a node that does not add the time of the block leaves it open', () => {
+test('the block timestamp of a log is null if the node does not return it', () => {
   const { blockTimestamp: _, ...bare } = good
   for (const log of [bare, { ...good, blockTimestamp: null }, { ...good, blockTimestamp: 101 }]) {
     expect(parseLogs([log])[0]?.blockTimestamp).toBeNull()
   }
 })
 
-test('each log keeps its own block, whichever its neighbours have', () => {
+test('each log has its own block, independent of the logs around it', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.bigInt(0n, 5n), fc.bigInt(0n, 5n), fc.nat())), (all) => {
       const logs = all.map(([number, timestamp, index]) => ({
@@ -47,7 +47,7 @@ test('each log keeps its own block, whichever its neighbours have', () => {
   )
 })
 
-describe('refused is', () => {
+describe('parsing rejects', () => {
   const garbage: readonly unknown[] = [
     null,
     undefined,
@@ -63,7 +63,7 @@ describe('refused is', () => {
     '0xabc\n',
   ]
   const fields = ['address', 'topics', 'data', 'blockNumber', 'blockHash', 'transactionHash', 'logIndex'] as const
-  test.each(fields)('a log without a proper %s', (field) => {
+  test.each(fields)('a log without a valid %s', (field) => {
     const { [field]: _, ...without } = good
     expect(() => parseLogs([good, without])).toThrow(field)
     for (const value of garbage) {
@@ -73,13 +73,13 @@ describe('refused is', () => {
   })
 
   test.each([null, undefined, {}, 'logs', 7, [null], ['0x'], [[good]], { 0: good, length: 1 }])(
-    '%j for logs',
+    '%j in place of logs',
     (raw) => {
       expect(() => parseLogs(raw)).toThrow(TypeError)
     },
   )
 
-  test('a topic that is no word, and a fifth topic', () => {
+  test('a topic that is not 32 bytes long, and a fifth topic', () => {
     expect(() => parseLogs([{ ...good, topics: [word, '0x01'] }])).toThrow(TypeError)
     expect(() => parseLogs([{ ...good, topics: [word, word, word, word, word] }])).toThrow(TypeError)
   })

@@ -1,24 +1,26 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { createKeeper } from '../../src/chain/keeper.ts'
 import { fetchLogs } from '../../src/chain/logs.ts'
+import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
+import { factsOf } from '../support/known-chains.ts'
 import { eventually } from '../support/process.ts'
 import { startNode, widthOf } from '../support/scripted-node.ts'
 
 const countingNode = async () => {
   const node = await startNode()
-  /** The widths it was asked the logs of, since the last look. */
+  /** The widths of the log requests since the last call. */
   const widths = (): number[] =>
     node.requests().flatMap((calls) => calls.map(widthOf).filter((width) => width !== null))
   return { ...node, widths }
 }
 
-const nobody = '0x000000000000000000000000000000000000dEaD'
+const deadAddress = '0x000000000000000000000000000000000000dEaD'
 const deployment: Deployment = {
   chainId: 8453,
-  diamond: nobody,
-  usdc: nobody,
+  ...factsOf(8453),
+  diamond: deadAddress,
+  usdc: deadAddress,
   usdt: null,
   publicRpcUrl: 'http://node.example',
   startBlock: 0n,
@@ -26,21 +28,21 @@ const deployment: Deployment = {
 }
 
 const chainOf = (...urls: string[]) => {
-  const keeper = createKeeper({
+  const registry = createEndpointRegistry({
     chainId: 8453,
     urls,
     timeoutMs: 5_000,
     logWidth: 2_000n,
     log: pino({ level: 'silent' }),
   })
-  onTestFinished(keeper.close)
-  return { ...keeper, logs: (from = 0n) => fetchLogs({ keeper, deployment }, { from, upTo: 900_000n }) }
+  onTestFinished(registry.close)
+  return { ...registry, logs: (from = 0n) => fetchLogs({ registry, deployment }, { from, upTo: 900_000n }) }
 }
 
 const limit = (most: number, code: number, message: string) => (call: Parameters<typeof widthOf>[0]) =>
   (widthOf(call) ?? 0) > most ? { code, message } : null
 
-test('a range goes as far as the node takes, and the next one starts there', async () => {
+test('a range is as wide as the node accepts, and the next one starts at its end', async () => {
   const node = await countingNode()
   const chain = chainOf(node.url)
   const first = await chain.logs()
@@ -49,7 +51,7 @@ test('a range goes as far as the node takes, and the next one starts there', asy
   expect(node.widths()).toEqual([2_000, 3_001])
 })
 
-test('a number that lies is found out within four requests', async () => {
+test('a wrong stated limit is detected within four requests', async () => {
   const node = await countingNode()
   node.refuse(limit(200, 35, 'ranges over 10000 blocks are not supported on freetier'))
   const { last } = await chainOf(node.url).logs()
@@ -57,7 +59,7 @@ test('a number that lies is found out within four requests', async () => {
   expect(last.number).toBe(30n)
 })
 
-test('a stated limit below what was asked is used', async () => {
+test('a stated limit below the requested width is used', async () => {
   const node = await countingNode()
   node.refuse(limit(1_000, -32_602, 'eth_getLogs is limited to a 1000 blocks range'))
   const chain = chainOf(node.url)
@@ -66,13 +68,13 @@ test('a stated limit below what was asked is used', async () => {
   expect(chain.status().endpoints[0]?.width).toBe(1_000n)
 })
 
-test('a node without getLogs is asked once, and another one that has it from then on', async () => {
+test('a node without getLogs is asked once, and from then on only the node that has it', async () => {
   const [without, having] = [await countingNode(), await countingNode()]
   without.refuse(limit(0, -32_005, 'limit exceeded'))
   const chain = chainOf(without.url, having.url)
   await chain.logs()
   await eventually('both are known', async () => {
-    await chain.fit([])
+    await chain.ranked([])
     return chain.status().endpoints.every(({ state }) => state === 'ok')
   })
   for (let times = 0; times < 5; times += 1) await chain.logs()
@@ -84,7 +86,7 @@ test.each([
   [-32_005, 'limit exceeded', 1],
   [-32_601, 'the method eth_getLogs does not exist/is not available', 1],
   [-32_000, 'not today', 4],
-])('the only node has no getLogs (%i %s): said within four requests', async (code, message, most) => {
+])('that the only node has no getLogs is reported within four requests (%i %s)', async (code, message, most) => {
   const node = await countingNode()
   node.refuse(limit(0, code, message))
   const chain = chainOf(node.url)
@@ -95,7 +97,7 @@ test.each([
   expect(node.widths()).toEqual([])
 })
 
-test.each(['429', 'item'])('a rate limit (%s) changes no width', async (how) => {
+test.each(['429', 'item'])('a rate limit (%s) does not change the width', async (how) => {
   const node = await countingNode()
   const chain = chainOf(node.url)
   await chain.logs()
@@ -117,14 +119,14 @@ test.each(['429', 'item'])('a rate limit (%s) changes no width', async (how) => 
   expect(new Set(node.widths())).toEqual(new Set([Number(width)]))
 })
 
-test('a result too big is asked for in smaller pieces', async () => {
+test('a result that is too big is requested in smaller ranges', async () => {
   const node = await countingNode()
   node.refuse(limit(300, -32_602, 'query exceeds max results 20000, retry with the range 0-299'))
   await chainOf(node.url).logs()
   expect(node.widths()).toEqual([2_000, 300])
 })
 
-test('an answer too long to hold is not read to its end, and asked for in smaller pieces', async () => {
+test('an answer above the size limit is not read to its end and is requested in smaller ranges', async () => {
   const node = await countingNode()
   const endless = ' '.repeat(17 * 2 ** 20)
   node.say((calls) => (calls.some((call) => (widthOf(call) ?? 0) > 1_000) ? { body: endless } : null))
@@ -134,7 +136,7 @@ test('an answer too long to hold is not read to its end, and asked for in smalle
   expect(chain.status().endpoints).toMatchObject([{ state: 'ok' }])
 })
 
-test('a filter of too many topics is replaced by one of the address alone', async () => {
+test('a filter with too many topics is replaced by one with the address only', async () => {
   const node = await countingNode()
   const topics = (call: Parameters<typeof widthOf>[0]) => JSON.stringify(call.params).includes('"topics":[[')
   node.refuse((call) =>
@@ -146,12 +148,12 @@ test('a filter of too many topics is replaced by one of the address alone', asyn
   expect(node.widths()).toEqual([2_000, 2_000, 3_001])
 })
 
-test('a node that has not got the last block yet answers with nothing: another one is asked', async () => {
+test('an empty answer of a node without the last block is not used, and another node is asked', async () => {
   const [behind, ahead] = [await countingNode(), await countingNode()]
   behind.height = 500
   const chain = chainOf(behind.url, ahead.url)
   await eventually('both are known', async () => {
-    await chain.fit([])
+    await chain.ranked([])
     return chain.status().endpoints.every(({ height }) => height !== null)
   })
   expect((await chain.logs()).last.number).toBe(1_999n)

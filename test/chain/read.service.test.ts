@@ -2,14 +2,15 @@ import { pino } from 'pino'
 import { type Hex, zeroAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { aggregateBytecode } from '../../src/abi/aggregate.generated.ts'
-import type { Outcome } from '../../src/chain/endpoint.ts'
-import { createNode } from '../../src/chain/failover.ts'
-import { createKeeper } from '../../src/chain/keeper.ts'
+import { createNode } from '../../src/chain/pool/failover.ts'
+import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
 import { createReader } from '../../src/chain/read.ts'
-import { type Block, getBlock, viewCall } from '../../src/chain/requests.ts'
+import { type Block, getBlock, viewCall } from '../../src/chain/rpc/requests.ts'
+import type { Outcome } from '../../src/chain/rpc/transport.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { type Call, call } from '../../src/protocol/outputs.ts'
 import { ownerSlot } from '../../src/protocol/slots.ts'
+import { receiptOf } from '../../src/sandbox/receipt.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
 import { useProtocol } from '../support/use-protocol.ts'
 
@@ -22,26 +23,26 @@ const closers = createClosers()
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
 let block: Block
 
-/** A reader that has asked nothing yet, and what it sends. */
+/** A reader that has sent no request yet, and its node. */
 const openReader = async (options: { readonly maxBytes?: number } = {}) => {
   const log = pino({ level: 'silent' })
-  const keeper = createKeeper({ chainId: 8453, urls: [proxy.url], timeoutMs: 15_000, log })
-  closers.add('keeper', keeper, (it) => it.close())
-  const node = createNode({ keeper, chainId: 8453, timeoutMs: 15_000 })
-  await node.send([getBlock('latest')])
+  const registry = createEndpointRegistry({ chainId: 8453, urls: [proxy.url], timeoutMs: 15_000, log })
+  closers.add('registry', registry, (it) => it.close())
+  const node = createNode({ registry, chainId: 8453, timeoutMs: 15_000 })
+  await node.send({ head: getBlock('latest') })
   proxy.calls()
   proxy.requests()
   return { node, ...createReader({ node, diamond, maxEntries: 10_000, maxBytes: 2 ** 20, ...options }) }
 }
 
-/** One by one, past the reader. */
+/** The outcome of one call that is sent alone, without the reader. */
 const askedAlone = async (view: Call): Promise<Outcome<unknown>> => {
   const { node } = await openReader()
-  const [outcome] = await node.send([viewCall(diamond, view, { blockHash: block.hash })])
+  const { outcome } = await node.send({ outcome: viewCall(diamond, view, { blockHash: block.hash }) })
   return outcome
 }
 
-const told = (outcome: Outcome<unknown>): unknown =>
+const summary = (outcome: Outcome<unknown>): unknown =>
   outcome.ok ? outcome.value : { message: outcome.error.message, hasData: outcome.error.hasData }
 
 const event = (id: number): Call => call('getHedgeEventCore', [BigInt(id)])
@@ -52,8 +53,8 @@ beforeAll(async () => {
   proxy = await startNodeProxy(protocol.url)
   for (let made = 0; made < 3; made += 1) await protocol.send(protocol.creator, 'createEvent', [protocol.newEvent()])
   const { node } = await openReader()
-  const [head] = await node.send([getBlock('latest')])
-  if (!head.ok || head.value === null) throw new Error('the node has a block')
+  const { head } = await node.send({ head: getBlock('latest') })
+  if (!head.ok || head.value === null) throw new Error('the node has no block')
   block = head.value
 })
 afterEach(() => proxy.honest())
@@ -66,15 +67,15 @@ const missing = { name: 'isPaused', data: '0xdeadbeef', decode: (bytes: Hex) => 
 
 const views = [event(1), event(99), stats(2), missing, call('isPaused'), call('getOracles')]
 
-test('merged, calls tell what each tells alone: values, reasons of reverts, functions that are not there', async () => {
+test('merged calls have the same outcomes as single ones: values, revert reasons and missing functions', async () => {
   const reader = await openReader()
   const outcomes = await reader.readAt(block, views)
   expect(proxy.calls().filter((method) => method === 'eth_call').length).toBeLessThanOrEqual(2)
-  expect(outcomes.map(told)).toEqual((await Promise.all(views.map(askedAlone))).map(told))
+  expect(outcomes.map(summary)).toEqual((await Promise.all(views.map(askedAlone))).map(summary))
   expect(outcomes.map(({ ok }) => ok)).toEqual([true, true, true, false, true, true])
 })
 
-test('a thousand readers at once of as many things: few calls, few requests', async () => {
+test('a thousand concurrent readers of different events need fewer than 50 calls and 10 requests', async () => {
   const reader = await openReader()
   const outcomes = await Promise.all(
     ids(1_000).map(async (id) => {
@@ -87,7 +88,7 @@ test('a thousand readers at once of as many things: few calls, few requests', as
   expect(proxy.requests()).toBeLessThan(10)
 })
 
-test('ten thousand readers of one event: it is asked for once', async () => {
+test('ten thousand readers of one event share one call', async () => {
   const reader = await openReader()
   const outcomes = await Promise.all(ids(10_000).map(() => reader.readAt(block, [stats(1)])))
   expect(outcomes.every(([outcome]) => outcome.ok)).toBe(true)
@@ -95,7 +96,7 @@ test('ten thousand readers of one event: it is asked for once', async () => {
   expect(proxy.calls()).toEqual(['eth_call'])
 })
 
-test('that something does not exist is remembered too', async () => {
+test('the outcome that a function does not exist is cached too', async () => {
   const reader = await openReader()
   for (let times = 0; times < 3; times += 1) {
     const [outcome] = await reader.readAt(block, [missing])
@@ -104,7 +105,7 @@ test('that something does not exist is remembered too', async () => {
   expect(proxy.calls()).toEqual(['eth_call'])
 })
 
-test("a fault is nobody's answer: the next reader asks again", async () => {
+test('a fault is not cached, and the next reader asks again', async () => {
   const reader = await openReader()
   proxy.refuse(() => ({ code: -32_000, message: 'header not found' }))
   const failing = Promise.all(ids(5).map((id) => reader.readAt(block, [event(id)])))
@@ -114,7 +115,7 @@ test("a fault is nobody's answer: the next reader asks again", async () => {
   expect(outcome.ok).toBe(true)
 })
 
-test('what is kept is bounded in bytes: the oldest is asked for again', async () => {
+test('the cache is bounded in bytes, and an evicted outcome is requested again', async () => {
   const reader = await openReader({ maxBytes: 3_000 })
   const read = async (id: number): Promise<string[]> => {
     await reader.readAt(block, [event(id)])
@@ -127,7 +128,7 @@ test('what is kept is bounded in bytes: the oldest is asked for again', async ()
   expect(await read(1)).toEqual(['eth_call'])
 })
 
-test('slots travel beside the merged calls, in the same request', async () => {
+test('storage slots are read in the same request as the merged calls', async () => {
   const reader = await openReader()
   await reader.readAt(block, [event(1), event(2)])
   proxy.calls()
@@ -139,7 +140,7 @@ test('slots travel beside the merged calls, in the same request', async () => {
   expect(proxy.requests()).toBe(1)
 })
 
-test('a node that does not run so much at once is asked for less, and remembered', async () => {
+test('a node that runs out of gas for a large merged call gets smaller ones from then on', async () => {
   const reader = await openReader()
   const sizes: number[] = []
   proxy.refuse((method, params) => {
@@ -162,18 +163,18 @@ test('a node that does not run so much at once is asked for less, and remembered
   expect(sizes.length).toBeLessThan(40)
 })
 
-test('a node that merges nothing is asked one by one', async () => {
+test('a node that cannot run merged calls gets single ones', async () => {
   const reader = await openReader()
   proxy.refuse(oneByOne)
   const outcomes = await reader.readAt(block, [event(1), event(2), event(3)])
   expect(outcomes.map(({ ok }) => ok)).toEqual([true, true, true])
 })
 
-/** Answers 1 to any call, and takes all the gas of one whose first byte is 0xff. */
-const GLUTTON = '0x60003560f81c60ff14601657600160005260206000f35b601656'
+/** Returns 1 for any call, and uses up all gas of a call whose first byte is 0xff. */
+const GAS_BURNER = '0x60003560f81c60ff14601657600160005260206000f35b601656'
 
-test('a view that takes all the gas spoils no other: what got none is asked by itself', async () => {
-  await protocol.client.setCode({ address: diamond, bytecode: GLUTTON })
+test('a view that uses up the gas of a merged call does not fail the others, which are sent again alone', async () => {
+  await protocol.client.setCode({ address: diamond, bytecode: GAS_BURNER })
   await protocol.client.mine({ blocks: 1 })
   const { number, hash, timestamp } = await protocol.client.getBlock()
   const after = { number, hash, timestamp }
@@ -185,7 +186,7 @@ test('a view that takes all the gas spoils no other: what got none is asked by i
   expect([first?.status, greedy?.status, last?.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
 
-test('where the chain has Multicall3 it is called, elsewhere the code travels with the call', async () => {
+test('merged calls use Multicall3 if the chain has it, and otherwise send the code with the call', async () => {
   const targets: unknown[] = []
   proxy.alter((method, result, [transaction]) => {
     if (method === 'eth_call') targets.push(Object(transaction).to)
@@ -198,15 +199,15 @@ test('where the chain has Multicall3 it is called, elsewhere the code travels wi
     expect(outcomes.every(({ ok }) => ok)).toBe(true)
     return [...targets]
   }
-  // That nothing is there is learned by the first call.
+  // The first call finds that the chain has no Multicall3.
   expect(await read(block)).toEqual([MULTICALL3, undefined])
 
   const { client, owner } = protocol
   const deployment = await client.sendTransaction({ account: owner, data: aggregateBytecode, chain: null })
-  const { contractAddress } = await client.waitForTransactionReceipt({ hash: deployment, pollingInterval: 20 })
-  if (!contractAddress) throw new Error('the code was not created')
+  const { contractAddress } = await receiptOf(client, deployment)
+  if (!contractAddress) throw new Error('the contract was not deployed')
   const bytecode = await client.getCode({ address: contractAddress })
-  if (bytecode === undefined) throw new Error('the code is not there')
+  if (bytecode === undefined) throw new Error('the deployed contract has no code')
   await client.setCode({ address: MULTICALL3, bytecode })
   await client.mine({ blocks: 1 })
   expect(await read(await client.getBlock())).toEqual([MULTICALL3])

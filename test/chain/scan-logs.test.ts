@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { type AbiEvent, decodeEventLog, type Hex, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
-import { parseLogs } from '../../src/chain/log-shape.ts'
-import { liftLogs } from '../../src/chain/scan-logs.ts'
+import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
+import { liftLogs } from '../../src/chain/rpc/scan-logs.ts'
 import { type Lift, readJson } from '../../src/lib/read-json.ts'
 import { decodeLog } from '../../src/protocol/logs.ts'
 import { PackedLog, type RawLog } from '../../src/protocol/packed-log.ts'
@@ -16,17 +16,17 @@ async function* body(text: string) {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What comes of an answer's logs: each with its fields and what it says, or what is wrong with it. */
+/** The outcome for an answer with logs: each log with its fields and its decoded form or error, or the parse error. */
 const outcome = async (text: string, lift: Lift | undefined, max = MAX): Promise<unknown> => {
   try {
     const answers = (await readJson(body(text), max, lift)) as readonly Json[] | undefined
-    return answers?.map?.(({ result, ...others }) => ({ others, logs: parseLogs(result).map(said) })) ?? answers
+    return answers?.map?.(({ result, ...others }) => ({ others, logs: parseLogs(result).map(summary) })) ?? answers
   } catch (fault) {
     return String(fault)
   }
 }
 
-const said = (log: RawLog): unknown => {
+const summary = (log: RawLog): unknown => {
   const { address, topics, data, blockNumber, blockHash, blockTimestamp, transactionHash, logIndex } = log
   const fields = { address, topics, data, blockNumber, blockHash, blockTimestamp, transactionHash, logIndex }
   try {
@@ -38,7 +38,7 @@ const said = (log: RawLog): unknown => {
 
 const answerOf = (logs: readonly unknown[]): string => JSON.stringify([{ jsonrpc: '2.0', id: 0, result: logs }])
 
-/** The logs as they are scanned; null where they are left to `parseLogs`. */
+/** The scanned logs; null if the scan leaves them to `parseLogs`. */
 const scanned = (text: string): readonly RawLog[] | null => {
   const lifted = liftLogs(Buffer.from(text))
   if (lifted === null) return null
@@ -48,7 +48,7 @@ const scanned = (text: string): readonly RawLog[] | null => {
 
 const quantity = fc.oneof(fc.constant(0n), fc.bigInt(0n, 2n ** 64n)).map((value) => numberToHex(value))
 
-/** A log of a type as a node writes it, with keys in an order of its own. */
+/** A log of one type in the format of a node, with its keys in random order. */
 const written = (event: AbiEvent): fc.Arbitrary<Json> =>
   fc
     .record({
@@ -71,7 +71,7 @@ const written = (event: AbiEvent): fc.Arbitrary<Json> =>
 
 const anyLog = fc.oneof(...followed.map(written))
 
-/** A log with something in it that no contract of the protocol emits. */
+/** A log that no contract of the protocol emits: one part of it is changed. */
 const odd = anyLog.chain((log) => {
   const [topics, data] = [log.topics as Hex[], log.data as Hex]
   const cut = (bytes: number): Hex => `0x${data.slice(2, 2 + bytes * 2)}`
@@ -82,7 +82,7 @@ const odd = anyLog.chain((log) => {
       .map((more) => ({ ...log, data: data + Buffer.from(more).toString('hex') })),
     fc.nat(topics.length).map((count) => ({ ...log, topics: topics.slice(0, count) })),
     hex(32).map((topic) => ({ ...log, topics: [...topics, topic] })),
-    // What an address or a flag leaves of its word, and what an offset points at, need not be zeros.
+    // The padding of an address or a flag, and the bytes at an offset, need not be zeros.
     fc
       .tuple(fc.nat(3), hex(32))
       .map(([at, word]) => ({ ...log, topics: topics.map((topic, nth) => (nth === at ? word : topic)) })),
@@ -111,7 +111,7 @@ const odd = anyLog.chain((log) => {
   )
 })
 
-test.each(followed)('$name is read from the bytes of an answer as viem reads it', (event) => {
+test.each(followed)('the scan of a $name log decodes to the same values as viem', (event) => {
   fc.assert(
     fc.property(fc.array(written(event), { minLength: 1, maxLength: 4 }), (logs) => {
       const found = scanned(answerOf(logs))
@@ -136,7 +136,7 @@ test.each(followed)('$name is read from the bytes of an answer as viem reads it'
 const lowered = (value: unknown): unknown =>
   typeof value === 'string' && /^0x[\da-f]{40}$/i.test(value) ? value.toLowerCase() : value
 
-test('logs of all types, as they should be and not, come to the same with and without the scan', async () => {
+test('valid and invalid logs of all types have the same outcome with and without the scan', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(anyLog, anyLog, odd), { maxLength: 4 }), async (logs) => {
       const text = answerOf(logs)
@@ -146,7 +146,7 @@ test('logs of all types, as they should be and not, come to the same with and wi
   )
 })
 
-test('an answer with a byte too many, too few or another one comes to the same with and without the scan', async () => {
+test('an answer with an added, missing or changed byte has the same outcome with and without the scan', async () => {
   const change = fc.record({
     at: fc.nat(),
     drop: fc.nat(2),
@@ -165,7 +165,7 @@ test('an answer with a byte too many, too few or another one comes to the same w
 
 const [sample] = fc.sample(anyLog, { numRuns: 1, seed: 1 })
 
-test('logs that are not a result of the answer are none', async () => {
+test('logs outside the result of an answer are not returned', async () => {
   const text = JSON.stringify([{ id: 0, result: [], more: { result: [sample] } }])
   expect(liftLogs(Buffer.from(text))).not.toBeNull()
   expect(await outcome(text, liftLogs)).toEqual([{ others: { id: 0, more: { result: [sample] } }, logs: [] }])

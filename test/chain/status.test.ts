@@ -1,15 +1,16 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { learn, type Seen, unseen } from '../../src/chain/endpoint-state.ts'
-import { createKeeper } from '../../src/chain/keeper.ts'
-import { logWidthOf, statusOf } from '../../src/chain/status.ts'
+import { initialState, learn, type Observation } from '../../src/chain/endpoints/state.ts'
+import { logWidthOf, statusOf } from '../../src/chain/endpoints/status.ts'
+import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
 import { startNode } from '../support/scripted-node.ts'
 
 const START = 1_800_000_000_000
 
-const after = (...seen: readonly Seen[]) => seen.reduce((state, each) => learn(state, each, START), unseen(2_000n))
+const after = (...seen: readonly Observation[]) =>
+  seen.reduce((state, each) => learn(state, each, START), initialState(2_000n))
 
-const right: Seen = { is: 'chain', right: true }
+const right: Observation = { is: 'chain', right: true }
 const narrow = after(right, { is: 'range', asked: 2_000n, fault: { kind: 'range', usable: 500n } })
 const without = after(
   right,
@@ -18,14 +19,14 @@ const without = after(
 )
 const wrong = after({ is: 'chain', right: false })
 
-test('the width to rely on is the narrowest of those that serve logs', () => {
-  expect(logWidthOf([unseen(2_000n), narrow, after(right), without, wrong], START)).toBe(500n)
+test('the log width of a chain is the smallest one of the endpoints that serve logs', () => {
+  expect(logWidthOf([initialState(2_000n), narrow, after(right), without, wrong], START)).toBe(500n)
   expect(logWidthOf([without, wrong], START)).toBeNull()
 })
 
-test('there are logs where an endpoint serves them, or has not shown otherwise', () => {
+test('a chain has logs when an endpoint serves them or has not refused them yet', () => {
   const hasLogs = (...states: (typeof narrow)[]): boolean => statusOf(states, START).hasLogs
-  expect([hasLogs(without, unseen(1n)), hasLogs(narrow), hasLogs(without), hasLogs(wrong)]).toEqual([
+  expect([hasLogs(without, initialState(1n)), hasLogs(narrow), hasLogs(without), hasLogs(wrong)]).toEqual([
     true,
     true,
     false,
@@ -33,35 +34,44 @@ test('there are logs where an endpoint serves them, or has not shown otherwise',
   ])
 })
 
-test('a doubted endpoint is shown with what it contradicted, unless it is down', () => {
+test('the status of a penalized endpoint names the contradiction, under the new and the deprecated names', () => {
   const why = 'another block 7'
-  const doubted = learn(narrow, { is: 'doubt', why }, START)
-  const silence: Seen = { is: 'fault', fault: { kind: 'unanswered' }, text: 'silent', needed: [] }
-  const down = [silence, silence].reduce((state, each) => learn(state, each, START), doubted)
-  const shown = (state: typeof doubted, now: number) => statusOf([state], now).endpoints
-  expect(shown(doubted, START)).toMatchObject([{ state: 'doubted', doubt: why, fault: null }])
-  expect(shown(down, START)).toMatchObject([{ state: 'resting', doubt: why, fault: 'silent' }])
-  expect(shown(doubted, START + 5_000)).toMatchObject([{ state: 'ok', doubt: null }])
+  const penalized = learn(narrow, { is: 'contradiction', why }, START)
+  const silence: Observation = { is: 'fault', fault: { kind: 'unanswered' }, text: 'silent', needed: [] }
+  const down = [silence, silence].reduce((state, each) => learn(state, each, START), penalized)
+  const shown = (state: typeof penalized, now: number) => statusOf([state], now).endpoints
+  expect(shown(penalized, START)).toMatchObject([
+    { rank: 'penalized', penalty: why, state: 'doubted', doubt: why, fault: null },
+  ])
+  expect(shown(down, START)).toMatchObject([
+    { rank: 'paused', penalty: why, state: 'resting', doubt: why, fault: 'silent' },
+  ])
+  expect(shown(penalized, START + 5_000)).toMatchObject([{ rank: 'ok', penalty: null, state: 'ok', doubt: null }])
 })
 
-test('a height that was read more than ten seconds ago is shown as stale, with its age', () => {
+test('an endpoint whose height was read more than ten seconds ago is stale', () => {
   const seen = learn(after(right), { is: 'head', number: 7n, timestamp: 1_800_000_000n }, START)
   const shown = (now: number) => statusOf([seen], now).endpoints
   expect(shown(START + 10_000)).toMatchObject([{ state: 'ok', height: 7n, heightAgeSeconds: 10 }])
-  expect(shown(START + 10_001)).toMatchObject([{ state: 'stale', height: 7n, heightAgeSeconds: 10 }])
+  expect(shown(START + 10_001)).toMatchObject([{ rank: 'stale', state: 'stale', height: 7n, heightAgeSeconds: 10 }])
 })
 
-test('heights that were read long ago are read again before they are shown', async () => {
+test('a refresh reads outdated heights again', async () => {
   const node = await startNode({ height: 100 })
-  const keeper = createKeeper({ chainId: 8453, urls: [node.url], timeoutMs: 3_000, log: pino({ level: 'silent' }) })
-  onTestFinished(keeper.close)
-  await keeper.refresh()
-  expect(keeper.status().endpoints).toMatchObject([{ state: 'ok', height: 100n }])
+  const registry = createEndpointRegistry({
+    chainId: 8453,
+    urls: [node.url],
+    timeoutMs: 3_000,
+    log: pino({ level: 'silent' }),
+  })
+  onTestFinished(registry.close)
+  await registry.refresh()
+  expect(registry.status().endpoints).toMatchObject([{ state: 'ok', height: 100n }])
   node.height = 200
   await expect
     .poll(async () => {
-      await keeper.refresh()
-      return keeper.status().endpoints
+      await registry.refresh()
+      return registry.status().endpoints
     })
     .toMatchObject([{ state: 'ok', height: 200n }])
 })

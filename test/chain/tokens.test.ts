@@ -12,27 +12,31 @@ const chainId = 8453
 const token = getAddress(`0x${'ab'.repeat(20)}`)
 const SYMBOL = '0x95d89b41'
 
-type Said = { readonly result: Hex } | { readonly error: { readonly code: number; readonly message: string } }
+type Answer = { readonly result: Hex } | { readonly error: { readonly code: number; readonly message: string } }
 
 const word = (value: bigint): Hex => numberToHex(value, { size: 32 })
 const textOf = (text: string): Hex =>
   `0x${[word(32n), word(BigInt(text.length)), stringToHex(text, { size: 32 })].map((it) => it.slice(2)).join('')}`
 
-const symbol: Said = { result: textOf('HOST') }
-const decimals: Said = { result: word(18n) }
+const symbol: Answer = { result: textOf('HOST') }
+const decimals: Answer = { result: word(18n) }
 
 const isSymbol = ({ params: [call] }: ScriptedCall): boolean => JSON.stringify(call).includes(SYMBOL)
 
-type Contract = { symbol: Said; decimals: Said }
+type Contract = { symbol: Answer; decimals: Answer }
 
-/** A chain whose only node answers for one token. */
-const openToken = async (said: Contract) => {
+/** A chain whose only node returns the given answers of one token contract. */
+const openToken = async (answers: Contract) => {
   const node = await startNode()
   node.say((calls) =>
     calls.every(({ method }) => method === 'eth_call')
       ? {
           body: JSON.stringify(
-            calls.map((call) => ({ jsonrpc: '2.0', id: call.id, ...(isSymbol(call) ? said.symbol : said.decimals) })),
+            calls.map((call) => ({
+              jsonrpc: '2.0',
+              id: call.id,
+              ...(isSymbol(call) ? answers.symbol : answers.decimals),
+            })),
           ),
         }
       : null,
@@ -47,7 +51,7 @@ const openToken = async (said: Contract) => {
   return { chain, ask: () => tokens.ask(chainId, token), known: () => tokens.known(chainId, token), states }
 }
 
-test.each<[string, { symbol?: Said; decimals?: Said }, object]>([
+test.each<[string, { symbol?: Answer; decimals?: Answer }, object]>([
   ['a symbol of 32 bytes without a length', { symbol: { result: stringToHex('MKR', { size: 32 }) } }, { symbol: null }],
   ['a symbol past its end', { symbol: { result: word(1n) } }, { symbol: null }],
   ['one byte', { symbol: { result: '0x01' }, decimals: { result: '0x12' } }, { symbol: null, decimals: null }],
@@ -56,29 +60,29 @@ test.each<[string, { symbol?: Said; decimals?: Said }, object]>([
   ['more decimals than a column holds', { decimals: { result: word(40_000n) } }, { decimals: null }],
   ['decimals of 256 bits', { decimals: { result: word(2n ** 256n - 1n) } }, { decimals: null }],
   ['an endless loop', { symbol: { error: { code: -32_000, message: 'out of gas' } } }, { symbol: null }],
-])('what a token returns is no fault of the node, and is not asked for again: %s', async (_, said, expected) => {
-  const { ask, known, states } = await openToken({ symbol, decimals, ...said })
+])('an unusual answer of a token is cached and is not a fault of the node: %s', async (_, answers, expected) => {
+  const { ask, known, states } = await openToken({ symbol, decimals, ...answers })
   const shown = { token, symbol: 'HOST', decimals: 18, ...expected }
   expect(await ask()).toEqual(shown)
   expect(known()).toEqual(shown)
   expect(states()).toEqual(['ok'])
 })
 
-test('a token of which a node could not tell everything is asked again', async () => {
+test('a token is asked again if a node returned only a part of its values', async () => {
   const { ask, known } = await openToken({ symbol: { error: { code: -32_603, message: 'internal error' } }, decimals })
   expect(await ask()).toEqual({ token, symbol: null, decimals: 18 })
   expect(known()).toBeUndefined()
 })
 
-const failed: Said = { error: { code: -32_603, message: 'internal error' } }
+const failed: Answer = { error: { code: -32_603, message: 'internal error' } }
 
-test('of the tokens of events each answer is stored once, and none that a node could not give whole', async () => {
-  const said: Contract = { symbol: failed, decimals }
-  const { chain } = await openToken(said)
+test('the tokens of events are stored once each, and only if the node returned all values', async () => {
+  const answers: Contract = { symbol: failed, decimals }
+  const { chain } = await openToken(answers)
   const tokens = createEventTokens(chain, createRenderer(chain.deployment))
   const events = [{ paymentToken: token }, { paymentToken: token }, { paymentToken: getAddress(seedToken) }]
   expect(await tokens.read(events)).toEqual([])
-  said.symbol = symbol
+  answers.symbol = symbol
   const found = await tokens.read(events)
   expect(found).toEqual([{ token, symbol: 'HOST', decimals: 18 }])
   // The transaction was rolled back: it is stored with the next one.

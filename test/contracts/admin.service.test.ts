@@ -5,7 +5,7 @@ import { DAI, DAY, fees, USDC, useProtocol } from '../support/use-protocol.ts'
 const { send, read, refuses, outcome, at, mineAt, create, buy, settle, mint, client, ...on } = await useProtocol()
 const { owner, oracleAdmin, oracleA, creator, lp, hedger, secondHedger, stranger, heir, diamond, usdc, dai } = on
 
-test('every function of the owner refuses everybody else', async () => {
+test('every function of the owner rejects other callers', async () => {
   for (const other of [oracleAdmin, oracleA, creator, lp, stranger]) {
     await refuses('Not owner', other, 'initializeHedgeFees', [0n, 0n, 0n, 0n, 0n])
     await refuses('Not owner', other, 'pause', [])
@@ -22,7 +22,7 @@ test('every function of the owner refuses everybody else', async () => {
   }
 })
 
-test('initializeHedgeFees sets the five fees and says so', async () => {
+test('initializeHedgeFees sets the five fees and logs them', async () => {
   const { logs } = await send(owner, 'initializeHedgeFees', [1n, 2n, 3n, 4n, 5n])
   const config = {
     eventCreationFee: 1n,
@@ -36,7 +36,7 @@ test('initializeHedgeFees sets the five fees and says so', async () => {
   expect(await read('isFeesInitialized')).toBe(true)
 })
 
-test('initializeHedgeFees has bounds, each its own', async () => {
+test('initializeHedgeFees has separate bounds for each fee', async () => {
   const most = [1_000n * USDC, 100_000n, 100_000n, 100_000n, 500_000n] as const
   expect(await outcome(owner, 'initializeHedgeFees', most)).toBe('success')
   const [creation, hedgerRate, payout, profit, loyalty] = most
@@ -50,8 +50,8 @@ test('initializeHedgeFees has bounds, each its own', async () => {
   expect(await set(0n, 2n ** 32n, 0n, 0n, 0n)).toBe('Fee rate too high')
 })
 
-test('the creation fee is at most a thousand whole tokens of whatever token an event uses', async () => {
-  // The default token has 6 decimals: the same raw amount is next to nothing in a token with 18.
+test('the creation fee is at most a thousand whole tokens of an event’s own token', async () => {
+  // The default token has 6 decimals: the same raw amount is almost nothing in a token with 18.
   await send(owner, 'initializeHedgeFees', [1_000n * USDC, 0n, 0n, 0n, 0n])
   await create()
   await create({ paymentToken: dai, initialLiquidity: 100n * DAI })
@@ -69,17 +69,17 @@ test('the creation fee is at most a thousand whole tokens of whatever token an e
   await create({ paymentToken: cents, initialLiquidity: 100n })
 })
 
-test('a payment token has to tell its decimals, at most 36', async () => {
+test('a payment token must return its decimals, at most 36', async () => {
   const tooMany = await on.deploy('TestToken', ['Fine', 'FNE', 37])
   await refuses('Bad token decimals', owner, 'setAllowedPaymentToken', [tooMany, true])
   for (const address of [diamond, stranger]) {
     await refuses('Bad token decimals', owner, 'setAllowedPaymentToken', [address, true])
   }
-  // Delisting asks the token nothing.
+  // Delisting does not call the token.
   await refuses('success', owner, 'setAllowedPaymentToken', [stranger, false])
 })
 
-test('an event keeps the rates it was created with; the creation fee is of the day', async () => {
+test('an event keeps the rates of its creation, and pays the creation fee of that day', async () => {
   const old = await create()
   await send(owner, 'initializeHedgeFees', [7n * USDC, 100_000n, 100_000n, 100_000n, 500_000n])
   const created = await send(creator, 'createEvent', [on.newEvent()])
@@ -137,7 +137,7 @@ test('settleEvent settles from expiry on, by the oracle admin or the owner', asy
   await refuses('Event settled', oracleAdmin, 'settleEvent', [id, 1n])
 })
 
-test('the oracle admin can be replaced, or be nobody', async () => {
+test('the oracle admin can be replaced or removed', async () => {
   const id = await create()
   expect((await send(owner, 'setOracleAdmin', [heir])).logs).toEqual([['OracleAdminSet', { admin: heir }]])
   await mineAt((await read('getHedgeEventCore', [id])).expiryDate)
@@ -148,16 +148,16 @@ test('the oracle admin can be replaced, or be nobody', async () => {
   expect(await outcome(owner, 'settleEvent', [id, 1n])).toBe('success')
 })
 
-test('the first oracle admin is named in a log of the deployment', async () => {
+test('a log of the deployment names the first oracle admin', async () => {
   const { deployBlock } = on
   const logs = await on.logsAt(deployBlock)
   expect(logs.filter(([name]) => name === 'OracleAdminSet')).toEqual([['OracleAdminSet', { admin: owner }]])
 })
 
-test('a new owner starts without an oracle admin, and neither the old owner nor the old admin settles', async () => {
+test('a new owner starts without an oracle admin, and neither the old owner nor the old admin can settle', async () => {
   const id = await create()
   await send(owner, 'transferOwnership', [heir])
-  // Until the handover is accepted nothing changes.
+  // Nothing changes until the handover is accepted.
   await mineAt((await read('getHedgeEventCore', [id])).expiryDate)
   expect(await outcome(oracleAdmin, 'settleEvent', [id, 1n])).toBe('success')
   await send(owner, 'setOracleAdmin', [owner])
@@ -168,7 +168,7 @@ test('a new owner starts without an oracle admin, and neither the old owner nor 
   for (const former of [owner, oracleAdmin]) await refuses('Not oracle admin', former, 'settleEvent', [id, 1n])
   expect(await outcome(heir, 'settleEvent', [id, 1n])).toBe('success')
 
-  // With nobody to dismiss there is no second log.
+  // Without an oracle admin to reset there is no second log.
   await send(heir, 'transferOwnership', [owner])
   expect((await send(owner, 'acceptOwnership', [])).logs.map(([name]) => name)).toEqual(['OwnershipTransferred'])
 })
@@ -185,7 +185,7 @@ test('after activateOracleV2 only consensus settles', async () => {
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ settlementPrice: 12_500_000n })
 })
 
-test('a pause stops what brings money in, and nothing that takes it out', async () => {
+test('a pause stops functions that pay money in, and no function that pays money out', async () => {
   const id = await create()
   await buy(hedger, id, 10_000n * USDC)
   await refuses('Not paused', owner, 'unpause', [])
@@ -209,7 +209,7 @@ test('a pause stops what brings money in, and nothing that takes it out', async 
   await create({ expiryDate: on.start + 100n * DAY })
 })
 
-test('platform fees are paid token by token, never more than was collected', async () => {
+test('platform fees are paid per token, never more than was collected', async () => {
   await create()
   await create({ paymentToken: dai, initialLiquidity: 100n * DAI })
   await buy(hedger, 2n, 100n * DAI)
@@ -246,7 +246,7 @@ test('rescueETH sends coins that were forced onto the diamond', async () => {
   await refuses('Nothing to rescue', owner, 'rescueETH', [heir])
   await client.setBalance({ address: diamond, value: 12_345n })
   await refuses('Zero address', owner, 'rescueETH', [zeroAddress])
-  // Tokens take no coins.
+  // Tokens do not accept coins.
   await refuses('Transfer failed', owner, 'rescueETH', [usdc])
   const before = await client.getBalance({ address: heir })
   expect((await send(owner, 'rescueETH', [heir])).logs).toEqual([['ETHRescued', { to: heir, amount: 12_345n }]])
@@ -254,7 +254,7 @@ test('rescueETH sends coins that were forced onto the diamond', async () => {
   expect(await client.getBalance({ address: diamond })).toBe(0n)
 })
 
-test('rescueERC20 sends a stray token, and never one that somebody may be owed', async () => {
+test('rescueERC20 sends out a stray token, and never a token that the protocol may owe', async () => {
   const stray = await on.deploy('TestToken', ['Other', 'OTH', 18])
   await refuses('Nothing to rescue', owner, 'rescueERC20', [stray, heir])
   await mint(diamond, 77n, stray)
@@ -275,7 +275,7 @@ test('rescueERC20 sends a stray token, and never one that somebody may be owed',
   await refuses('Payment token', owner, 'rescueERC20', [dai, heir])
 })
 
-test('setAllowedPaymentToken lists and delists for events to come', async () => {
+test('setAllowedPaymentToken lists and delists a token for future events', async () => {
   const token = await on.deploy('TestToken', ['Other', 'OTH', 18])
   expect([await read('isAllowedPaymentToken', [usdc]), await read('isAllowedPaymentToken', [token])]).toEqual([
     true,
@@ -293,7 +293,7 @@ test('setAllowedPaymentToken lists and delists for events to come', async () => 
   expect((await send(owner, 'setAllowedPaymentToken', [dai, false])).logs).toEqual([
     ['PaymentTokenSet', { token: dai, allowed: false }],
   ])
-  // An event that exists goes on to its end.
+  // An existing event is not affected by the delisting.
   await send(lp, 'deposit', [id, DAI])
   await buy(hedger, id, 10n * DAI)
   await settle(id, 13_500_000n)
@@ -301,7 +301,7 @@ test('setAllowedPaymentToken lists and delists for events to come', async () => 
   await send(lp, 'withdrawCapital', [2n])
 })
 
-test('recoverExpiredPayouts takes what nobody claimed for 90 days, and no more', async () => {
+test('recoverExpiredPayouts recovers exactly the payouts that were not claimed for 90 days', async () => {
   const id = await create()
   await buy(hedger, id, 10_000n * USDC)
   await buy(secondHedger, id, 10_000n * USDC)
@@ -327,7 +327,7 @@ test('recoverExpiredPayouts takes what nobody claimed for 90 days, and no more',
   await refuses('No payout', secondHedger, 'claimPayout', [2n])
   await refuses('Already recovered', owner, 'recoverExpiredPayouts', [id])
 
-  // The LP's capital is what it was before, and after the last withdrawal the diamond owes what it holds.
+  // The LP's capital is unchanged, and after the last withdrawal the diamond holds exactly what it owes.
   expect(await (await send(creator, 'withdrawCapital', [1n])).moved()).toMatchObject({
     creator: 10_000n * USDC - 877_192_982n,
   })
@@ -337,7 +337,7 @@ test('recoverExpiredPayouts takes what nobody claimed for 90 days, and no more',
   expect(await on.balance(diamond)).toBe(0n)
 })
 
-test('there is nothing to recover of an event that paid nothing or was claimed whole', async () => {
+test('an event without payouts or with all payouts claimed has nothing to recover', async () => {
   const lost = await create()
   const won = await create()
   await buy(hedger, lost, 10_000n * USDC)

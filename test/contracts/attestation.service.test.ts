@@ -20,7 +20,7 @@ const { send, read, refuses, outcome, at, mineAt, now, newEvent, owner, creator,
 const privateKey: Hex = `0x${'01'.repeat(32)}`
 const engine = privateKeyToAccount(privateKey)
 
-/** What the engine signs, over all that a quote binds. */
+/** The engine's signature over all attested values of a quote. */
 const hashOf = (chainId: ChainId, proxy: Address, from: Address, quote: NewEvent): Hex =>
   attestationMessage({ ...quote, chainId, diamond: proxy, creator: from, expiry: quote.expiryDate })
 
@@ -39,14 +39,14 @@ test('a signed quote is accepted and its signer recorded', async () => {
   expect(await read('getEventQuoteSigner', [1n])).toBe(engine.address)
 })
 
-test('an unsigned event needs nothing, whatever stands beside the empty signature', async () => {
+test('an unsigned event needs no attestation, whatever the other quote fields contain', async () => {
   await register()
   await send(creator, 'createEvent', [newEvent({ quoteTimestamp: 1n, quoteNonce: pad('0x33') })])
   await send(creator, 'createEvent', [newEvent({ quoteTimestamp: 1n, quoteNonce: pad('0x33') })])
   expect(await read('getEventQuoteSigner', [1n])).toBe(zeroAddress)
 })
 
-test('a signature means nothing while no signer is registered, or another one is', async () => {
+test('a signature is rejected while no signer, or another signer, is registered', async () => {
   await refuses('No pricing signer', creator, 'createEvent', [await signed()])
   await register()
   expect(await outcome(creator, 'createEvent', [await signed()])).toBe('success')
@@ -55,7 +55,7 @@ test('a signature means nothing while no signer is registered, or another one is
   await refuses('Bad quote signature', creator, 'createEvent', [await signed()])
 })
 
-test('a quote is valid for 120 seconds, the last one included, and not before it was signed', async () => {
+test('a quote is valid for 120 seconds including the last one, and not before its timestamp', async () => {
   await register()
   const quote = await signed()
   await mineAt(quote.quoteTimestamp + 119n)
@@ -71,7 +71,7 @@ test('a quote is valid for 120 seconds, the last one included, and not before it
   await refuses('Quote expired', creator, 'createEvent', [await signed({ quoteTimestamp: 0n })])
 })
 
-test('a nonce is used once, and a refused creation uses none', async () => {
+test('a nonce can be used once, and a rejected creation uses none', async () => {
   await register()
   await refuses('Quote nonce required', creator, 'createEvent', [await signed({ quoteNonce: zeroHash })])
   const quote = await signed()
@@ -82,7 +82,7 @@ test('a nonce is used once, and a refused creation uses none', async () => {
   await send(creator, 'createEvent', [await signed({ quoteNonce: pad('0x34') })])
 })
 
-test('every value that is signed binds, and what is not signed is free', async () => {
+test('changing any signed value invalidates the signature, and changing an unsigned value does not', async () => {
   await register()
   const quote = await signed()
   const changes: readonly Partial<NewEvent>[] = [
@@ -107,7 +107,7 @@ test('every value that is signed binds, and what is not signed is free', async (
   expect(await outcome(creator, 'createEvent', [{ ...quote, ...free }])).toBe('success')
 })
 
-test('a quote for another chain or another proxy is no quote here', async () => {
+test('a quote for another chain or another proxy is rejected', async () => {
   await register()
   const quote = await signed()
   for (const inner of [hashOf(56, diamond, creator, quote), hashOf(8453, lp, creator, quote)]) {
@@ -116,7 +116,7 @@ test('a quote for another chain or another proxy is no quote here', async () => 
   }
 })
 
-test('a signature has one form only', async () => {
+test('a signature has only one valid form', async () => {
   await register()
   const quote = await signed()
   const hash = hashMessage({ raw: hashOf(8453, diamond, creator, quote) })

@@ -5,7 +5,7 @@ import { DAI, DAY, fees, type NewEvent, USDC, useProtocol } from '../support/use
 const { send, read, refuses, approve, mint, at, mineAt, now, create, newEvent, outcome, ...on } = await useProtocol()
 const { creator, lp, hedger, owner, stranger, diamond, usdc, dai, start, buy } = on
 
-test('records the event, seeds the pool and takes fee and seed in one pull', async () => {
+test('createEvent records the event, seeds the pool and pulls fee and seed in one transfer', async () => {
   const params = newEvent()
   const { logs, moved } = await send(creator, 'createEvent', [params])
 
@@ -82,12 +82,12 @@ test('records the event, seeds the pool and takes fee and seed in one pull', asy
   expect(await read('getCreatorEventIds', [creator])).toEqual([1n])
   expect(await read('getEventPaymentToken', [1n])).toBe(usdc)
   expect(await read('getEventQuoteSigner', [1n])).toBe(zeroAddress)
-  // The creator has no part in the creation fee.
+  // The creator gets no share of the creation fee.
   expect(await read('getPlatformFeesByToken', [usdc])).toBe(fees.creationFee)
   expect(await read('getHedgePlatformFees')).toBe(fees.creationFee)
 })
 
-test('counts events and deposits from one, each for itself', async () => {
+test('events and deposits are counted separately from one', async () => {
   expect([await create(), await create({ paymentToken: dai, initialLiquidity: 7n * DAI }), await create()]).toEqual([
     1n,
     2n,
@@ -101,7 +101,7 @@ test('counts events and deposits from one, each for itself', async () => {
   expect(await read('getLpDepositIds', [lp])).toEqual([4n])
 })
 
-test('takes the default token for none, and the flat fee in raw units of any token', async () => {
+test('createEvent uses the default token for the zero address, and the flat fee in raw units of any token', async () => {
   await create({ paymentToken: zeroAddress })
   expect(await read('getEventPaymentToken', [1n])).toBe(usdc)
 
@@ -114,8 +114,8 @@ test('takes the default token for none, and the flat fee in raw units of any tok
   expect(await read('getHedgePlatformFees')).toBe(2n * fees.creationFee)
 })
 
-test('is refused until fees were initialized', async () => {
-  // No function goes back there, so the flag is cleared in storage: it shares a slot with `paused` and `oracleV2`.
+test('createEvent is rejected until fees were initialized', async () => {
+  // No function can reset the flag, so the test clears it in storage: it shares a slot with `paused` and `oracleV2`.
   const flags = toHex(hexToBigInt(keccak256(toBytes('fx.protection.protocol.storage'))) + 1n, { size: 32 })
   expect(await read('isFeesInitialized')).toBe(true)
   await on.client.setStorageAt({ address: diamond, index: flags, value: zeroHash })
@@ -151,7 +151,7 @@ const bounds: readonly (readonly [string, Partial<NewEvent>])[] = [
   ['Cap on wrong side', { strikeAbove: false }],
   ['Cap on wrong side', { strikeAbove: false, payoutCap: 12_000_000n }],
   ['success', { strikeAbove: false, payoutCap: 11_999_999n }],
-  // A single strike pays its gap to the initial rate, so there must be one.
+  // A single strike pays its distance to the initial rate, so the distance must not be zero.
   ['Strike on wrong side', { payoutCap: 0n, strike: 11_400_000n }],
   ['success', { payoutCap: 0n, strike: 11_400_001n }],
   ['Strike on wrong side', { payoutCap: 0n, strikeAbove: false }],
@@ -166,7 +166,7 @@ test.each(bounds)('%s: %o', async (expected, chosen) => {
   expect(await outcome(creator, 'createEvent', [newEvent(chosen)])).toBe(expected)
 })
 
-test('wants an expiry after now and at most 365 days off', async () => {
+test('createEvent requires an expiry after now and at most 365 days ahead', async () => {
   const time = start + DAY
   await mineAt(time)
   const expiring = (expiryDate: bigint) => outcome(creator, 'createEvent', [newEvent({ expiryDate })])
@@ -179,12 +179,12 @@ test('wants an expiry after now and at most 365 days off', async () => {
   expect(await now()).toBe(time)
 })
 
-test('is refused in a token that was delisted', async () => {
+test('createEvent is rejected in a delisted token', async () => {
   await send(owner, 'setAllowedPaymentToken', [dai, false])
   await refuses('Token not allowed', creator, 'createEvent', [newEvent({ paymentToken: dai })])
 })
 
-test('an event may begin without a seed; its first liquidity comes from whoever deposits', async () => {
+test('an event may start without a seed, and gets its first liquidity from a deposit', async () => {
   const { logs, moved } = await send(creator, 'createEvent', [newEvent({ initialLiquidity: 0n })])
   expect(logs.map(([name]) => name)).toEqual(['EventCreated', 'Transfer'])
   expect(await moved()).toEqual({ creator: -fees.creationFee, diamond: fees.creationFee })
@@ -201,7 +201,7 @@ test('an event may begin without a seed; its first liquidity comes from whoever 
   expect(await read('pendingPremiums', [1n])).toBe(23n * USDC)
 })
 
-test('needs allowance and balance for fee and seed together', async () => {
+test('createEvent needs allowance and balance for fee and seed together', async () => {
   const needed = 10_005n * USDC
   await approve(creator, needed - 1n)
   await refuses('Insufficient allowance', creator, 'createEvent', [newEvent()])

@@ -8,7 +8,7 @@ const { send, read, refuses, transact, outcome, approve, mint, at, buy, settle, 
 const { owner, creator, lp, hedger, stranger, oracleA, oracleB, oracleC, diamond, usdc, start, newEvent } = on
 
 const MINIMUM = 10_000_000n
-/** Shares of one token unit. */
+/** Shares per token unit. */
 const SHARES = 10n ** 12n
 
 /** An event whose pool its creator has opened. */
@@ -34,7 +34,7 @@ test('creation has the deployed log names, and leaves the pool closed', async ()
   expect(await read('getCreatorEventIds', [creator])).toEqual([1n])
 })
 
-test('a seed, a deposit and a notional are at least 10,000,000 raw units, whatever the decimals', async () => {
+test('the minimum seed, deposit and notional are 10,000,000 raw units, whatever the decimals', async () => {
   for (const paymentToken of [usdc, on.dai]) {
     const less = newEvent({ paymentToken, initialLiquidity: MINIMUM - 1n })
     await refuses('Min initial liquidity: 10 USDC', creator, 'createEvent', [less])
@@ -46,7 +46,7 @@ test('a seed, a deposit and a notional are at least 10,000,000 raw units, whatev
   }
 })
 
-test('without a registered signer anything passes for a signature; with one only its own', async () => {
+test('without a registered signer any signature is accepted; with a signer only its own', async () => {
   const garbage = newEvent({ signature: '0x1234' })
   await send(creator, 'createEvent', [garbage])
   expect(await read('getEventQuoteSigner', [1n])).toBe(zeroAddress)
@@ -54,7 +54,7 @@ test('without a registered signer anything passes for a signature; with one only
   await refuses('Bad signature length', creator, 'createEvent', [garbage])
 })
 
-test('a closed pool takes deposits of its creator alone', async () => {
+test('a closed pool accepts deposits of its creator only', async () => {
   const id = await on.create()
   const { logs } = await send(creator, 'deposit', [id, MINIMUM])
   expect(logs[0]).toEqual([
@@ -71,7 +71,7 @@ test('a closed pool takes deposits of its creator alone', async () => {
   await refuses('Event not open', lp, 'deposit', [id, MINIMUM])
 })
 
-test('a purchase needs an open pool, and is refused with reasons of its own', async () => {
+test('a purchase needs an open pool, and is rejected with its own reasons', async () => {
   const id = await on.create()
   await refuses('Pool not open for hedging', hedger, 'buyProtection', [id, MINIMUM, maxUint256, maxUint256])
   await send(creator, 'setPoolSettings', [id, true, true])
@@ -90,7 +90,7 @@ test('a purchase needs an open pool, and is refused with reasons of its own', as
   await refuses('Event not open', hedger, 'buyProtection', [id, MINIMUM, maxUint256, maxUint256])
 })
 
-test('capacity is the free liquidity, which the worst case of a purchase may use to the last unit', async () => {
+test('capacity is the free liquidity, and the worst case of a purchase may use all of it', async () => {
   const id = await open()
   await buy(hedger, id, 10_000n * USDC)
   const { availableCapacity } = await read('getPoolUtilization', [id])
@@ -104,7 +104,7 @@ test('capacity is the free liquidity, which the worst case of a purchase may use
   expect((await read('getPoolUtilization', [id])).availableCapacity).toBe(0n)
 })
 
-test('a position shows its worst case until settlement, then what it is paid', async () => {
+test('a position shows its worst case until settlement, and its payout after', async () => {
   const id = await open()
   await buy(hedger, id, 10_000n * USDC)
   expect(await read('getHedgePosition', [1n])).toMatchObject({ payoutAmount: 1_315_789_473n, status: 0 })
@@ -115,7 +115,7 @@ test('a position shows its worst case until settlement, then what it is paid', a
   expect(await read('getHedgePosition', [1n])).toMatchObject({ payoutAmount: 438_596_491n, status: 3, claimed: true })
 })
 
-test('premiums earned are what was claimed; what is pending comes on top', async () => {
+test('premiums earned equal premiums claimed, and pending premiums come in addition', async () => {
   const id = await open()
   await buy(hedger, id, 10_000n * USDC)
   expect(await read('getHedgeLpDeposit', [1n])).toMatchObject({ premiumsEarned: 0n, premiumsClaimed: 0n })
@@ -125,7 +125,7 @@ test('premiums earned are what was claimed; what is pending comes on top', async
   expect(await read('getHedgeLpDeposit', [1n])).toMatchObject({ premiumsEarned: pending, premiumsClaimed: pending })
 })
 
-test('who may not spend a token hears the token’s own reason', async () => {
+test('a missing allowance reverts with the token’s own reason', async () => {
   const id = await open()
   await approve(lp, MINIMUM - 1n)
   await refuses('Transfer amount exceeds allowance', lp, 'deposit', [id, MINIMUM])
@@ -134,7 +134,7 @@ test('who may not spend a token hears the token’s own reason', async () => {
   await refuses('Transfer amount exceeds balance', stranger, 'deposit', [id, MINIMUM])
 })
 
-test('all fresh rates have to agree: one that does not clears the round, else their mean settles', async () => {
+test('all fresh rates must agree: a rate that does not agree clears the round, otherwise their mean settles', async () => {
   await send(owner, 'setRequiredSigners', [3n])
   const id = await open({ expiryDate: start + DAY })
   await at(start + DAY)
@@ -154,7 +154,7 @@ test('all fresh rates have to agree: one that does not clears the round, else th
   expect(await read('getSubmitterCount', [id])).toBe(0n)
 })
 
-test('an oracle submits for an event again after 300 seconds, unless the owner cleared its rate', async () => {
+test('an oracle may submit for an event again after 300 seconds, or earlier when the owner cleared its rate', async () => {
   const id = await open({ expiryDate: start + DAY })
   const cooling = 'Resubmit cooldown: wait 5 minutes between submissions for this event'
   await at(start + DAY)
@@ -164,7 +164,7 @@ test('an oracle submits for an event again after 300 seconds, unless the owner c
   await at(start + DAY + 300n)
   await send(oracleA, 'submitRate', [id, 12_000_001n])
 
-  // Disagreement clears the round and leaves the cool-down.
+  // A disagreement clears the round and keeps the cooldown.
   await send(oracleB, 'submitRate', [id, 20_000_000n])
   expect(await read('getSubmitterCount', [id])).toBe(0n)
   for (const oracle of [oracleA, oracleB]) await refuses(cooling, oracle, 'submitRate', [id, 12_000_000n])
@@ -187,19 +187,19 @@ test('the tolerance is measured in whole basis points, rounded down', async () =
     await send(oracleB, 'submitRate', [id, high])
     return (await read('getHedgeEventStats', [id])).settlementPrice
   }
-  // 100.99 basis points are 100; the reference protocol takes 120,000 and no more.
+  // 100.99 basis points are 100; the reference protocol accepts at most 120,000.
   expect(await submit(12_000_000n, 12_121_199n)).toBe(12_060_599n)
   expect(await submit(12_000_000n, 12_121_200n)).toBe(0n)
 })
 
-test('a withdrawal is rounded up, so that together they may pay a unit too much', async () => {
+test('a withdrawal is rounded up, so that all withdrawals together may pay one unit too much', async () => {
   const id = await open({ initialLiquidity: MINIMUM + 1n })
   for (const from of [lp, on.secondLp]) await send(from, 'deposit', [id, MINIMUM + 1n])
   await buy(hedger, id, MINIMUM)
   await settle(id, 12_500_000n)
   const { totalLiquidity, totalMaxPayout } = await read('getHedgeEventStats', [id])
   expect([totalLiquidity, totalMaxPayout]).toEqual([30_000_003n, 438_596n])
-  // A third of 438,596 is 146,198.67, of which each bears 146,198: two units too few together.
+  // A third of 438,596 is 146,198.67, of which each position pays 146,198: the sum is two units too small.
   const amount = MINIMUM + 1n - 146_198n
   expect(3n * amount + totalMaxPayout - totalLiquidity).toBe(2n)
   for (const [at, from] of [creator, lp, on.secondLp].entries()) {
@@ -209,11 +209,11 @@ test('a withdrawal is rounded up, so that together they may pay a unit too much'
   }
 })
 
-test('nothing bounds a notional, so that premiums can grow beyond what their own view can multiply', async () => {
+test('a notional is unlimited, so that premiums can grow beyond the range of their own view', async () => {
   const many = 10n ** 58n
   await mint(creator, many)
   await mint(hedger, 100n * many)
-  // A zone of a millionth: the worst case is an eleven-millionth of the notional.
+  // A zone of a millionth: the worst case is 1/11,400,000 of the notional.
   const tiny = { payoutCap: 12_000_001n, premiumRate: 1_000_000n, initialLiquidity: 2n * 10n ** 52n }
   const id = await open(tiny)
   await buy(hedger, id, 6n * many)
@@ -223,7 +223,7 @@ test('nothing bounds a notional, so that premiums can grow beyond what their own
   expect(await outcome(creator, 'claimPremiums', [1n])).toBe('panic 17')
 })
 
-test('a token may answer nothing; one that answers no is refused with the error of SafeERC20', async () => {
+test('a token may return nothing, and a token that returns false is rejected with the error of SafeERC20', async () => {
   const { token, behave } = await deployHostileToken(protocol)
   await send(owner, 'setAllowedPaymentToken', [token, true])
   for (const from of [creator, hedger]) {
@@ -242,7 +242,7 @@ test('a token may answer nothing; one that answers no is refused with the error 
   await refuses('SafeERC20FailedOperation', creator, 'createEvent', [later])
 })
 
-test('a cut applies at once, and only the owner’s', async () => {
+test('a cut takes effect immediately, and only the owner may cut', async () => {
   const cut = { facetAddress: zeroAddress, action: 2, functionSelectors: [toFunctionSelector('isPaused()')] }
   const args = [[cut], zeroAddress, '0x'] as const
   await refuses('LibDiamond: Must be contract owner', stranger, 'diamondCut', args)
@@ -251,7 +251,7 @@ test('a cut applies at once, and only the owner’s', async () => {
   expect(await read('facetAddress', [toFunctionSelector('isPaused()')])).toBe(zeroAddress)
 })
 
-test('what is not mounted says so', async () => {
+test('a function that is not mounted reverts with a reason', async () => {
   for (const signature of ['owner()', 'isMounted()']) {
     await expect(transact(stranger, diamond, toFunctionSelector(signature))).rejects.toThrow(
       'reverted with: Diamond: Function does not exist',
@@ -265,7 +265,7 @@ test('what is not mounted says so', async () => {
   expect(BigInt(at4 ?? 0)).toBe(BigInt(owner))
 })
 
-test('what is unknown reads as nothing', async () => {
+test('unknown ids read as zeros', async () => {
   expect(await read('getHedgeEventCore', [1n])).toMatchObject({ id: 0n, creator: zeroAddress, name: '', strike: 0n })
   expect(await read('getPoolUtilization', [1n])).toEqual({
     totalLiquidity: 0n,

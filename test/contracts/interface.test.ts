@@ -163,7 +163,7 @@ const timelock = [
 test.each([
   ['reference', []],
   ['deployed', ['owner', ...timelock]],
-] as const)('the %s profile mounts each function once, and none but these', (profile, absent) => {
+] as const)('the %s profile mounts each function once, and no others', (profile, absent) => {
   const mounted = diamonds[profile].facets.flatMap((facet) => mountedOf(profile, facet))
   const expected = Object.entries(selectors).filter(([name]) => !absent.some((it) => it === name))
   expect(mounted.sort()).toEqual(expected.map(([, selector]) => selector).sort())
@@ -176,7 +176,7 @@ const sources = new Map(
     .map((name) => [name, readFileSync(`contracts/${name}`, 'utf8')]),
 )
 
-test('every source names the one compiler that is installed', () => {
+test('every source requires the installed compiler version', () => {
   const { devDependencies } = z
     .object({ devDependencies: z.object({ solc: z.string() }) })
     .parse(JSON.parse(readFileSync('package.json', 'utf8')))
@@ -200,7 +200,7 @@ test('every facet inherits the interface of its functions', () => {
   expect(without.map(([name]) => name)).toEqual([])
 })
 
-test('every reason the contracts can refuse with stands in one library and is provoked by a test', () => {
+test('every revert reason is defined in one library and is tested', () => {
   const library = sources.get('libraries/Reasons.sol') ?? ''
   const literal = [...sources].filter(([, text]) => /(require|revert)\([^;]*"/.test(text)).map(([name]) => name)
   expect(literal).toEqual([])

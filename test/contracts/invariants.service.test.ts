@@ -4,11 +4,10 @@ import { createRandom } from '../../src/sandbox/random.ts'
 import { createBooks, type Pool, potOf } from '../support/books.ts'
 import { deployHostileToken, type Manner, manners } from '../support/hostile-token.ts'
 import { type Action, createRandomActions } from '../support/random-actions.ts'
+import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, useProtocol } from '../support/use-protocol.ts'
 
-/** `SEED=7 STEPS=20000 npx vitest run test/contracts/invariants` repeats a run, or makes it longer; once for each profile. */
-const seed = Number(process.env.SEED ?? Date.now() % 2 ** 32)
-const steps = Number(process.env.STEPS ?? 600)
+const steps = byForm(250, 20_000)
 
 const profile = inject('profile')
 const protocol = await useProtocol(profile)
@@ -147,57 +146,63 @@ const touched = ([, name, [id]]: Action): readonly bigint[] => {
   return eventId !== undefined && books.pools.has(eventId) ? [eventId] : []
 }
 
-test(`${steps} random actions on the ${profile} profile (SEED=${seed}) leave the books right, and everybody gets what is theirs`, async () => {
-  let done = 0
-  for (let step = 0; step < steps; step += 1) {
-    if (chance(5)) await changeManner(random.pick(rules.manners))
-    if (chance(4)) await at((await now()) + BigInt(random.int(1, 72)) * 3_600n)
-    const action = await next()
-    if (await act(action)) {
-      done += 1
-      for (const id of touched(action)) await checkEvent(id)
-      await checkHoldings()
+test(
+  `${steps} random actions on the ${profile} profile (seed ${seed}) leave the books right, and every account gets its share`,
+  async () => {
+    let done = 0
+    for (let step = 0; step < steps; step += 1) {
+      if (chance(5)) await changeManner(random.pick(rules.manners))
+      if (chance(4)) await at((await now()) + BigInt(random.int(1, 72)) * 3_600n)
+      const action = await next()
+      if (await act(action)) {
+        done += 1
+        for (const id of touched(action)) await checkEvent(id)
+        await checkHoldings()
+      }
     }
-  }
-  console.log(`SEED=${seed} ${profile}: ${done} of ${steps} actions went through, over ${books.pools.size} events`)
-  expect(done).toBeGreaterThan(steps / 6)
+    console.log(
+      `TEST_SEED=${seed} ${profile}: ${done} of ${steps} actions went through, over ${books.pools.size} events`,
+    )
+    expect(done).toBeGreaterThan(steps / 10)
 
-  // The end: every event is settled, everybody takes what is theirs, and the platform what nobody took.
-  await changeManner('honest')
-  if (await read('isPaused')) await send(owner, 'unpause', [])
-  await mineAt((await now()) + 41n * DAY)
-  for (const id of eventIds()) {
-    if (!books.pool(id).settled) {
-      const price = await priceOf(id)
-      if (chance(50)) await act([oracleAdmin, 'settleEvent', [id, price]])
-      else for (const oracle of [oracleA, oracleB]) expect(await act([oracle, 'submitRate', [id, price]])).toBe(true)
+    // At the end every event is settled, every account takes its share, and the platform sweeps what remains unclaimed.
+    await changeManner('honest')
+    if (await read('isPaused')) await send(owner, 'unpause', [])
+    await mineAt((await now()) + 41n * DAY)
+    for (const id of eventIds()) {
+      if (!books.pool(id).settled) {
+        const price = await priceOf(id)
+        if (chance(50)) await act([oracleAdmin, 'settleEvent', [id, price]])
+        else for (const oracle of [oracleA, oracleB]) expect(await act([oracle, 'submitRate', [id, price]])).toBe(true)
+      }
+      expect(books.pool(id).settled).toBe(true)
+      for (const positionId of books.pool(id).positionIds) {
+        const { hedger: whose, claimed, payoutAmount } = await read('getHedgePosition', [positionId])
+        if (!claimed && payoutAmount > 0n && chance(80))
+          expect(await act([whose, 'claimPayout', [positionId]])).toBe(true)
+      }
+      for (const depositId of books.pool(id).depositIds) {
+        const { lp: whose, withdrawn } = await read('getHedgeLpDeposit', [depositId])
+        if (!withdrawn) expect(await act([whose, 'withdrawCapital', [depositId]])).toBe(true)
+        if ((await read('pendingPremiums', [depositId])) > 0n) await act([whose, 'claimPremiums', [depositId]])
+      }
+      await checkEvent(id)
     }
-    expect(books.pool(id).settled).toBe(true)
-    for (const positionId of books.pool(id).positionIds) {
-      const { hedger: whose, claimed, payoutAmount } = await read('getHedgePosition', [positionId])
-      if (!claimed && payoutAmount > 0n && chance(80))
-        expect(await act([whose, 'claimPayout', [positionId]])).toBe(true)
+    await mineAt((await now()) + 90n * DAY)
+    for (const id of eventIds()) {
+      await act([owner, 'recoverExpiredPayouts', [id]])
+      if ((earnings.get(id) ?? 0n) > 0n)
+        await act([(await read('getHedgeEventCore', [id])).creator, 'withdrawCreatorEarnings', [id]])
+      await checkEvent(id)
+      expect(potOf(books.pool(id))).toBeLessThanOrEqual(dustOf(books.pool(id)))
     }
-    for (const depositId of books.pool(id).depositIds) {
-      const { lp: whose, withdrawn } = await read('getHedgeLpDeposit', [depositId])
-      if (!withdrawn) expect(await act([whose, 'withdrawCapital', [depositId]])).toBe(true)
-      if ((await read('pendingPremiums', [depositId])) > 0n) await act([whose, 'claimPremiums', [depositId]])
+    for (const token of tokens) {
+      const [fees, held] = await Promise.all([read('getPlatformFeesByToken', [token]), balance(diamond, token)])
+      // Withdrawals that were rounded up are paid by the last to leave, which is the platform.
+      const most = smaller(fees, held)
+      if (most > 0n) await send(owner, 'withdrawPlatformFeesByToken', [token, most])
     }
-    await checkEvent(id)
-  }
-  await mineAt((await now()) + 90n * DAY)
-  for (const id of eventIds()) {
-    await act([owner, 'recoverExpiredPayouts', [id]])
-    if ((earnings.get(id) ?? 0n) > 0n)
-      await act([(await read('getHedgeEventCore', [id])).creator, 'withdrawCreatorEarnings', [id]])
-    await checkEvent(id)
-    expect(potOf(books.pool(id))).toBeLessThanOrEqual(dustOf(books.pool(id)))
-  }
-  for (const token of tokens) {
-    const [fees, held] = await Promise.all([read('getPlatformFeesByToken', [token]), balance(diamond, token)])
-    // Withdrawals that were rounded up are paid by the last to leave, which is the platform.
-    const most = smaller(fees, held)
-    if (most > 0n) await send(owner, 'withdrawPlatformFeesByToken', [token, most])
-  }
-  await checkHoldings()
-}, 400_000)
+    await checkHoldings()
+  },
+  byForm(400_000, 7_200_000),
+)

@@ -36,7 +36,7 @@ test('the second of two agreeing rates settles at their mean, rounded down', asy
   await refuses('Event settled', oracleC, 'submitRate', [id, RATE])
 })
 
-test('with three required, the median of three', async () => {
+test('with three required signers the median of three rates settles', async () => {
   await send(owner, 'setRequiredSigners', [3n])
   const id = await expired()
   await send(oracleA, 'submitRate', [id, RATE + 300n])
@@ -46,7 +46,7 @@ test('with three required, the median of three', async () => {
   expect(await settled(id)).toEqual({ settlementPrice: RATE + 1n, triggered: true })
 })
 
-test('the tolerance is inclusive, and one unit beyond it is not', async () => {
+test('the tolerance is inclusive, and one unit beyond it does not agree', async () => {
   const low = 10_000_000n
   const inside = await expired()
   await send(oracleA, 'submitRate', [inside, low])
@@ -60,12 +60,12 @@ test('the tolerance is inclusive, and one unit beyond it is not', async () => {
   await send(oracleA, 'submitRate', [outside, low])
   await send(oracleB, 'submitRate', [outside, low + 700_001n])
   expect(await settled(outside)).toBeNull()
-  // The third agrees with the higher one: an outlier does not stop the others.
+  // The third agrees with the higher one: an outlier does not block the others.
   await send(oracleC, 'submitRate', [outside, low + 800_000n])
   expect(await settled(outside)).toEqual({ settlementPrice: low + 750_000n, triggered: false })
 })
 
-test('of two sets as large the tighter one agrees', async () => {
+test('of two sets of the same size the tighter one agrees', async () => {
   await send(owner, 'setRequiredSigners', [3n])
   const id = await expired()
   await send(oracleA, 'submitRate', [id, 10_000_000n])
@@ -98,7 +98,7 @@ test('a rate is fresh for 900 seconds and stale after', async () => {
   expect(await settled(id)).toEqual({ settlementPrice: RATE, triggered: true })
 })
 
-test('exactly 900 seconds old still counts', async () => {
+test('a rate exactly 900 seconds old still counts', async () => {
   const id = await expired()
   await send(oracleA, 'submitRate', [id, RATE])
   await at(expiry + 900n)
@@ -106,7 +106,7 @@ test('exactly 900 seconds old still counts', async () => {
   expect(await settled(id)).not.toBeNull()
 })
 
-test('a later rate of one oracle replaces its earlier one and is not a second opinion', async () => {
+test('a later rate of an oracle replaces its earlier one and does not count as a second rate', async () => {
   const id = await expired()
   await send(oracleA, 'submitRate', [id, RATE])
   await send(oracleA, 'submitRate', [id, RATE + 5n])
@@ -115,7 +115,7 @@ test('a later rate of one oracle replaces its earlier one and is not a second op
   expect((await read('getSubmission', [id, oracleA])).price).toBe(RATE + 5n)
 })
 
-test('who may submit what, and when', async () => {
+test('a rate is accepted only from an oracle, from expiry on, until settlement', async () => {
   const id = await create()
   await refuses('Event not expired', oracleA, 'submitRate', [id, RATE])
   await mineAt(expiry)
@@ -124,7 +124,7 @@ test('who may submit what, and when', async () => {
   await refuses('Event not found', oracleA, 'submitRate', [99n, RATE])
 })
 
-test('absurd rates neither overflow nor stop the others', async () => {
+test('extreme rates neither overflow nor block the other oracles', async () => {
   const id = await expired()
   await send(oracleA, 'submitRate', [id, 2n ** 256n - 1n])
   await send(oracleB, 'submitRate', [id, RATE])
@@ -132,7 +132,7 @@ test('absurd rates neither overflow nor stop the others', async () => {
   expect(await settled(id)).toEqual({ settlementPrice: RATE, triggered: true })
 })
 
-test('the set of oracles grows to ten and shrinks to the quorum; a removed one no longer counts', async () => {
+test('the set of oracles grows to ten and shrinks to the quorum, and a removed oracle no longer counts', async () => {
   const more = [...cast.users, ...cast.extras].map(({ account }) => account.address)
   expect((await send(owner, 'addOracle', [heir])).logs).toEqual([['OracleAdded', { oracle: heir }]])
   await refuses('Already an oracle', owner, 'addOracle', [heir])
@@ -155,7 +155,7 @@ test('the set of oracles grows to ten and shrinks to the quorum; a removed one n
   await refuses('Too few oracles', owner, 'removeOracle', [last])
 })
 
-test('a rate from before an oracle was removed does not count after it is added again, and is not fresh', async () => {
+test('a rate from before an oracle’s removal is stale and does not count after the oracle is added again', async () => {
   await send(owner, 'addOracle', [heir])
   const id = await expired()
   await send(oracleA, 'submitRate', [id, RATE])
@@ -177,7 +177,7 @@ test('a rate from before an oracle was removed does not count after it is added 
   expect(await settled(id)).toEqual({ settlementPrice: RATE, triggered: true })
 })
 
-test('a rate in the block of the oracle’s own re-adding counts by its order, not by its second', async () => {
+test('a rate in the block in which its oracle is added again counts by order, not by timestamp', async () => {
   await send(owner, 'addOracle', [heir])
   const id = await expired()
   await on.inOneBlock([
@@ -195,7 +195,7 @@ test('a rate in the block of the oracle’s own re-adding counts by its order, n
   expect(await settled(id)).toBeNull()
 })
 
-test('signers and tolerance have bounds', async () => {
+test('the number of signers and the tolerance have bounds', async () => {
   expect((await send(owner, 'setRequiredSigners', [3n])).logs).toEqual([
     ['OracleConfigUpdated', { requiredSigners: 3n, toleranceBps: 700n }],
   ])
@@ -228,7 +228,7 @@ test('the owner may clear the rates of an event that is not settled', async () =
   await refuses('Event settled', owner, 'clearStaleSubmissions', [id])
 })
 
-test('every function of the oracle owner refuses others', async () => {
+test('every function of the oracle owner rejects other callers', async () => {
   const id = await create()
   await refuses('Not owner', stranger, 'addOracle', [stranger])
   await refuses('Not owner', oracleA, 'removeOracle', [oracleB])
@@ -237,7 +237,7 @@ test('every function of the oracle owner refuses others', async () => {
   await refuses('Not owner', oracleA, 'clearStaleSubmissions', [id])
 })
 
-test('consensus settles while the admin may too, until consensus alone does', async () => {
+test('consensus and the admin can both settle, until only consensus can', async () => {
   const id = await create()
   await settle(id, RATE)
   await refuses('Event settled', oracleA, 'submitRate', [id, RATE])

@@ -5,7 +5,7 @@ import { DAY, fees, USDC, useProtocol } from '../support/use-protocol.ts'
 const { send, read, refuses, approve, mint, mineAt, create, buy, settle, transact, ...on } = await useProtocol()
 const { creator, lp, secondLp, hedger, stranger, owner, diamond, usdc } = on
 
-test('deposit adds liquidity, a share a unit, and takes exactly the amount', async () => {
+test('deposit adds liquidity, one share per unit, and pulls exactly the amount', async () => {
   const id = await create()
   const { logs, moved } = await send(lp, 'deposit', [id, 5_000n * USDC + 1n])
   expect(logs).toEqual([
@@ -32,7 +32,7 @@ test('deposit adds liquidity, a share a unit, and takes exactly the amount', asy
   expect(await read('getLpDepositIds', [lp])).toEqual([2n])
 })
 
-test('deposit is refused for what is not there, closed, foreign, empty or settled', async () => {
+test('deposit is rejected for an event that is unknown, closed, closed to the caller, or settled, and for no amount', async () => {
   const id = await create()
   await refuses('Event not found', lp, 'deposit', [2n, USDC])
   await refuses('Event not found', lp, 'deposit', [0n, USDC])
@@ -51,7 +51,7 @@ test('deposit is refused for what is not there, closed, foreign, empty or settle
   await refuses('Event settled', lp, 'deposit', [id, USDC])
 })
 
-test('deposit goes on past expiry, until the settlement', async () => {
+test('deposit is accepted past expiry, until the settlement', async () => {
   const id = await create()
   await mineAt((await read('getHedgeEventCore', [id])).expiryDate + DAY)
   await send(lp, 'deposit', [id, USDC])
@@ -68,7 +68,7 @@ test('deposit needs allowance and balance', async () => {
   await refuses('Insufficient balance', stranger, 'deposit', [id, USDC])
 })
 
-test('an event holds at most 128 bits of liquidity, so that no share of it overflows', async () => {
+test('an event holds at most 128 bits of liquidity, so that its shares never overflow', async () => {
   const id = await create()
   const most = 2n ** 128n - 1n - 10_000n * USDC
   await mint(lp, most + 1n)
@@ -83,12 +83,12 @@ test('an event holds at most 128 bits of liquidity, so that no share of it overf
   expect(Object.keys(await moved())).toEqual(['lp', 'diamond'])
 })
 
-test('an event takes two hundred deposits', async () => {
+test('an event accepts two hundred deposits', async () => {
   const id = await create()
   for (let count = 1; count < 200; count += 1) await send(lp, 'deposit', [id, 1n])
   await refuses('Too many deposits', lp, 'deposit', [id, 1n])
   expect(await read('getEventDepositIds', [id])).toHaveLength(200)
-  // Another event counts for itself.
+  // Another event has its own count.
   const other = await create()
   await send(lp, 'deposit', [other, 1n])
 })
@@ -104,7 +104,7 @@ test('setPoolSettings sets both switches, also past expiry', async () => {
   expect(await read('getHedgeEventCore', [id])).toMatchObject({ poolOpen: true, allowExternalLp: false })
 })
 
-test('setPoolSettings is the creator’s, until settlement', async () => {
+test('only the creator may call setPoolSettings, until settlement', async () => {
   const id = await create()
   await refuses('Event not found', creator, 'setPoolSettings', [2n, true, true])
   for (const other of [lp, owner, stranger]) await refuses('Not creator', other, 'setPoolSettings', [id, false, false])
@@ -112,7 +112,7 @@ test('setPoolSettings is the creator’s, until settlement', async () => {
   await refuses('Event settled', creator, 'setPoolSettings', [id, false, false])
 })
 
-test('claimPremiums pays what was earned since, less the LP fee, as often as there is something', async () => {
+test('claimPremiums pays the premiums earned since the last claim, less the LP fee', async () => {
   const id = await create()
   await send(lp, 'deposit', [id, 30_000n * USDC])
   // 230 of premium over 40 000 shares: 57.5 and 172.5.
@@ -135,7 +135,7 @@ test('claimPremiums pays what was earned since, less the LP fee, as often as the
     premiumsClaimed: 172_500_000n,
     withdrawn: false,
   })
-  // A tenth of the fee is the creator's: of the hedger's 1.15 and of the LP's 3.45.
+  // The creator gets a tenth of the fee: of the hedger's 1.15 and of the LP's 3.45.
   expect(await read('getHedgePlatformFees')).toBe(before + 3_105_000n)
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ creatorEarnings: 115_000n + 345_000n })
   await refuses('No premiums', lp, 'claimPremiums', [2n])
@@ -148,7 +148,7 @@ test('claimPremiums pays what was earned since, less the LP fee, as often as the
   expect(await (await send(lp, 'claimPremiums', [2n])).moved()).toEqual({ lp: 16_905_000n, diamond: -16_905_000n })
 })
 
-test('a deposit earns from later purchases only, and sharing leaves no unit uncovered', async () => {
+test('a deposit earns only from later purchases, and sharing assigns every unit', async () => {
   const id = await create({
     initialLiquidity: 7n,
     strike: 11_400_001n,
@@ -159,13 +159,13 @@ test('a deposit earns from later purchases only, and sharing leaves no unit unco
   await send(lp, 'deposit', [id, 3n])
   expect(await read('pendingPremiums', [1n])).toBe(9n)
   expect(await read('pendingPremiums', [2n])).toBe(0n)
-  // 10/7 and 11/10 a share; the remainder of the first division goes into the second.
+  // 10/7 and 11/10 a share; the remainder of the first division is carried into the second.
   await buy(hedger, id, 11n)
   expect(await read('pendingPremiums', [1n])).toBe(17n)
   expect(await read('pendingPremiums', [2n])).toBe(3n)
 })
 
-test('claimPremiums is the LP’s, and goes on after settlement, withdrawal and pause', async () => {
+test('only the LP may call claimPremiums, even after settlement, withdrawal and pause', async () => {
   const id = await create()
   await refuses('Deposit not found', creator, 'claimPremiums', [2n])
   await refuses('Deposit not found', creator, 'claimPremiums', [0n])
@@ -180,7 +180,7 @@ test('claimPremiums is the LP’s, and goes on after settlement, withdrawal and 
   expect(await moved()).toEqual({ creator: 225_400_000n, diamond: -225_400_000n })
 })
 
-test('withdrawCapital returns every deposit when nothing was paid out', async () => {
+test('withdrawCapital returns every deposit in full when no payout was made', async () => {
   const id = await create()
   await send(lp, 'deposit', [id, 5_000n * USDC])
   await buy(hedger, id, 10_000n * USDC)
@@ -200,7 +200,7 @@ test('withdrawCapital returns every deposit when nothing was paid out', async ()
   await refuses('Not your deposit', lp, 'withdrawCapital', [1n])
 })
 
-test('withdrawCapital shares what payouts leave, whoever comes first and whether or not they were claimed', async () => {
+test('withdrawCapital shares the capital after payouts, in any order and whether or not they were claimed', async () => {
   const id = await create()
   await send(lp, 'deposit', [id, 5_000n * USDC])
   await buy(hedger, id, 10_000n * USDC)
@@ -211,7 +211,7 @@ test('withdrawCapital shares what payouts leave, whoever comes first and whether
   expect(await (await send(creator, 'withdrawCapital', [1n])).moved()).toMatchObject({ creator: 9_707_602_339n })
 })
 
-test('withdrawCapital pays nothing of a pool that the payouts take whole', async () => {
+test('withdrawCapital pays nothing from a pool that the payouts use up', async () => {
   const id = await create()
   await buy(hedger, id, 76_000n * USDC)
   await settle(id, 13_500_000n)
@@ -224,7 +224,7 @@ test('withdrawCapital pays nothing of a pool that the payouts take whole', async
   })
 })
 
-test('withdrawCreatorEarnings pays the loyalty part of all three fees, and only that', async () => {
+test('withdrawCreatorEarnings pays exactly the loyalty share of all three fees', async () => {
   const id = await create()
   await refuses('No earnings', creator, 'withdrawCreatorEarnings', [id])
   await refuses('Event not found', creator, 'withdrawCreatorEarnings', [2n])
@@ -246,11 +246,11 @@ test('withdrawCreatorEarnings pays the loyalty part of all three fees, and only 
   await refuses('No earnings', creator, 'withdrawCreatorEarnings', [id])
 })
 
-test('a token that fails to pay keeps the books as they were', async () => {
+test('a token that fails to pay leaves the accounts unchanged', async () => {
   const id = await create()
   await buy(hedger, id, 10_000n * USDC)
   const code = await on.client.getCode({ address: usdc })
-  // PUSH0 PUSH0 REVERT, a contract that answers `false`, and none at all.
+  // PUSH0 PUSH0 REVERT, a contract that answers `false`, and no code at all.
   await on.client.setCode({ address: usdc, bytecode: '0x5f5ffd' })
   await refuses('Token transfer failed', creator, 'claimPremiums', [1n])
   await on.client.setCode({ address: usdc, bytecode: '0x5f5f5260205ff3' })

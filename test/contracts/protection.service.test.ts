@@ -5,7 +5,7 @@ import { DAI, DAY, fees, USDC, useProtocol } from '../support/use-protocol.ts'
 const { send, read, refuses, approve, mint, at, mineAt, now, create, buy, settle, ...on } = await useProtocol()
 const { creator, lp, hedger, secondHedger, stranger, owner, diamond, dai } = on
 
-test('buyProtection takes premium and fee, reserves the worst case and books the fee', async () => {
+test('buyProtection pulls premium and fee, reserves the worst case and records the fee', async () => {
   const id = await create()
   const deadline = (await now()) + 100n
   const { logs, moved } = await send(hedger, 'buyProtection', [id, 10_000_000_001n, 231_150_000n, deadline])
@@ -75,7 +75,7 @@ test('positions are counted across events and listed by event and hedger', async
   expect(await read('getHedgerPositionIds', [secondHedger])).toEqual([2n])
 })
 
-test('buyProtection holds the deadline and the cost to the unit', async () => {
+test('buyProtection enforces the deadline to the second and the cost to the unit', async () => {
   const id = await create()
   const deadline = (await now()) + 60n
   await mineAt(deadline + 1n)
@@ -90,7 +90,7 @@ test('buyProtection holds the deadline and the cost to the unit', async () => {
   expect(await moved()).toEqual({ hedger: -cost, diamond: cost })
 })
 
-test('buyProtection is refused without an event, after expiry, in a closed pool and after settlement', async () => {
+test('buyProtection is rejected without an event, after expiry, in a closed pool and after settlement', async () => {
   const id = await create()
   const later = await create({ expiryDate: on.start + 60n * DAY })
   const { expiryDate } = await read('getHedgeEventCore', [id])
@@ -98,7 +98,7 @@ test('buyProtection is refused without an event, after expiry, in a closed pool 
   await refuses('Event not found', hedger, 'buyProtection', [9n, USDC, maxUint256, maxUint256])
   await send(creator, 'setPoolSettings', [id, false, true])
   await refuses('Pool closed', hedger, 'buyProtection', attempt)
-  // External liquidity being off does not keep hedgers out.
+  // Hedgers may buy while external liquidity is disabled.
   await send(creator, 'setPoolSettings', [id, true, false])
 
   await at(expiryDate - 1n)
@@ -109,7 +109,7 @@ test('buyProtection is refused without an event, after expiry, in a closed pool 
   await refuses('Event expired', hedger, 'buyProtection', [later, USDC, maxUint256, maxUint256])
 })
 
-test('protection that would cost nothing is refused', async () => {
+test('protection with a premium of zero is rejected', async () => {
   const id = await create()
   await refuses('Premium rounds to zero', hedger, 'buyProtection', [id, 43n, maxUint256, maxUint256])
   await refuses('Premium rounds to zero', hedger, 'buyProtection', [id, 0n, maxUint256, maxUint256])
@@ -117,7 +117,7 @@ test('protection that would cost nothing is refused', async () => {
   expect(logs[0]?.[1]).toMatchObject({ notional: 44n, premiumPaid: 1n, platformFee: 0n, totalCost: 1n })
 })
 
-test('protection whose worst case pays nothing is refused', async () => {
+test('protection with a worst-case payout of zero is rejected', async () => {
   // A zone of one millionth: a payout of one unit takes a notional of 11,400,000.
   const id = await create({ payoutCap: 12_000_001n })
   await refuses('Payout rounds to zero', hedger, 'buyProtection', [id, 11_399_999n, maxUint256, maxUint256])
@@ -125,7 +125,7 @@ test('protection whose worst case pays nothing is refused', async () => {
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ totalMaxPayout: 1n })
 })
 
-test('capacity is none while the pool is closed and from expiry on, as purchases are', async () => {
+test('capacity is zero while the pool is closed and from expiry on, when purchases are rejected', async () => {
   const id = await create()
   const capacity = async () => (await read('getPoolUtilization', [id])).availableCapacity
   const attempt = [id, 76_000n * USDC, maxUint256, maxUint256] as const
@@ -158,14 +158,14 @@ test('buyProtection needs capacity, allowance and balance', async () => {
   await refuses('Insufficient balance', stranger, 'buyProtection', [id, USDC, maxUint256, maxUint256])
 })
 
-test('an event takes five hundred positions, and each is still covered to the unit', async () => {
+test('an event accepts five hundred positions, and each is still covered to the unit', async () => {
   const id = await create()
   for (let count = 0; count < 500; count += 1) await buy(count % 2 === 0 ? hedger : secondHedger, id, 1_000_003n)
   await refuses('Too many positions', hedger, 'buyProtection', [id, USDC, maxUint256, maxUint256])
   expect(await read('getEventPositionIds', [id])).toHaveLength(500)
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ totalMaxPayout: 500n * 131_579n, hedgerCount: 500n })
 
-  // 43 859.78 each: what the sum rounds down to is more than the sum of the rounded.
+  // 43 859.78 each: rounding the sum down gives more than the sum of the rounded amounts.
   const { gasUsed } = await settle(id, 12_500_000n)
   expect(gasUsed).toBeLessThan(200_000n)
   const { totalMaxPayout } = await read('getHedgeEventStats', [id])
@@ -192,7 +192,7 @@ test('claimPayout pays the payout less its fee, once, to the hedger', async () =
   expect(await moved()).toEqual({ hedger: 434_210_527n, diamond: -434_210_527n })
   expect(await read('getHedgePosition', [1n])).toMatchObject({ payoutAmount: 438_596_491n, status: 3, claimed: true })
   expect(await read('getHedgePosition', [2n])).toMatchObject({ payoutAmount: 43_859_649n, status: 4, claimed: false })
-  // Claims do not lower what was set aside: withdrawals must not depend on them.
+  // Claims do not lower the reserved amount: withdrawals must not depend on them.
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ totalMaxPayout: 482_456_140n })
   // A tenth of each fee: 115 000 + 11 500 of the purchases and 438 596 of the payout.
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ creatorEarnings: 565_096n })
@@ -202,7 +202,7 @@ test('claimPayout pays the payout less its fee, once, to the hedger', async () =
 test.each([
   ['outside the zone', 11_999_999n, false],
   ['at the strike', 12_000_000n, true],
-])('%s there is nothing to claim', async (_where, price, triggered) => {
+])('claimPayout is rejected %s', async (_where, price, triggered) => {
   const id = await create()
   await buy(hedger, id, 10_000n * USDC)
   await settle(id, price)
@@ -212,14 +212,14 @@ test.each([
   expect(await (await send(creator, 'withdrawCapital', [1n])).moved()).toMatchObject({ creator: 10_000n * USDC })
 })
 
-test('a payout that rounds to nothing cannot be claimed', async () => {
+test('a payout that rounds to zero cannot be claimed', async () => {
   const id = await create()
   await buy(hedger, id, 44n)
   await settle(id, 12_000_001n)
   await refuses('No payout', hedger, 'claimPayout', [1n])
 })
 
-test('what is unknown reads as nothing', async () => {
+test('unknown ids read as zeros', async () => {
   const id = await create()
   await buy(hedger, id, USDC)
   const nobody = '0x0000000000000000000000000000000000000000'

@@ -12,7 +12,7 @@ const DELAY = 2n * DAY
 const paused = toFunctionSelector('isPaused()')
 const fresh = toFunctionSelector('name()')
 
-/** A contract to mount: a test token has functions that the protocol has not. */
+/** A contract to mount: a test token has functions that the protocol lacks. */
 const facet = await on.deploy('TestToken', ['Facet', 'F', 6])
 
 type Cut = { readonly facetAddress: Hex; readonly action: number; readonly functionSelectors: readonly Hex[] }
@@ -28,7 +28,7 @@ const propose = async (cuts: readonly Cut[], init: Hex = zeroAddress, data: Hex 
 
 const add: Cut = { facetAddress: facet, action: ADD, functionSelectors: [fresh] }
 
-test('a cut waits 48 hours, then changes the functions and the loupe says so', async () => {
+test('a cut waits 48 hours, then changes the functions, and the loupe lists them', async () => {
   const { id, eta } = await propose([add])
   expect(await read('getProposal', [id])).toEqual({
     status: 0,
@@ -63,7 +63,7 @@ test('a cut waits 48 hours, then changes the functions and the loupe says so', a
   await refuses('Already executed', owner, 'cancelCut', [id])
 })
 
-test('a cut can be cancelled, and a late one is void', async () => {
+test('a cut can be cancelled, and expires when it is executed too late', async () => {
   const first = await propose([add])
   await refuses('Not owner', stranger, 'cancelCut', [first.id])
   expect((await send(owner, 'cancelCut', [first.id])).logs).toEqual([['CutCancelled', { proposalId: first.id }]])
@@ -99,7 +99,7 @@ test.each<[string, Cut, string]>([
     { facetAddress: zeroAddress, action: REMOVE, functionSelectors: [fresh] },
     'Function not found',
   ],
-])('a cut that %s is refused when executed', async (_, cut, reason) => {
+])('a cut that %s is rejected when executed', async (_, cut, reason) => {
   const { id, eta } = await propose([cut])
   await mineAt(eta)
   await refuses(reason, owner, 'executeCut', [id])
@@ -116,12 +116,12 @@ test.each<[string, Cut, Hex, string]>([
   ],
   ['removes from a named facet', { ...add, action: REMOVE }, zeroAddress, 'Facet must be zero'],
   ['has an initialiser without code', add, heir, 'Init has no code'],
-])('a cut that %s is refused when it is queued', async (_, cut, init, reason) => {
+])('a cut that %s is rejected when queued', async (_, cut, init, reason) => {
   await refuses(reason, owner, 'diamondCut', [[cut], init, '0x'])
   await refuses('success', owner, 'diamondCut', [[add], zeroAddress, '0x'])
 })
 
-test('a queued facet or initialiser that lost its code is refused when executed', async () => {
+test('a queued facet or initialiser that lost its code is rejected when executed', async () => {
   const initialiser = await on.deploy('TestToken', ['Init', 'I', 6])
   const facetGone = await propose([add])
   const initGone = await propose([{ ...add, facetAddress: diamond }], initialiser)
@@ -132,7 +132,7 @@ test('a queued facet or initialiser that lost its code is refused when executed'
   await refuses('Init has no code', owner, 'executeCut', [initGone.id])
 })
 
-test('a function is replaced by another facet’s and not by the same, then removed', async () => {
+test('a function can be replaced by another facet’s function but not by itself, and can be removed', async () => {
   const old = await read('facetAddress', [paused])
   const same = await propose([{ facetAddress: old, action: REPLACE, functionSelectors: [paused] }])
   const other = await propose([{ facetAddress: facet, action: REPLACE, functionSelectors: [paused] }])
@@ -148,7 +148,7 @@ test('a function is replaced by another facet’s and not by the same, then remo
   await expect(read('isPaused')).rejects.toThrow('Function not found')
 })
 
-test('an initialiser runs with the cut, and a cut whose initialiser fails is refused', async () => {
+test('an initialiser runs with the cut, and a cut whose initialiser fails is rejected', async () => {
   const failing = await propose([add], facet, '0xdeadbeef')
   const good = await propose([], facet, toFunctionSelector('name()'))
   await mineAt((await now()) + DELAY)
@@ -156,7 +156,7 @@ test('an initialiser runs with the cut, and a cut whose initialiser fails is ref
   await refuses('success', owner, 'executeCut', [good.id])
 })
 
-test('the delays are what they say', async () => {
+test('the delays equal their views', async () => {
   expect(await read('TIMELOCK_DELAY')).toBe(172_800n)
   expect(await read('MAX_PROPOSAL_AGE')).toBe(2_592_000n)
   const facets = await read('facets')
@@ -164,7 +164,7 @@ test('the delays are what they say', async () => {
   expect(facets.flatMap(({ functionSelectors }) => functionSelectors)).toHaveLength(74)
 })
 
-test('ownership moves in two steps, and the storage says the same as the views', async () => {
+test('ownership moves in two steps, and the storage agrees with the views', async () => {
   const slot = async (offset: bigint) => {
     const base = 0xc8fcad8db84d3cc18b4c41d551ea0ee66dd599cde068d998e57d5e09332c131cn
     return (await client.getStorageAt({ address: diamond, slot: `0x${(base + offset).toString(16)}` }))?.slice(26)
@@ -185,7 +185,7 @@ test('ownership moves in two steps, and the storage says the same as the views',
   await refuses('Not owner', owner, 'pause', [])
 })
 
-test('coins sent to the diamond are refused', async () => {
+test('coins sent to the diamond are rejected', async () => {
   await expect(transact(owner, diamond, '0x', 1n)).rejects.toThrow('reverted')
   expect(await client.getBalance({ address: diamond })).toBe(0n)
 })

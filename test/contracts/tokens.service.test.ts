@@ -40,24 +40,24 @@ const pushes = (): readonly Action[] => [
   [owner, 'withdrawPlatformFeesByToken', [token, 1n]],
 ]
 
-test('a token that keeps a part of a transfer cannot be paid in', async () => {
+test('payments in a token with a fee on transfer are rejected', async () => {
   await hostile.behave('takesFee')
   for (const action of pulls()) await refuses('Token took a fee', ...action)
 })
 
-test('a token that says no, or has vanished, moves nothing and books nothing', async () => {
+test('a token that returns false, or has no code any more, moves nothing and changes no accounts', async () => {
   await hostile.behave('saysNo')
   for (const action of [...pulls(), ...pushes()]) await refuses('Token transfer failed', ...action)
   await client.setCode({ address: token, bytecode: '0x' })
   for (const action of pushes()) await refuses('Token has no code', ...action)
 })
 
-test('a token that answers nothing is taken at its word, as long as the money moved', async () => {
+test('a token that returns nothing is accepted when the balance moved', async () => {
   await hostile.behave('saysNothing')
   for (const action of [...pulls(), ...pushes()]) expect(await outcome(...action)).toBe('success')
 })
 
-/** What the token is answered when it calls this back from inside a deposit, which itself goes through. */
+/** The result of the token's callback from inside a deposit. The deposit itself succeeds. */
 const calledBack = async (functionName: WriteName, args: WriteArgs<WriteName>): Promise<string> => {
   await hostile.behave('callsBack', functionName, args)
   const { logs } = await send(lp, 'deposit', [2n, UNIT])
@@ -72,7 +72,7 @@ test('a token that calls back finds every function that moves money locked', asy
   expect(await calledBack('submitRate', [2n, 1n])).toBe('Reentrant call')
 })
 
-test('a token that owns the protocol finds the owner’s money locked too', async () => {
+test('a token that owns the protocol finds the owner’s functions locked too', async () => {
   await send(owner, 'transferOwnership', [token])
   expect(await calledBack('acceptOwnership', [])).toBe('no reason')
   expect(await read('owner')).toBe(token)

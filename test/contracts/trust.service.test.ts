@@ -44,7 +44,7 @@ test('the oracle that completes a quorum of two moves the price by half the tole
   const id = await create()
   await at((await read('getHedgeEventCore', [id])).expiryDate)
   await send(oracleA, 'submitRate', [id, 11_594_203n])
-  // 7 % above: the event is triggered, which no rate of the first alone would have done.
+  // 7 % above: the event is triggered, which the first oracle alone could not have caused.
   await send(oracleB, 'submitRate', [id, 12_405_797n])
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ settlementPrice: 12_000_000n, triggered: true })
 })
@@ -58,7 +58,7 @@ test('the owner can add oracles of its own at once and settle with them, also wh
   expect(await read('getHedgeEventStats', [id])).toMatchObject({ settlementPrice: 1n, triggered: false })
 })
 
-test('an event that nobody settles keeps its capital, and its premiums can be claimed', async () => {
+test('an event that is never settled keeps its capital, and its premiums can be claimed', async () => {
   const id = await create()
   await buy(hedger, id, 10_000n * USDC)
   await mineAt((await read('getHedgeEventCore', [id])).expiryDate + 3_650n * 86_400n)

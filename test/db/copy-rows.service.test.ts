@@ -2,12 +2,12 @@ import { sql } from 'drizzle-orm'
 import fc from 'fast-check'
 import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { factsBetween } from '../../src/db/facts.ts'
+import { type DatedFact, insertFacts } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { type DatedFact, insertFacts } from '../../src/db/write.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { hex } from '../support/random-logs.ts'
+import { readAllFacts } from '../support/read-facts.ts'
 
 const chainId = 8453
 
@@ -55,23 +55,24 @@ const fact = fc.oneof(
   }),
 )
 
-/** Facts with ids of their own. */
+/** Facts with distinct ids. */
 const facts: fc.Arbitrary<DatedFact[]> = fc
   .array(fc.tuple(fact, seen, log), { minLength: 1, maxLength: 200 })
   .map((all) => all.map(([made, block, origin], at) => ({ ...made, ...block, ...origin, id: BigInt(at) })))
 
-test('facts are read back as they were copied in, whatever their amounts, texts and hashes', async () => {
+test('facts with any amounts, texts and hashes are read back as they were copied in', async () => {
   await fc.assert(
     fc.asyncProperty(facts, async (written) => {
       await database.transaction((_, copy) => insertFacts(copy, chainId, written))
-      const read = await database.run(async (handle) => {
-        const all = { from: 0n, upTo: 1_000n }
-        const kinds = ['event', 'deposit', 'position'] as const
-        return (await Promise.all(kinds.map((kind) => factsBetween(handle, chainId, kind, all)))).flat()
-      })
+      const { events, deposits, positions } = await readAllFacts(database, chainId)
+      const read = [
+        ...events.map((row) => ({ kind: 'event', ...row })),
+        ...deposits.map((row) => ({ kind: 'deposit', ...row })),
+        ...positions.map((row) => ({ kind: 'position', ...row })),
+      ]
       await database.run((handle) => handle.execute(sql`TRUNCATE events, deposits, positions`))
       const byId = [...read].sort((a, b) => Number(a.id - b.id))
-      // The token is filled in by an observation.
+      // An observation sets the token.
       const whole = written.map((each) => (each.kind === 'event' ? { ...each, paymentToken: null } : each))
       expect(byId).toEqual(whole.map((each) => ({ ...each, chainId })))
     }),
@@ -79,7 +80,7 @@ test('facts are read back as they were copied in, whatever their amounts, texts 
   )
 })
 
-test('an id or a block that the table has no room for, and an amount below zero, are faults and write nothing', async () => {
+test('an id or a block above the range of its column, or a negative amount, is an error and writes nothing', async () => {
   const hash: Hex = `0x${'11'.repeat(32)}`
   const whole = { id: 1n, blockNumber: 1n, blockHash: hash, blockTimestamp: 1n, txHash: hash, logIndex: 0 }
   const deposit = {
@@ -93,5 +94,5 @@ test('an id or a block that the table has no room for, and an amount below zero,
     const rows = [{ ...deposit, ...whole, ...wrong }]
     await expect(database.transaction((_, copy) => insertFacts(copy, chainId, rows))).rejects.toThrow(RangeError)
   }
-  expect(await database.run((handle) => factsBetween(handle, chainId, 'deposit', { from: 0n, upTo: 9n }))).toEqual([])
+  expect((await readAllFacts(database, chainId)).deposits).toEqual([])
 })

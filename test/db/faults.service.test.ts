@@ -2,8 +2,13 @@ import { sql } from 'drizzle-orm'
 import { Client } from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import {
+  completeRefreshRequests,
+  nextRefreshRequests,
+  requestRefresh,
+  type Subject,
+} from '../../src/db/index/refresh-queue.ts'
 import { createDatabase, type Database, type Handle } from '../../src/db/pool.ts'
-import { clearUnobserved, markUnobserved, nextUnobserved, type Subject } from '../../src/db/unobserved.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
@@ -22,11 +27,11 @@ afterAll(async () => {
   await test_?.close()
 })
 
-test('a connection that ends between two statements of a transaction is a fault of that transaction alone', async () => {
+test('a connection that ends between two statements fails only the transaction that uses it', async () => {
   const broken = database.transaction(async (handle) => {
     const { rows } = await handle.execute<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`)
     await database.run((other) => other.execute(sql`SELECT pg_terminate_backend(${rows[0]?.pid})`))
-    // The server's farewell arrives while nothing is asked: nobody but a listener hears it.
+    // The server's last message arrives while the connection is idle: only a listener receives it.
     await sleep(100)
     await handle.execute(sql`SELECT 1`)
   })
@@ -35,7 +40,7 @@ test('a connection that ends between two statements of a transaction is a fault 
   expect(rows).toEqual([{ one: 1 }])
 })
 
-test('a transaction of a database whose signal aborts is given up whatever it waits for, and its locks with it', async () => {
+test('when the signal of a database aborts, its waiting transactions are given up and their locks are released', async () => {
   const stop = new AbortController()
   const stopping = createDatabase({
     ...{ url: test_.url, log, maxConnections: 2, statementTimeoutMs: 120_000 },
@@ -59,7 +64,7 @@ test('a transaction of a database whose signal aborts is given up whatever it wa
     await vi.waitUntil(() => isHeld(2), 5_000)
     stop.abort()
     await expect(waiting).rejects.toMatchObject({ code: 'service_unavailable' })
-    // The server sees to that by itself, while the other lock is still held.
+    // The server releases it by itself, while the other lock is still held.
     await vi.waitUntil(async () => !(await isHeld(2)), 10_000)
     expect(await isHeld(1)).toBe(true)
     await expect(stopping.transaction((handle) => lock(handle, 1))).rejects.toThrow(/aborted/)
@@ -68,24 +73,24 @@ test('a transaction of a database whose signal aborts is given up whatever it wa
   }
 })
 
-test('what is noted over and over does not keep the rest from being observed', async () => {
+test('a subject that is requested repeatedly does not delay the observation of the others', async () => {
   const awaiting: Subject[] = Array.from({ length: 6 }, (_, at) => ({ subject: 'event', id: BigInt(at) }))
   const position: Subject = { subject: 'position', id: 1n }
-  const mark = (subjects: readonly Subject[]) => database.transaction((handle) => markUnobserved(handle, 56, subjects))
+  const mark = (subjects: readonly Subject[]) => database.transaction((handle) => requestRefresh(handle, 56, subjects))
   const observed: Subject[] = []
   await mark(awaiting)
   await mark([position])
   for (let step = 0; step < 3; step += 1) {
-    const next = await nextUnobserved(database, 56, 3)
+    const next = await nextRefreshRequests(database, 56, 3)
     observed.push(...next)
-    await database.transaction((handle) => clearUnobserved(handle, 56, next))
+    await database.transaction((handle) => completeRefreshRequests(handle, 56, next))
     await mark(awaiting)
   }
   expect(observed).toContainEqual(expect.objectContaining(position))
   expect(new Set(observed.map(({ subject, id }) => `${subject} ${id}`)).size).toBe(awaiting.length + 1)
 })
 
-test('connections that end as a transaction begins, or in a copy, are not lost to the pool', async () => {
+test('a connection that ends at the start of a transaction or during COPY is replaced in the pool', async () => {
   const one = openDatabase(test_.url, { maxConnections: 1 })
   try {
     const pidOf = async (handle: Handle) =>
@@ -108,7 +113,7 @@ test('connections that end as a transaction begins, or in a copy, are not lost t
   }
 })
 
-test('a statement that takes too long is given up by the server too, and its connection is good for the next', async () => {
+test('the server cancels a statement that takes too long, and its connection stays usable', async () => {
   const short = createDatabase({ url: test_.url, log, maxConnections: 1, statementTimeoutMs: 200 })
   try {
     const slow = 'SELECT pg_sleep(30) AS slow'
@@ -123,7 +128,7 @@ test('a statement that takes too long is given up by the server too, and its con
   }
 })
 
-test('what a database is out of reach for is logged, but not for each query', async () => {
+test('the reason why a database is out of reach is logged once, not for each query', async () => {
   const lines: string[] = []
   const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) })
   const short = createDatabase({
@@ -136,8 +141,8 @@ test('what a database is out of reach for is logged, but not for each query', as
     const asked = await Promise.allSettled([1, 2, 3].map(() => short.run((handle) => handle.execute(slow))))
     const refused = { status: 'rejected', reason: expect.objectContaining({ code: 'service_unavailable' }) }
     expect(asked).toEqual([refused, refused, refused])
-    const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'the database is out of reach')
-    expect(told).toEqual([
+    const logged = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'the database is out of reach')
+    expect(logged).toEqual([
       expect.objectContaining({ pool: 'short', fault: expect.stringMatching(/^(?!Failed query).*timeout/) }),
     ])
   } finally {
@@ -146,7 +151,7 @@ test('what a database is out of reach for is logged, but not for each query', as
 })
 
 test.each([
-  ['as long as it is told', 10_000, 'waited'],
+  ['as long as configured', 10_000, 'waited'],
   ['no longer', 100, 'service_unavailable'],
 ] as const)('a query waits for a connection %s', async (_, connectTimeoutMs, outcome) => {
   const only = createDatabase({

@@ -1,21 +1,21 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { extendLease, holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../../src/db/lease.ts'
+import { extendLease, holdLease, type Lease, LeaseLost, releaseLease, takeLease } from '../../src/db/index/lease.ts'
+import { nextRefreshRequests, requestRefresh } from '../../src/db/index/refresh-queue.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
-import { markUnobserved, nextUnobserved } from '../../src/db/unobserved.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { ranMs } from '../support/stopwatch.ts'
 
 const log = pino({ level: 'silent' })
 const TTL_MS = 2_000
-/** No machine stands still for so long that it expires by itself, or its holder seems silent. */
+/** Longer than any stall of a machine, so that the lease does not expire and its holder does not seem silent. */
 const LONG_MS = 12_000
 
 let store: TestDatabase
 let database: Database
-/** Of the one that leads, and of the one that stands by. */
+/** The sessions of the leader and of the standby. */
 let session: Database
 let standby: Database
 
@@ -40,13 +40,13 @@ afterEach(() => session.close())
 
 const lead = async (ttlMs = TTL_MS): Promise<Lease> => {
   const lease = await takeLease(session, 8453, 'leader', ttlMs)
-  if (lease === null) throw new Error('the lease was not free')
+  if (lease === null) throw new Error('another worker has the lease')
   return lease
 }
 
 const stand = (ttlMs = TTL_MS): Promise<Lease | null> => takeLease(standby, 8453, 'standby', ttlMs)
 
-/** Seconds until the lease expires by itself. */
+/** The seconds until the lease expires. */
 const left = async (): Promise<number> => {
   const { rows } = await database.run((handle) =>
     handle.execute<{ left: string }>(sql`SELECT extract(epoch FROM expires_at - now()) AS left FROM leases`),
@@ -54,7 +54,7 @@ const left = async (): Promise<number> => {
   return Number(rows[0]?.left)
 }
 
-/** Tries until the stand-by has the lease; gives how long it would have lived then, in seconds. */
+/** Tries until the standby has the lease, and returns the seconds that the old lease had left. */
 const untilTaken = async (ttlMs?: number): Promise<number> => {
   for (;;) {
     const [at, before] = [performance.now(), await left()]
@@ -63,14 +63,14 @@ const untilTaken = async (ttlMs?: number): Promise<number> => {
   }
 }
 
-/** Ends the leader's connection on the server's side: the leader itself lives on. */
+/** Ends the leader's connection on the server. The leader itself continues. */
 const cut = async (): Promise<void> => {
   await database.run((handle) =>
     handle.execute(sql`SELECT pg_terminate_backend(session_pid, 1000) FROM leases WHERE session_pid IS NOT NULL`),
   )
 }
 
-test('one worker leads; the next one gets a higher epoch and the first one cannot write any more', async () => {
+test('the next worker that takes a lease gets a higher epoch, and the first one cannot write any more', async () => {
   const first = await lead()
   expect(await stand()).toBeNull()
   await database.transaction((handle) => holdLease(handle, first, 1))
@@ -79,13 +79,13 @@ test('one worker leads; the next one gets a higher epoch and the first one canno
   await expect(
     database.transaction(async (handle) => {
       await holdLease(handle, first, TTL_MS)
-      await markUnobserved(handle, 8453, [{ subject: 'event', id: 1n }])
+      await requestRefresh(handle, 8453, [{ subject: 'event', id: 1n }])
     }),
   ).rejects.toBeInstanceOf(LeaseLost)
-  expect(await nextUnobserved(database, 8453, 10)).toEqual([])
+  expect(await nextRefreshRequests(database, 8453, 10)).toEqual([])
 })
 
-test('giving a lease up lets the next worker in at once, and only the holder can', async () => {
+test('only the holder can release a lease, and the next worker can take it at once', async () => {
   const old = await lead()
   const holder = await lead()
   await releaseLease(session, old)
@@ -95,21 +95,21 @@ test('giving a lease up lets the next worker in at once, and only the holder can
   expect((await stand())?.epoch).toBe(holder.epoch + 1n)
 })
 
-test('a leader whose process is gone is not waited for until its lease expires', async () => {
+test('the lease of a leader whose process has ended is taken before it expires', async () => {
   const dead = await lead(LONG_MS)
-  // All that the server sees of a process that was killed: its connections end.
+  // A killed process shows on the server only by the end of its connections.
   await session.close()
   session = open(1)
   expect(await untilTaken(LONG_MS)).toBeGreaterThan(LONG_MS / 2_000)
   await expect(database.transaction((handle) => holdLease(handle, dead, TTL_MS))).rejects.toBeInstanceOf(LeaseLost)
 })
 
-test('a leader that says nothing for a while but is there keeps its lease as long as it lives', async () => {
+test('a silent leader with an open session keeps its lease until it expires', async () => {
   await lead()
   expect(await untilTaken()).toBeLessThan(0.2)
 })
 
-test('another process that got the id of the dead leader is not taken for it', async () => {
+test('another process with the process id of the dead leader is not taken for it', async () => {
   await lead(LONG_MS)
   await database.run((handle) =>
     handle.execute(sql`UPDATE leases SET session_since = session_since - interval '1 day'`),
@@ -117,12 +117,12 @@ test('another process that got the id of the dead leader is not taken for it', a
   expect(await untilTaken(LONG_MS)).toBeGreaterThan(LONG_MS / 2_000)
 })
 
-test('a leader that loses its connection over and over is not robbed, and is known by its new one', async () => {
+test('a leader that repeatedly loses its connection keeps its lease under its new session', async () => {
   const lease = await lead(LONG_MS)
   for (let times = 0; times < 10; times += 1) {
     await cut()
     expect(await stand(LONG_MS)).toBeNull()
-    // As the follower does: one that fails with the old connection, the next with a new one.
+    // As the follower does: one attempt fails with the old connection, the next one uses a new connection.
     await extendLease(session, lease, LONG_MS).catch(() => {})
     await extendLease(session, lease, LONG_MS)
     await sleep(100)
@@ -136,18 +136,18 @@ test('a leader that loses its connection over and over is not robbed, and is kno
   await database.transaction((handle) => holdLease(handle, lease, LONG_MS))
 })
 
-test('a lease of which no session is known lives until it expires', async () => {
+test('a lease without a known session is valid until it expires', async () => {
   await lead()
   await database.run((handle) => handle.execute(sql`UPDATE leases SET session_pid = NULL, session_since = NULL`))
   expect(await untilTaken()).toBeLessThan(0.2)
 })
 
-test('a leader that freezes inside a transaction is passed over, and nothing of that transaction stays', async () => {
+test('a leader that freezes inside a transaction is replaced, and its transaction is rolled back', async () => {
   const lease = await lead(500)
   let thaw = (): void => {}
   const frozen = database.transaction(async (handle) => {
     await holdLease(handle, lease, 500)
-    await markUnobserved(handle, 8453, [{ subject: 'event', id: 2n }])
+    await requestRefresh(handle, 8453, [{ subject: 'event', id: 2n }])
     await new Promise<void>((resolve) => {
       thaw = resolve
     })
@@ -158,5 +158,5 @@ test('a leader that freezes inside a transaction is passed over, and nothing of 
   expect(ranMs() - began).toBeLessThan(5_000)
   thaw()
   await ended
-  expect(await nextUnobserved(database, 8453, 10)).toEqual([])
+  expect(await nextRefreshRequests(database, 8453, 10)).toEqual([])
 })

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const Journal = z.looseObject({ entries: z.array(z.looseObject({})) })
 
-/** This version's migrations and one more. */
+/** The migrations of this version and one more. */
 const next = mkdtempSync(join(tmpdir(), 'fx-next-'))
 cpSync(migrationsFolder, next, { recursive: true })
 const journal = join(next, 'meta/_journal.json')
@@ -23,7 +23,7 @@ writeFileSync(join(next, '9000_next.sql'), 'ALTER TABLE "events" ADD COLUMN "rem
 afterAll(() => rmSync(next, { recursive: true }))
 
 let database: TestDatabase
-/** Somebody else on the same database. */
+/** Another client of the same database. */
 let other: Client
 
 beforeEach(async () => {
@@ -39,21 +39,21 @@ afterEach(async () => {
 const applied = async (): Promise<number> =>
   (await other.query('SELECT 1 FROM drizzle.__drizzle_migrations')).rowCount ?? 0
 
-test('several that come at once take turns, and an empty database is migrated once', async () => {
+test('several concurrent migrations run one after another, and an empty database is migrated once', async () => {
   const empty = await cloneDatabase(inject('postgresUrl'), 'template0')
   await Promise.all([1, 2, 3].map(() => migrate({ databaseUrl: empty.url })))
   await empty.close()
 })
 
-test('one that waits too long for its turn gives up and says why', async () => {
+test('a migration that waits too long for another one gives up with the reason', async () => {
   await other.query('SELECT pg_advisory_lock(4210001)')
-  const late = migrate({ databaseUrl: database.url, folder: next, turnWithinMs: 100 })
+  const late = migrate({ databaseUrl: database.url, folder: next, lockWithinMs: 100 })
   await expect(late).rejects.toThrow(/another process has been migrating.*run this again/)
   await other.query('SELECT pg_advisory_unlock_all()')
   await migrate({ databaseUrl: database.url, folder: next })
 })
 
-test('a table in use is not waited for while all others queue behind, and nothing is done in part', async () => {
+test('a migration gives up on a table in use instead of blocking other statements, and migrates nothing in part', async () => {
   const before = await applied()
   await other.query('BEGIN; SELECT 1 FROM events')
   const busy = migrate({ databaseUrl: database.url, folder: next, tableWithinMs: 100 })
@@ -64,7 +64,7 @@ test('a table in use is not waited for while all others queue behind, and nothin
   expect(await applied()).toBe(before + 1)
 })
 
-test('the older version leaves what a newer one has added, and refuses what no longer serves it', async () => {
+test('an older version keeps the additions of a newer one, and rejects a database that no longer supports it', async () => {
   await migrate({ databaseUrl: database.url, folder: next })
   await migrate({ databaseUrl: database.url })
   await other.query('INSERT INTO schema_floors VALUES (9000)')

@@ -19,7 +19,7 @@ const rows = randomRows(deployment, 60, 9)
 const folder = mkdtempSync(join(tmpdir(), 'fx-before-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** The migrations before rows were stored. */
+/** The migrations before the one that stores rows. */
 const Journal = z.looseObject({ entries: z.array(z.looseObject({ tag: z.string() })) })
 cpSync(migrationsFolder, folder, { recursive: true })
 const journal = join(folder, 'meta/_journal.json')
@@ -39,7 +39,7 @@ const tables = [
 ]
 const added = ['payment_token', 'row_text', 'render_key', 'render_flip', 'inclusions']
 
-test('a database of the schema before serves the same lists and portfolios at once, rendered from its columns', async () => {
+test('a migrated database without stored rows serves the same lists and portfolios at once, rendered from its columns', async () => {
   const now = await createTestDatabase()
   const before = await cloneDatabase(inject('postgresUrl'), 'template0')
   await migrate({ databaseUrl: before.url, folder })
@@ -47,7 +47,7 @@ test('a database of the schema before serves the same lists and portfolios at on
   const [fresh, old] = [await open(now.url), await open(before.url)]
   try {
     await writeRandomRows(fresh.database, deployment, rows)
-    // What the release before stored is what this one stores, without the columns that it does not know.
+    // The previous release stores the same values, except for the columns that it does not know.
     for (const table of tables) {
       const columns = await old.database.run((handle) =>
         handle.execute<{ name: string }>(
@@ -67,7 +67,7 @@ test('a database of the schema before serves the same lists and portfolios at on
       )
     }
     await migrate({ databaseUrl: before.url })
-    // The worker asks for tokens before it renders; here it has, and rendered nothing yet.
+    // The worker reads tokens before it renders. Here it has read them and rendered nothing yet.
     const { rows: tokens } = await fresh.database.run((handle) =>
       handle.execute<{ all: string }>(sql`SELECT json_agg(x)::text AS all FROM tokens x`),
     )

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { announce, newestChange } from '../../src/db/changes.ts'
+import { announce, newestChange } from '../../src/db/changes/changes.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { createReader, type Reader } from '../../src/db/reader.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
@@ -11,7 +11,7 @@ import { eventually } from '../support/process.ts'
 const log = pino({ level: 'silent' })
 const RETURN_AFTER_MS = 100
 
-/** Two databases, the second of which has what the first one has when a test says so: as a copy that trails behind. */
+/** Two databases. The second one gets the state of the first one when a test replicates, as a replica with a lag. */
 let origin: Database
 let copy: Database
 let gate: Awaited<ReturnType<typeof startGate>>
@@ -37,7 +37,7 @@ afterEach(() => closers.close())
 
 const change = (): Promise<number> => origin.transaction((handle) => announce(handle, 8453, new Set(['event:1'])))
 
-/** What replication does. */
+/** Replicates the state. */
 const replicate = async (): Promise<void> => {
   const [[last, before] = []] = await origin.rows({ text: 'SELECT last, before FROM change_counter', values: [] })
   await copy.rows({
@@ -49,21 +49,21 @@ const replicate = async (): Promise<void> => {
 
 const seen = (): Promise<number> => reader.run(newestChange)
 
-/** Which of the two was read. */
+/** The name of the database that was read. */
 const source = async (): Promise<string> => {
   const [[name] = []] = await reader.rows({ text: 'SELECT current_database()', values: [] })
   const [[own] = []] = await origin.rows({ text: 'SELECT current_database()', values: [] })
   return name === own ? 'origin' : 'copy'
 }
 
-test('the copy is read, as far as it is', async () => {
+test('reads use the replica while it is in reach, whatever its lag', async () => {
   const first = await change()
   await replicate()
   await change()
   expect([await source(), await seen()]).toEqual(['copy', first])
 })
 
-test('the origin is read while the copy is out of reach, and nobody is taken back in time after that', async () => {
+test('reads use the primary while the replica is out of reach, and never go back in time afterwards', async () => {
   await change()
   await replicate()
   await gate.shut()
@@ -71,7 +71,7 @@ test('the origin is read while the copy is out of reach, and nobody is taken bac
   const second = await change()
   expect(await seen()).toBe(second)
   await gate.open()
-  // The copy is back, but behind what was read.
+  // The replica is back, but lacks what was read from the primary.
   for (let times = 0; times < 30; times += 1) {
     expect([await source(), await seen()]).toEqual(['origin', second])
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -81,7 +81,7 @@ test('the origin is read while the copy is out of reach, and nobody is taken bac
   expect(await seen()).toBe(second)
 })
 
-test('whoever reads all the time while the copy comes and goes never sees less than before', async () => {
+test('continuous reads never go back in time while the replica becomes unreachable and returns', async () => {
   const ending = new AbortController()
   const read = async (): Promise<number> => {
     let [newest, times] = [0, 0]
@@ -107,12 +107,12 @@ test('whoever reads all the time while the copy comes and goes never sees less t
   expect(Math.min(...(await Promise.all(readers)))).toBeGreaterThan(20)
 })
 
-test('a fault of the statement is no fault of the copy', async () => {
+test('a rejected statement does not count as an outage of the replica', async () => {
   await expect(reader.rows({ text: 'SELECT 1/0', values: [] })).rejects.toMatchObject({ code: '22012' })
   expect(await source()).toBe('copy')
 })
 
-test('where both are out of reach that is said', async () => {
+test('a read fails with service_unavailable when both databases are out of reach', async () => {
   await gate.shut()
   const nowhere = createDatabase({
     url: 'postgres://127.0.0.1:9/none',

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => store.close())
 
 test.each(refusalNames)(
-  'a process that starts while PostgreSQL refuses (%s) logs what to do without a stack; the migration ends with the same',
+  'a process that starts while PostgreSQL refuses (%s) logs advice without a stack, as the migration does',
   async (name) => {
     const { code, advice } = refusals[name]
     const lines: string[] = []

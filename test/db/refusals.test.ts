@@ -30,7 +30,7 @@ test.each([
   expect(isOutOfReach(new DrizzleQueryError('SELECT', [], answered(code)))).toBe(true)
 })
 
-test('an error that ends the session means the same, whatever its code', () => {
+test('an error that ends the session is an outage, whatever its code', () => {
   expect(isOutOfReach(answered('42704', 'FATAL'))).toBe(true)
 })
 
@@ -54,12 +54,12 @@ test.each([
   expect(isOutOfReach(fault)).toBe(true)
 })
 
-test('a mistake of the program is not taken for an outage', () => {
+test('a programming error is not taken for an outage', () => {
   expect(isOutOfReach(failed('ERR_INVALID_ARG_TYPE'))).toBe(false)
   expect(isOutOfReach(new TypeError('Do not know how to serialize a BigInt'))).toBe(false)
 })
 
-test('what is logged and thrown for a refused statement holds its SQLSTATE, and neither the statement nor its values', () => {
+test('logs and errors of a rejected statement contain its SQLSTATE, but not the statement or its values', () => {
   const wrapped = new DrizzleQueryError('SELECT $1', ['secret value'], answered('42P01'))
   expect(faultText(wrapped)).toBe('42P01 words of the server')
   const thrown = withoutStatement(wrapped)
@@ -69,5 +69,5 @@ test('what is logged and thrown for a refused statement holds its SQLSTATE, and 
 
 test('the advice is found in the causes of an error', () => {
   expect(adviceOf(new Error('outer', { cause: answered('28P01') }))).toContain('the password is wrong')
-  expect(adviceOf(undefined)).toContain('see that PostgreSQL runs')
+  expect(adviceOf(undefined)).toContain('check that PostgreSQL runs')
 })

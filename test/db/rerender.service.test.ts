@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { rerender } from '../../src/db/index/rerender.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createRenderer } from '../../src/db/rendering.ts'
-import { rerender } from '../../src/db/rerender.ts'
-import { ROW_FORMAT } from '../../src/protocol/rows.ts'
+import { ROW_FORMAT } from '../../src/protocol/records.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
 import {
@@ -45,18 +45,18 @@ const renderer = createRenderer(seedDeployment(chainId))
 const later = createRenderer(seedDeployment(chainId), ROW_FORMAT + 1)
 const render = (by: typeof renderer) => rerender(database, chainId, by, new AbortController().signal)
 
-/** Every stored text, with the columns it goes with. */
+/** Every stored text with its render key. */
 const texts = async (): Promise<unknown[]> => {
   const each = tables.map((table) => `SELECT '${table}', id, row_text, render_key, render_flip FROM ${table}`)
   const { rows } = await database.run((handle) => handle.execute(sql.raw(`${each.join(' UNION ALL ')} ORDER BY 1, 2`)))
   return rows.map(({ render_flip, ...row }) => row)
 }
 
-test('rows that have their text are left alone', async () => {
+test('rows with a current text are not rendered again', async () => {
   expect(await render(renderer)).toBe(0)
 })
 
-test('texts that were cleared are rendered again, to the same bytes', async () => {
+test('cleared texts are rendered again to the same bytes', async () => {
   const before = await texts()
   for (const table of tables) {
     await database.run((handle) => handle.execute(sql.raw(`UPDATE ${table} SET row_text = NULL`)))
@@ -74,7 +74,7 @@ test('a later format replaces the texts of an earlier one, and never the other w
   expect(await render(later)).toBe(1)
 })
 
-test('a row whose token is not known stays without a text, and keeps no other waiting', async () => {
+test('a row with an unknown token stays without a text and does not delay other rows', async () => {
   const other = `\\x${'ab'.repeat(20)}`
   await database.run((handle) =>
     handle.execute(sql.raw(`UPDATE event_observations SET payment_token = '${other}' WHERE id = 2`)),

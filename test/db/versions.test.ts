@@ -7,26 +7,26 @@ const known = [
   { tag: '0001_second', when: 20 },
 ]
 
-test('a database with all that a build knows serves it, and so does a newer one that asks for no more', () => {
+test('a database with all migrations of a build supports it, and so does a newer one whose floor is not higher', () => {
   expect(versionFault(known, { times: [10, 20], oldest: 0 })).toBeNull()
   expect(versionFault(known, { times: [10, 20], oldest: 1 })).toBeNull()
   expect(versionFault(known, { times: [10, 20, 30, 40], oldest: 1 })).toBeNull()
 })
 
-test('an older database is refused with what it lacks, also one that has had others since', () => {
+test('an older database is rejected with the names of the missing migrations, also when it has others', () => {
   expect(versionFault(known, { times: [], oldest: 0 })).toMatch(/0000_first, 0001_second.*migrate/)
   expect(versionFault(known, { times: [10, 30], oldest: 0 })).toMatch(/lacks 0001_second:/)
 })
 
-test('a newer database that asks for more than a build knows is refused with what to do', () => {
-  expect(versionFault(known, { times: [10, 20, 30], oldest: 2 })).toMatch(/up to 0001.*asks for 0002.*newer version/)
+test('a newer database with a higher floor than a build knows is rejected with advice', () => {
+  expect(versionFault(known, { times: [10, 20, 30], oldest: 2 })).toMatch(/up to 0001.*requires 0002.*newer version/)
 })
 
-/** What a build that does not know of it would trip over. */
+/** Statements that break builds which do not know them. */
 const contracting =
   /\bDROP (?!INDEX)|\bRENAME\b|\bSET NOT NULL\b|\bSET DATA TYPE\b|ADD COLUMN (?!.*DEFAULT).* NOT NULL/i
 
-/** Migrations that contract, and do not come right after one that raises the floor: a migration of its own, applied in the same transaction. */
+/** Contracting migrations that do not directly follow a migration that raises the floor, in the same transaction. */
 const unannounced = (history: readonly { readonly tag: string; readonly text: string }[]): string[] =>
   history
     .filter(
@@ -57,7 +57,7 @@ test.each([
   ).toEqual([])
 })
 
-test('since there are floors, a migration expands or comes after one that raises the floor', () => {
+test('every migration since floors exist only expands, or follows one that raises the floor', () => {
   const history = migrationsOf(migrationsFolder).map(({ tag }) => ({
     tag,
     text: readFileSync(`${migrationsFolder}/${tag}.sql`, 'utf8'),

@@ -21,14 +21,14 @@ const zero32 = `0x${'0'.repeat(64)}`
 const deployed = await api.GET('/v1/chains')
 const diamondAddress = deployed.data?.data[0]?.diamond ?? ''
 
-/** A transfer of nothing to oneself, signed for the sandbox's chain. */
+/** A transfer of 0 to the sender itself, signed for the sandbox's chain. */
 const signedTx = async (): Promise<string> => {
   const node = createPublicClient({ transport: http(sandbox.rpcUrls[chainId]) })
   const nonce = await node.getTransactionCount({ address: addr })
   return account.signTransaction({ chainId, nonce, to: addr, gas: 21_000n, ...(await node.estimateFeesPerGas()) })
 }
 
-/** Of a quote: the specification's own market, which the sandbox has made-up rates of. */
+/** A quote of the specification's market, for which the sandbox has synthetic rates. */
 const terms = {
   pair: 'USD/GHS',
   strike: 12,
@@ -45,7 +45,7 @@ const calls = {
   '/status': () => api.GET('/status'),
   '/v1/chains': () => api.GET('/v1/chains'),
   '/v1/changelog': () => api.GET('/v1/changelog'),
-  '/v1/me': () => api.GET('/v1/me', { headers: { authorization: 'Bearer somebody' } }),
+  '/v1/me': () => api.GET('/v1/me', { headers: { authorization: 'Bearer unknown' } }),
   '/v1/hedge/fees': () => api.GET('/v1/hedge/fees', { params: { query: { chainId: 56 } } }),
   '/v1/hedge/paused/{chainId}': () => api.GET('/v1/hedge/paused/{chainId}', { params: chain }),
   '/v1/hedge/events/{chainId}/total': () => api.GET('/v1/hedge/events/{chainId}/total', { params: chain }),
@@ -174,26 +174,26 @@ const calls = {
   '/v1/tx/broadcast': async () => api.POST('/v1/tx/broadcast', { body: { chainId, signedTx: await signedTx() } }),
 } satisfies { readonly [Path in keyof paths]: () => Promise<{ data?: object; error?: object; response: Response }> }
 
-/** What the sandbox has not: an identity provider and a queued upgrade. */
+/** Operations that fail because the sandbox has no identity provider and no queued upgrade. */
 const refusals: Readonly<Record<string, string>> = {
   '/v1/me': 'service_unavailable',
   '/v1/governance/proposals/{chainId}/{proposalId}': 'not_found',
 }
 
-describe('a client generated from the description calls', () => {
-  test('every path of it', () => {
+describe('the generated client', () => {
+  test('the generated client has a call for every path', () => {
     expect(Object.keys(calls).sort()).toEqual(Object.keys(document.paths).sort())
   })
 
-  test.each(Object.entries(calls))('%s', async (path, call) => {
+  test.each(Object.entries(calls))('the generated client calls %s', async (path, call) => {
     const { data, error } = await call()
     expect(error?.error.code).toBe(refusals[path])
     if (error === undefined) expect(data).toHaveProperty('data')
   })
 })
 
-describe('its types', () => {
-  test('say what comes back', async () => {
+describe('the types of the generated client', () => {
+  test('the generated types describe the answers', async () => {
     const { data: event } = await api.GET('/v1/hedge/events/{chainId}/{id}', { params: first })
     const strike: string | undefined = event?.data.strike
     const expiry: number | undefined = event?.data.expiryDate
@@ -211,17 +211,17 @@ describe('its types', () => {
     expect(code).toBe('not_found')
   })
 
-  test('refuse what the API refuses', async () => {
+  test('the generated types reject requests that the API rejects', async () => {
     const refused = await Promise.all([
-      // @ts-expect-error: the chain is not supported
+      // The committed description lists no chain ids, since they are settings: the types take any.
       api.GET('/v1/hedge/paused/{chainId}', { params: { path: { chainId: 1 } } }),
       // @ts-expect-error: an amount is a string
       api.POST('/v1/tx/hedge/deposit', { body: { chainId, eventId: 1, amount: 5 } }),
       // @ts-expect-error: the amount is missing
       api.POST('/v1/tx/hedge/deposit', { body: { chainId, eventId: 1 } }),
-      // @ts-expect-error: a builder takes no field that it does not know
+      // A builder takes no field that it does not know. The types accept one next to a valid body.
       api.POST('/v1/tx/hedge/pause', { body: { chainId, memo: 'x' } }),
-      // @ts-expect-error: a quote wants both numbers
+      // @ts-expect-error: a quote requires both numbers
       api.GET('/v1/hedge/quote-payout/{chainId}/{id}', { params: { ...first, query: { notional: '1' } } }),
     ])
     expect(refused.map(({ response }) => response.status)).toEqual([400, 400, 400, 400, 400])

@@ -15,7 +15,7 @@ afterAll(async () => {
   expect(await sandbox.stop('SIGTERM'), sandbox.output()).toEqual({ code: 0, left: [] })
 })
 
-/** Success or error; the payloads are held against their schemas elsewhere. */
+/** Success or error; other tests check the payloads against their schemas. */
 const Body = z.object({ data: z.any(), error: z.any() }).partial()
 
 const get = async (path: string) => {
@@ -37,9 +37,9 @@ const auditIsClean = async (): Promise<void> => {
   expect(report.match(/no differences/g), report).toHaveLength(2)
 }
 
-test('the worker killed five times during live activity: no row is lost and none is doubled', async () => {
+test('five kills of the worker during live activity neither lose nor duplicate a row', async () => {
   for (let times = 0; times < 5; times++) {
-    // The sandbox waits longer with each death before it starts the next one.
+    // The sandbox waits longer after each crash before it restarts the service.
     await eventually('there is a worker to kill', () => kill(/cli\.js worker/) === 1)
     await sleep(1_500)
   }
@@ -47,11 +47,11 @@ test('the worker killed five times during live activity: no row is lost and none
   await auditIsClean()
 })
 
-test('a reorg of ten blocks with other transactions in them: the tables equal the chain again', async () => {
+test('after a reorg of ten blocks with different transactions the tables equal the chain again', async () => {
   for (const chainId of [8453, 56]) {
     const transport = http(sandbox.rpcUrls[chainId], { timeout: 30_000 })
     const node = createTestClient({ mode: 'anvil', transport })
-    // A coin transfer, signed by somebody the activity does not use, in the place of whatever the ten blocks held.
+    // A coin transfer by an account that the activity does not use replaces the transactions of the ten blocks.
     const [from, to] = createCast().users.map(({ account }) => account.address)
     const other = { from, to, value: '0x1', gas: '0x5208' }
     await node.request({ method: 'anvil_reorg', params: [10, [[other, 2]]] } as never)
@@ -62,7 +62,7 @@ test('a reorg of ten blocks with other transactions in them: the tables equal th
   await ready()
 })
 
-test('with a node stopped, what the index knows is still answered, and marked', async () => {
+test('with a stopped node, reads are answered from the index and marked', async () => {
   const paths = [
     'events/56/1',
     'events/56/1/stats',
@@ -74,7 +74,7 @@ test('with a node stopped, what the index knows is still answered, and marked', 
   const before = new Map<string, unknown>()
   for (const path of paths) before.set(path, (await get(`/v1/hedge/${path}`)).body)
   expect(kill(/anvil.*--chain-id 56/)).toBe(1)
-  // A head is shared by the reads of a fifth of a second; after that nobody has one.
+  // Reads within 0.2 s share a head. After that no cached head is left.
   await sleep(500)
   for (const path of paths) {
     const { status, headers, body } = await get(`/v1/hedge/${path}`)
@@ -84,7 +84,7 @@ test('with a node stopped, what the index knows is still answered, and marked', 
   expect((await get('/v1/hedge/positions/56/999999')).status).toBe(404)
 })
 
-test('with Postgres stopped too, entity reads of the other chain and builders still answer', async () => {
+test('with PostgreSQL stopped too, entity reads of the other chain and builders still answer', async () => {
   expect(kill(/postgres.* -D /)).toBeGreaterThanOrEqual(1)
   for (const path of [
     'events/8453/1/stats',

@@ -4,7 +4,7 @@ import { markets, runLifecycle } from '../../examples/lifecycle.ts'
 
 const sandbox = inject('sandbox')
 
-/** Success or error; the payloads are held against their schemas elsewhere. */
+/** Success or error; other tests check the payloads against their schemas. */
 const Body = z.object({ data: z.any(), error: z.any() }).partial()
 
 const get = async (path: string) => {
@@ -12,7 +12,7 @@ const get = async (path: string) => {
   return { status: response.status, headers: response.headers, body: Body.parse(await response.json()) }
 }
 
-test('is ready, and every read answers on both chains', async () => {
+test('the sandbox is ready, and every read answers on both chains', async () => {
   expect((await get('/readyz')).status).toBe(200)
   const { body: chains } = await get('/v1/chains')
   for (const { chainId, rpcUrl } of chains.data) {
@@ -39,7 +39,7 @@ test('is ready, and every read answers on both chains', async () => {
   }
 })
 
-test('the seeded story has every state, at least 10 wallets, 20 deposits and 50 positions a chain', async () => {
+test('the seeded scenario has every state, at least 10 wallets, 20 deposits and 50 positions a chain', async () => {
   for (const chainId of [8453, 56]) {
     const total: number = (await get(`/v1/hedge/events/${chainId}/total`)).body.data
     const seen = new Set<string>()
@@ -70,20 +70,24 @@ test('the seeded story has every state, at least 10 wallets, 20 deposits and 50 
   }
 })
 
-describe('one event from creation to the last withdrawal', () => {
-  // Both chains at once: most of it is waiting for blocks. On one of them the markets share who settles.
-  test.concurrent.each([8453, 56])('on %i: every balance is what the equations say, to the unit', async (chainId) => {
-    const here = markets.filter((market) => market.chainId === chainId)
-    expect(here.length).toBeGreaterThan(0)
-    for (const market of here) {
-      const outcome = await runLifecycle(sandbox.url, market, () => {})
-      for (const [who, { actual, expected }] of Object.entries(outcome)) {
-        expect([market.token, who, actual]).toEqual([market.token, who, expected])
+describe('the lifecycle of one event', () => {
+  // Both chains at once: most of the time is waiting for blocks. Markets on the same chain share the oracles, so they
+  // run one after the other.
+  test.concurrent.each([8453, 56])(
+    'every balance on chain %i equals the equations to the unit after the last withdrawal',
+    async (chainId) => {
+      const here = markets.filter((market) => market.chainId === chainId)
+      expect(here.length).toBeGreaterThan(0)
+      for (const market of here) {
+        const outcome = await runLifecycle(sandbox.url, market, () => {})
+        for (const [who, { actual, expected }] of Object.entries(outcome)) {
+          expect([market.token, who, actual]).toEqual([market.token, who, expected])
+        }
+        expect(outcome.hedger.actual).toBeGreaterThan(0n)
+        expect(outcome.creator.actual).toBeLessThan(0n)
       }
-      expect(outcome.hedger.actual).toBeGreaterThan(0n)
-      expect(outcome.creator.actual).toBeLessThan(0n)
-    }
-  })
+    },
+  )
 })
 
 const address = `0x${'12'.repeat(20)}`
@@ -94,7 +98,7 @@ const event = {
   ...{ signature: '0x', quoteTimestamp: '0', quoteNonce: zero32 },
 }
 
-describe('bad input at each step gets the error of the specification', () => {
+describe('bad input', () => {
   test.each([
     [
       'approve, unknown chain',
@@ -127,7 +131,7 @@ describe('bad input at each step gets the error of the specification', () => {
     ['claim, negative id', 'hedge/claim-payout', { chainId: 56, positionId: -1 }, 'positionId'],
     ['withdraw, fraction of an id', 'hedge/withdraw-capital', { chainId: 56, depositId: 1.5 }, 'depositId'],
     ['broadcast, no hex', 'broadcast', { chainId: 56, signedTx: 'hello' }, 'signedTx'],
-  ])('%s', async (_, path, body, field) => {
+  ])('bad input gets the error of the specification: %s', async (_, path, body, field) => {
     const response = await fetch(`${sandbox.url}/v1/tx/${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -138,7 +142,7 @@ describe('bad input at each step gets the error of the specification', () => {
     expect(error.details.map((detail: { path: string }) => detail.path)).toContain(field)
   })
 
-  test('an unknown id is 404, a refused transaction 502 with the reason of the node, an overlong body 413', async () => {
+  test('an unknown id is 404, a rejected transaction is 502 with the node’s reason, and an overlong body is 413', async () => {
     for (const path of ['events/8453/999999/stats', 'positions/56/999999', 'deposits/56/999999/pending']) {
       const { status, body } = await get(`/v1/hedge/${path}`)
       expect([status, body.error.code]).toEqual([404, 'not_found'])

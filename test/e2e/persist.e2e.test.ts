@@ -9,7 +9,10 @@ import { builtCommand } from '../support/built.ts'
 import { patient } from '../support/patient.ts'
 import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
 
-/** A busy machine is slow between the block and the question; a chain that was not continued is older than the stop. In seconds. */
+/**
+ * Maximum age in seconds. A busy machine delays the read of the block. A chain that did not continue has a block older
+ * than the stop.
+ */
 const PRESENT_SECONDS = 10
 
 let folder: string
@@ -18,7 +21,7 @@ const start = () => startSandboxProcess(['--quiet', '--persist', folder], patien
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'fx-persist-'))
-  // As root, PostgreSQL runs as another account, which has to pass through.
+  // When this process is root, PostgreSQL runs as another account, which must be able to enter the directory.
   await chmod(folder, 0o711)
   sandbox = await start()
 })
@@ -27,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** How old the newest block of each chain is, in seconds. */
+/** Age of each chain's newest block, in seconds. */
 const ages = async (): Promise<number[]> =>
   Promise.all(
     Object.values(sandbox.rpcUrls).map(async (url) => {
@@ -44,20 +47,20 @@ test('a healthy start prints no line of a service', () => {
   expect(sandbox.output()).not.toMatch(/^\[(worker|api|engine)\].*(out of reach|failed)/m)
 })
 
-test('the newest block of a quiet sandbox is of the present', expectPresent)
+test('the newest block of a quiet sandbox has the present time', expectPresent)
 
-test('a second sandbox on the same folder is refused in one line that names the first, with code 1', async () => {
+test('a second sandbox on the same folder exits with code 1 and one line that names the first', async () => {
   const { command, args } = builtCommand('sandbox', '--quiet', '--persist', folder)
   const env = { ...process.env, PORT: '0', SANDBOX_RPC_PORT_8453: '0', SANDBOX_RPC_PORT_56: '0' }
   const refusal = await promisify(execFile)(command, args, { env }).catch((fault) => fault)
   expect(refusal.code).toBe(1)
   const [pid] = sandbox.children(/cli\.js sandbox/)
   expect(refusal.stderr).toBe(
-    `process ${pid} runs a sandbox on ${folder}: stop it (kill -INT ${pid}), or give --persist another folder\n`,
+    `process ${pid} runs a sandbox on ${folder}: stop it (kill -INT ${pid}), or choose another folder with --persist\n`,
   )
 })
 
-test('a stop says that it saves each chain, and a resumed sandbox has a block of the present when it is ready', async () => {
+test('a stop reports that it saves each chain, and a resumed sandbox has a recent block when it is ready', async () => {
   expect(await sandbox.stop('SIGINT')).toEqual({ code: 0, left: [] })
   for (const chainId of [8453, 56]) {
     expect(sandbox.output()).toMatch(new RegExp(`saving chain ${chainId}: [^]*chain ${chainId} saved +\\d+\\.\\d s`))
@@ -66,7 +69,7 @@ test('a stop says that it saves each chain, and a resumed sandbox has a block of
   sandbox = await start()
   expect(sandbox.output()).toContain('(resumed)')
   const [newest = 0] = (await ages()).toSorted((a, b) => b - a)
-  // Not the block it was stopped at.
+  // A newer block than the one at the stop.
   expect(newest).toBeLessThan((Date.now() - stopped) / 1_000 + 1)
   await expectPresent()
 })

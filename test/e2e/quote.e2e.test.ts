@@ -16,7 +16,7 @@ const VALIDITY = 120n
 type Built = { readonly to: Hex; readonly data: Hex; readonly estimatedGas: string | null }
 
 test.each([8453, 56])(
-  'on %i a signed quote makes the event it is of, once, in time, for its creator',
+  'a signed quote on chain %i creates its event once, in time, for its creator',
   async (chainId) => {
     const api = await createClient(sandbox.url, chainId)
     const { usdc: token, diamond } = api.chain
@@ -41,7 +41,7 @@ test.each([8453, 56])(
       ...{ expiry: String(terms.expiryUnixSeconds), strikeAbove: true, allowExternalLp: true },
       ...{ initialLiquidity: '0', paymentToken: token, signature, quoteTimestamp, quoteNonce },
     }
-    /** What a node says to the built call; the time is that of the block it would be in. */
+    /** The node's result for the built call; the time is that of the block that would contain it. */
     const outcome = async (
       body: object,
       from: Hex = creator.address,

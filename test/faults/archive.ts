@@ -18,7 +18,7 @@ export const openArchive = async () => {
   const from = createCast().owner.account.address
   const { abi, bytecode } = artifact('Archive')
   const created = await node.send('eth_sendTransaction', [{ from, data: encodeDeployData({ abi, bytecode }) }])
-  // The node names the transaction before it has mined it.
+  // The node returns the transaction hash before it has mined the transaction.
   const receiptOf = async (): Promise<unknown> => (await node.send('eth_getTransactionReceipt', [created])) ?? null
   let receipt = await receiptOf()
   for (const until = Date.now() + MINED_WITHIN_MS; receipt === null && Date.now() < until; await sleep(50))

@@ -2,26 +2,30 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How often a member is asked whether it is ready, in milliseconds. */
-const LOOK_EVERY_MS = 50
+/** The interval between readiness probes of a member, in milliseconds. */
+const PROBE_EVERY_MS = 50
 
 export type Question = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
 
-/** What became of a question: the last answer's status, 0 where none came, and whom it was put to, the last of them last. */
-export type Outcome = Question & { readonly status: number; readonly tried: readonly string[]; readonly said: string }
+/** The outcome of a request: the last status, 0 without an answer, and the members that it was sent to, in order. */
+export type Outcome = Question & { readonly status: number; readonly tried: readonly string[]; readonly text: string }
 
 type Member = { readonly name: string; readonly url: string; readonly agent: Agent; isReady: boolean }
 
-/** A connection that was refused carried nothing; one that broke may have carried the request, so only what changes nothing is sent again. */
+/**
+ * A refused connection carried nothing. A broken one may have carried the request, so only requests without effects are
+ * retried.
+ */
 const mayRetry = (fault: unknown, method: string): boolean => {
   const code = fault instanceof Error && 'code' in fault ? fault.code : undefined
   return code === 'ECONNREFUSED' || (code === 'ECONNRESET' && method === 'GET')
 }
 
 /**
- * What stands before several processes of the API: it keeps connections open, asks each member for `/readyz` and gives questions to those
- * that are ready, in turn. A member whose connection is refused or breaks is left until it is ready again, and the question put to the next
- * one: a GET in both cases, anything else only when it was refused. An answer, whatever its status, is never asked for twice.
+ * A load balancer for several API processes. It keeps connections open, probes `/readyz` of each member and distributes
+ * requests to the ready ones in turn. A member whose connection is refused or breaks gets no request until it is ready
+ * again. The request is retried at the next member: a GET in both cases, any other method only after a refused
+ * connection. A request that got an answer of any status is never retried.
  */
 export const createBalancer = () => {
   const members = new Map<string, Member>()
@@ -43,7 +47,7 @@ export const createBalancer = () => {
   }
 
   const watch = async (member: Member): Promise<void> => {
-    for (; !over.signal.aborted && members.get(member.name) === member; await sleep(LOOK_EVERY_MS)) {
+    for (; !over.signal.aborted && members.get(member.name) === member; await sleep(PROBE_EVERY_MS)) {
       const answer = await send(member, { method: 'GET', path: '/readyz' }).catch(() => null)
       member.isReady = answer?.status === 200
     }
@@ -58,7 +62,7 @@ export const createBalancer = () => {
     return member
   }
 
-  /** Puts one question; never throws, and remembers what became of it. */
+  /** Sends one request and records its outcome. Never throws. */
   const ask = async (question: Question): Promise<void> => {
     const tried: string[] = []
     for (;;) {
@@ -67,13 +71,13 @@ export const createBalancer = () => {
         tried.push(member.name)
         try {
           const { status, text } = await send(member, question)
-          return void outcomes.push({ ...question, status, tried, said: text.slice(0, 200) })
+          return void outcomes.push({ ...question, status, tried, text: text.slice(0, 200) })
         } catch (fault) {
           member.isReady = false
           if (!mayRetry(fault, question.method)) throw fault
         }
       } catch (fault) {
-        return void outcomes.push({ ...question, status: 0, tried, said: String(fault) })
+        return void outcomes.push({ ...question, status: 0, tried, text: String(fault) })
       }
     }
   }
@@ -85,7 +89,7 @@ export const createBalancer = () => {
       void watch(member)
     },
     remove: (name: string): boolean => members.delete(name),
-    /** Puts questions in turn, so many at once, until `stop`. */
+    /** Sends requests in turn, a fixed number concurrently, until `stop`. */
     start(questions: readonly Question[], atOnce: number): void {
       let nth = 0
       const client = async (): Promise<void> => {
@@ -96,7 +100,7 @@ export const createBalancer = () => {
       }
       clients.push(...Array.from({ length: atOnce }, client))
     },
-    /** What became of the questions since the last call. */
+    /** The outcomes since the last call of this function. */
     take: (): Outcome[] => outcomes.splice(0),
     async stop(): Promise<void> {
       over.abort()

@@ -1,12 +1,16 @@
 import { getAddress } from 'viem'
-import { type ChainId, chainFacts } from '../../src/protocol/chains.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
 import type { ProfileName } from '../../src/protocol/profiles.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import type { SandboxChain } from '../../src/sandbox/chain.ts'
 import { deployProtocol } from '../../src/sandbox/deploy.ts'
+import { factsOf } from '../support/known-chains.ts'
 
-/** Blocks that come quicker than a second apart take the chain's clock into the future; it begins so far back that it stays in the past. */
+/**
+ * Blocks less than a second apart move the chain's clock into the future. The clock starts so early that it stays in
+ * the past.
+ */
 const HEAD_START_SECONDS = 86_400
 
 const fees = {
@@ -17,12 +21,15 @@ const fees = {
   creatorLoyaltyRate: 100_000n,
 }
 
-/** A node with the protocol on it as deployments of this profile are. The same address every time: two such nodes are two forks. */
+/**
+ * A node with the protocol in this deployment profile. The address is always the same, so two such nodes are two forks.
+ */
 export const openChain = async (chainId: ChainId, profile: ProfileName) => {
   const genesisTimestamp = Math.floor(Date.now() / 1000) - HEAD_START_SECONDS
   const anvil = await startAnvil({ chainId, genesisTimestamp })
   const cast = createCast()
-  const symbols = Object.entries(chainFacts[chainId].paymentDecimals)
+  const facts = factsOf(chainId)
+  const symbols = Object.entries(facts.paymentDecimals)
   const { diamond, tokens, deployBlock } = await deployProtocol({
     rpcUrl: anvil.url,
     profile,
@@ -34,6 +41,8 @@ export const openChain = async (chainId: ChainId, profile: ProfileName) => {
   })
   const chain: SandboxChain = {
     chainId,
+    name: facts.name,
+    symbol: facts.symbol,
     rpcUrl: anvil.url,
     diamond: getAddress(diamond),
     tokens: symbols.map(([symbol, decimals]) => ({ symbol, decimals, address: getAddress(tokens[symbol] ?? '') })),

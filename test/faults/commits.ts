@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 
-/** A commit of the index: Unix milliseconds by the database's clock, which is this machine's, and the process that wrote. */
+/**
+ * A commit of the index: Unix milliseconds by the database's clock, which is this machine's, and the process that
+ * wrote.
+ */
 export type Commit = { readonly at: number; readonly who: string; readonly block: number }
 
 /**
- * Lets the database itself note every move of a chain's cursor, and by whom: what a process that should be dead writes cannot hide.
+ * Has the database record every move of a chain's cursor and the process that made it, so that writes of a process that
+ * should be dead are found.
  */
 export const recordCommits = async (databaseUrl: string, chainId: number) => {
   const client = new Client({ connectionString: databaseUrl, application_name: 'commits' })
@@ -32,7 +36,7 @@ export const recordCommits = async (databaseUrl: string, chainId: number) => {
   return {
     /** Commits after a time in Unix milliseconds, oldest first, of one process or of all. */
     since,
-    /** The first of them. Throws when there is none within `withinMs`. */
+    /** The first commit. Throws when there is none within `withinMs`. */
     async first(time: number, who: string | undefined, withinMs: number): Promise<Commit> {
       for (const deadline = Date.now() + withinMs; Date.now() < deadline; await sleep(20)) {
         const [commit] = await since(time, who)

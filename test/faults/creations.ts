@@ -1,8 +1,8 @@
 import { type Abi, parseAbi, toEventSelector } from 'viem'
 
 /*
- * The three creation logs under both their names, and the tables their rows go to. Written down here and taken from nothing of the
- * product, so that a mistake of the product cannot hide in it.
+ * The three creation logs under both their names, and the tables their rows go to. They are written here independently
+ * of the product, so that a mistake of the product cannot hide in them.
  */
 
 export const kinds = {
@@ -35,7 +35,7 @@ export const creationsAbi: Abi = parseAbi(
   ) as readonly string[],
 )
 
-/** The first topic of each. */
+/** The first topic of each log. */
 export const creationTopics: readonly string[] = creationsAbi.flatMap((item) =>
   item.type === 'event' ? [toEventSelector(item)] : [],
 )
@@ -52,7 +52,7 @@ const columns = {
 /** The block of the log that made a row; without logs, the block at which it was first seen. */
 const block = ['block_number', 'block_hash', 'block_timestamp']
 
-/** What a log alone tells: no view does. */
+/** Values that only the log has: no view returns them. */
 const ofLog = {
   event: ['tx_hash', 'log_index', 'initial_liquidity'],
   deposit: ['tx_hash', 'log_index'],
@@ -66,13 +66,13 @@ export const plain = (value: unknown): string => {
   return text.startsWith('0x') ? text.slice(2).toLowerCase() : text
 }
 
-/** A row as text that two sides can be compared by: what it says, and where from. */
+/** A row as text, to compare the database with the chain: its content and its origin. */
 export type Row = {
-  readonly says: string
+  readonly content: string
   readonly from: string
   readonly block: number
   readonly hash: string
-  /** Whether anything in it is of a log. */
+  /** Whether any part of it comes from a log. */
   readonly hasLog: boolean
 }
 
@@ -84,7 +84,7 @@ export const rowOf = (kind: Kind, value: (column: string) => unknown): Row => {
   const text = (names: readonly string[]): string =>
     names.map((column) => `${column}=${plain(value(column))}`).join(' ')
   return {
-    says: text(columns[kind]),
+    content: text(columns[kind]),
     from: text([...block, ...ofLog[kind]]),
     block: Number(value('block_number')),
     hash: plain(value('block_hash')),

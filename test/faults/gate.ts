@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
 /**
- * A TCP door in front of a server: shut, it breaks what is connected and refuses what comes, as a server that has gone does.
+ * A TCP gate in front of a server. While it is shut it breaks open connections and refuses new ones, like a stopped
+ * server.
  *
  * @example const gate = await startGate(new URL(databaseUrl))
  */

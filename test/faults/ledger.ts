@@ -19,8 +19,8 @@ const Log = z.object({
 export type Point = { readonly number: number; readonly hash: string }
 
 /**
- * What the chain says that an index should hold, from its creation logs. `upTo` gives the rows up to a block, null when the chain does
- * not have that block; what it has read once it keeps until a reorg.
+ * The rows that an index should hold, from the creation logs of the chain. `upTo` gives the rows up to a block, null
+ * when the chain does not have that block. Logs are kept until a reorg.
  */
 export const createLedger = (node: Rpc, diamond: string) => {
   let rows = new Map<string, Row>()
@@ -39,7 +39,7 @@ export const createLedger = (node: Rpc, diamond: string) => {
       log_index: log.logIndex,
     }
     const name = `${kind} ${plain(own.id)}`
-    // Of two logs that tell of one creation the first counts.
+    // If one creation has two logs, the first one counts.
     if (rows.has(name)) return
     // The database keeps texts as bytes.
     const value = (column: string): unknown =>
@@ -57,7 +57,7 @@ export const createLedger = (node: Rpc, diamond: string) => {
       if (from <= to.number) {
         const filter = { address: diamond, topics: [creationTopics], fromBlock: hex(from), toBlock: hex(to.number) }
         const logs = z.array(Log).parse(await node.send('eth_getLogs', [filter]))
-        // After the logs: had the chain moved before or between, the hash would show it.
+        // Read after the logs: if the chain changed meanwhile, the hash differs.
         if ((await node.block(to.number))?.hash !== to.hash) return null
         for (const log of logs) add(log)
       } else if (known?.hash !== to.hash) return null

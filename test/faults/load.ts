@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer } from './service.ts'
 
-/** An answer and when it was asked for, in milliseconds of `performance.now()`. */
+/** An answer and when its request was sent, in milliseconds of `performance.now()`. */
 export type Sample = Answer & { readonly path: string; readonly at: number }
 
 /**
- * Asks for paths in turn, so many a second whether or not the answers come: what is slow holds nobody up and hides nothing. `stop` gives
- * every answer, those that were under way too.
+ * Requests paths in turn at a constant rate without waiting for answers, so that slow answers neither delay nor hide
+ * others. `stop` returns all answers, including those still pending.
  */
 export const startLoad = (get: (path: string) => Promise<Answer>, paths: readonly string[], perSecond: number) => {
   const asked: Promise<Sample>[] = []

@@ -5,19 +5,20 @@ import { createLedger, type Point } from './ledger.ts'
 import { createRpc, type Rpc } from './rpc.ts'
 
 /*
- * The judge of the index: tables against logs, both read by nothing of the product, so that a mistake of the product cannot hide in it.
+ * The test oracle of the index: it compares tables with logs. It uses none of the product's code to read them, so a
+ * mistake of the product cannot hide in it.
  */
 
 const StoredPoint = z.object({ number: z.string().transform(Number), hash: z.string() })
 
-/** The block up to which the index says to have read. */
+/** The block up to which the index claims to have read. */
 const CURSOR = `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') AS hash FROM cursors WHERE chain_id = $1`
 
-/** The newest block of which it holds anything: above the cursor while it reads entity by entity. */
+/** The newest block of any row of the index: above the cursor while it reads entity by entity. */
 const REACH = `SELECT block_number AS number, '0x' || encode(block_hash, 'hex') AS hash FROM anchors WHERE chain_id = $1
   ORDER BY block_number DESC LIMIT 1`
 
-/** The block at which the index says to have proved that it and the chain are equal. */
+/** The block at which the index claims to have proved that it equals the chain. */
 const PROVEN = `SELECT proven_number AS number, '0x' || encode(proven_hash, 'hex') AS hash FROM looks
   WHERE chain_id = $1 AND proven_number IS NOT NULL`
 
@@ -51,7 +52,10 @@ const readIndex = async (client: Client, chainId: number, publishes: boolean): P
   }
 }
 
-/** What a look found. `forked`: the index stands on a block that the chain does not have, so rows were not compared. */
+/**
+ * The result of a comparison. `forked`: the index is at a block that the chain does not have, so rows were not
+ * compared.
+ */
 export type Verdict =
   | { readonly state: 'empty' | 'forked'; readonly cursor: Point | null }
   | {
@@ -60,9 +64,9 @@ export type Verdict =
       readonly missing: readonly string[]
       readonly extra: readonly string[]
       readonly different: readonly string[]
-      /** The first of these, on both sides. */
+      /** The first differing rows of both sides. */
       readonly example: string
-      /** Of these, what lies at or below the block at which the index says to have been proved equal to the chain. */
+      /** The differing rows at or below the block at which the index claims to be proved equal to the chain. */
       readonly provenWrong: readonly string[]
     }
 
@@ -70,24 +74,24 @@ export type Verdict =
 export const isExact = (verdict: Verdict): boolean =>
   verdict.state === 'compared' && verdict.missing.length + verdict.extra.length + verdict.different.length === 0
 
-/** True when the index holds something that is not on the chain, or says to be proved while it is not equal to it. */
+/** True when the index holds a row that is not on the chain, or claims to be proved while it differs from the chain. */
 export const isFalse = (verdict: Verdict): boolean =>
   verdict.state === 'compared' && verdict.extra.length + verdict.different.length + verdict.provenWrong.length > 0
 
-/** A verdict in a line. */
-export const say = (verdict: Verdict): string => {
+/** A verdict as one line of text. */
+export const describe = (verdict: Verdict): string => {
   if (verdict.state !== 'compared') return `${verdict.state} at ${verdict.cursor?.number ?? 'no block'}`
   const { cursor, missing, extra, different, example, provenWrong } = verdict
   const found = [...missing.map((it) => `-${it}`), ...extra.map((it) => `+${it}`), ...different]
-  const proof = provenWrong.length === 0 ? '' : `; ${provenWrong.length} of them said to be proved`
+  const proof = provenWrong.length === 0 ? '' : `; ${provenWrong.length} of them claimed to be proved`
   return `at ${cursor.number}: ${missing.length} missing, ${extra.length} extra, ${different.length} different ${found.slice(0, 5).join('; ')}${example}${proof}`
 }
 
 type Difference = { readonly name: string; readonly here: Row; readonly there: Row }
 
 /**
- * Tells which rows are not those of the chain. With `logs`, a row has to name the log that made it; without, no log at all, and a block of
- * the chain at which the row existed.
+ * Finds the rows that differ from the chain. With `logs`, a row must name the log that created it. Without, it must
+ * name no log, and a block of the chain at which the row existed.
  */
 const createComparison =
   (node: Rpc, logs: boolean) =>
@@ -102,23 +106,23 @@ const createComparison =
     const numbers = logs ? [] : [...new Set(both.map(({ here }) => here.block))]
     const blocks = await Promise.all(numbers.map((number) => node.block(number)))
     const hashes = new Map(blocks.flatMap((block) => (block === null ? [] : [[block.number, plain(block.hash)]])))
-    return both.filter((each) => each.here.says !== each.there.says || isOther(each))
+    return both.filter((each) => each.here.content !== each.there.content || isOther(each))
   }
 
-const show = ({ says, from }: Row): string => `(${says} ${from})`
+const show = ({ content, from }: Row): string => `(${content} ${from})`
 
 const higher = (a: Point, b: Point | null): Point => (b !== null && b.number > a.number ? b : a)
 
 /**
- * Compares the facts of a database with the chain at the block that the index says to have reached. Opens one connection until
- * `close`; `look` throws when the node or the database does not answer.
+ * Compares the facts of a database with the chain at the block that the index claims to have reached. Opens one
+ * connection until `close`; `compare` throws when the node or the database does not answer.
  */
 export const createOracle = async (options: {
   readonly databaseUrl: string
   readonly rpcUrl: string
   readonly chainId: number
   readonly diamond: string
-  /** Whether rows can tell the log that made them. */
+  /** Whether rows name the log that created them. */
   readonly logs: boolean
 }) => {
   const client = new Client({ connectionString: options.databaseUrl, application_name: 'oracle' })
@@ -127,9 +131,9 @@ export const createOracle = async (options: {
   const publishes = (await client.query(`SELECT to_regclass('looks') IS NOT NULL AS it`)).rows[0]?.it === true
   const node = createRpc(options.rpcUrl)
   const ledger = createLedger(node, options.diamond)
-  const compare = createComparison(node, options.logs)
+  const differencesOf = createComparison(node, options.logs)
 
-  const look = async (): Promise<Verdict> => {
+  const compare = async (): Promise<Verdict> => {
     const { cursor, reach, proven, rows } = await readIndex(client, options.chainId, publishes)
     if (cursor === null) return { state: 'empty', cursor }
     const whole = await ledger.upTo(higher(higher(cursor, proven), reach))
@@ -139,20 +143,20 @@ export const createOracle = async (options: {
     const chain = upTo(cursor.number)
     const missing = [...chain.keys()].filter((name) => !rows.has(name))
     const extra = [...rows.keys()].filter((name) => !whole.has(name))
-    // A row that was read by its id is of a block above the cursor until all are.
-    const differences = await compare(rows, whole)
+    // A row that was read by its id has a block above the cursor until all rows are read.
+    const differences = await differencesOf(rows, whole)
     const different = differences.map(({ name }) => name)
     const [first] = differences
     const example =
       first === undefined ? '' : `, ${first.name} is ${show(first.here)}, on the chain ${show(first.there)}`
-    // A row that is not on the chain was never proved; one that is there was up to the block.
+    // A row that is not on the chain cannot be proved. A row on the chain is proved up to the block.
     const provenWrong =
       proven === null
         ? []
         : [...upTo(proven.number).keys()].filter((name) => !rows.has(name) || different.includes(name))
     return { state: 'compared', cursor, missing, extra, different, example, provenWrong }
   }
-  return { look, publishes, close: () => client.end() }
+  return { compare, publishes, close: () => client.end() }
 }
 
 export type Oracle = Awaited<ReturnType<typeof createOracle>>

@@ -13,8 +13,8 @@ import { type Chains, type Index, openChains, openIndex } from './rig.ts'
 import { startApi } from './service.ts'
 
 /*
- * Two processes of each kind on one database and one Redis, as in production, under load: what stops in order is not noticed by any client,
- * and what is killed takes nothing with it but the connections it had.
+ * Two processes of each kind on one database and one Redis, as in production, under load. No client notices a process
+ * that stops in order. A process that is killed only breaks the connections it had.
  */
 
 const wallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -31,10 +31,13 @@ const questions: readonly Question[] = [
   { method: 'POST', path: '/v1/tx/erc20/approve', body: JSON.stringify(approval) },
 ]
 
-/** Requests side by side. */
+/** Concurrent requests. */
 const AT_ONCE = 6
 
-/** Longer than the balancer needs to see that a member is not ready, and than two signals are taken for one. */
+/**
+ * Longer than the balancer needs to notice that a member is not ready, and longer than the time in which two signals
+ * count as one.
+ */
 const DRAIN_MS = 1_000
 
 const closers = createClosers()
@@ -60,7 +63,7 @@ const startMember = async (name: string) => {
 const isGood = ({ status }: Outcome): boolean => status === 200
 const bad = (outcomes: readonly Outcome[]): Outcome[] => outcomes.filter((outcome) => !isGood(outcome))
 
-/** Until every member of these has answered so many more questions. */
+/** Resolves when each of these members has answered that many more requests. */
 const answersOf = async (names: readonly string[], count: number): Promise<Outcome[]> => {
   const seen: Outcome[] = []
   const by = (name: string): number => seen.filter((outcome) => isGood(outcome) && outcome.tried.at(-1) === name).length
@@ -71,22 +74,22 @@ const answersOf = async (names: readonly string[], count: number): Promise<Outco
   return seen
 }
 
-/** An open stream of settlements: what it was told by its end. */
-const listen = async (url: string): Promise<{ readonly told: Promise<string> }> => {
+/** An open stream of settlements; `received` resolves at its end with everything that was sent. */
+const listen = async (url: string): Promise<{ readonly received: Promise<string> }> => {
   const asked = get(`${url}/v1/hedge/settlements?since=now`, { headers: { accept: 'text/event-stream' } })
   const [response]: IncomingMessage[] = await once(asked, 'response')
   let text = ''
   response?.setEncoding('utf8').on('data', (chunk) => {
     text += chunk
   })
-  return { told: once(asked, 'close').then(() => text) }
+  return { received: once(asked, 'close').then(() => text) }
 }
 
 let workers: Record<'first' | 'second', Awaited<ReturnType<typeof startWorker>>>
 let apis: Record<'one' | 'two', Awaited<ReturnType<typeof startApi>>>
 
-/** What the members logged last. */
-const said = (): string => [apis.one, apis.two].map(({ process }) => process.tail()).join('\n')
+/** The last log lines of the members. */
+const lastLogs = (): string => [apis.one, apis.two].map(({ process }) => process.tail()).join('\n')
 
 beforeAll(async () => {
   const server = closers.add('Redis', await startTestRedis(), (it) => it.close())
@@ -110,9 +113,9 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => closers.close())
 
-test('a rolling restart fails no request, and tells the streams when to come again', async () => {
+test('a rolling restart fails no request, and its streams end with the time to reconnect', async () => {
   await answersOf(['one', 'two'], 20)
-  const { told } = await listen(apis.one.url)
+  const { received } = await listen(apis.one.url)
   for (const name of ['one', 'two'] as const) {
     balancer.take()
     apis[name].process.terminate()
@@ -126,12 +129,12 @@ test('a rolling restart fails no request, and tells the streams when to come aga
     console.log(
       `shutdown: ${name} restarted under ${outcomes.length} requests, ${failed.length} failed, ${again.length} put to the other`,
     )
-    expect([failed, again], said()).toEqual([[], []])
+    expect([failed, again], lastLogs()).toEqual([[], []])
   }
-  expect(await told).toMatch(/\nretry: \d+\nevent: end\ndata: .*\n\n$/)
+  expect(await received).toMatch(/\nretry: \d+\nevent: end\ndata: .*\n\n$/)
 })
 
-test('an API that is killed fails what it was answering and nothing else; what only reads is put to the other', async () => {
+test('a killed API process fails only the requests it was answering, and reads are retried at the other process', async () => {
   balancer.take()
   await apis.one.process.kill()
   const outcomes = await answersOf(['two'], 50)
@@ -141,12 +144,12 @@ test('an API that is killed fails what it was answering and nothing else; what o
   console.log(
     `kill of an API: ${outcomes.length} requests, ${failed.length - others.length} POSTs that broke with its connections, ${others.length} others that failed`,
   )
-  expect(others, said()).toEqual([])
+  expect(others, lastLogs()).toEqual([])
   apis.one = await startMember('one')
   expect(bad(await answersOf(['one', 'two'], 20))).toEqual([])
 })
 
-test('a worker that is killed fails no request; the other follows the chain and does the jobs, those it had begun too', async () => {
+test('a killed worker fails no request, and the other worker follows the chain and finishes its jobs', async () => {
   balancer.take()
   const leads = async (): Promise<'first' | 'second'> => {
     const { who } = await index.commits.first(Date.now(), undefined, 10_000)
@@ -159,7 +162,7 @@ test('a worker that is killed fails no request; the other follows the chain and 
   await index.commits.first(first, other, 10_000)
   const answers = await answersOf(['one', 'two'], 50)
 
-  // What was begun by one that nobody is left to take it from is taken by the next that starts.
+  // A job that a worker began before it was killed is taken over by the next worker that starts.
   const queue = new Redis(redis.REDIS_URL)
   const key = `${redis.JOBS_PREFIX}:observe`
   const runsHere = async (): Promise<boolean> => {
@@ -196,13 +199,13 @@ test('a worker that is killed fails no request; the other follows the chain and 
   )
   await client.end()
   expect(bad(all)).toEqual([])
-  expect(third.said(/job dropped/)).toBe(0)
+  expect(third.logged(/job dropped/)).toBe(0)
 }, 120_000)
 
-test('a second signal ends a process that drains, and its exit code says so', async () => {
+test('a second signal ends a draining process at once, with exit code 1', async () => {
   apis.one.process.terminate()
   await eventually('it drains', async () => (await apis.one.get('/readyz')).status === 503)
-  // At once it could be the same again: under npm a Ctrl-C comes twice.
+  // Waits, because two signals in quick succession count as one: under npm a Ctrl-C arrives twice.
   apis.one.process.terminate()
   await sleep(600)
   expect(apis.one.process.hasExited()).toBe(false)

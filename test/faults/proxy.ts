@@ -8,7 +8,7 @@ import { createRpc, heightOf, type RpcAnswer, type RpcCall } from './rpc.ts'
 import { createStale } from './stale.ts'
 import type { Turns } from './turns.ts'
 
-/** What is asked of a block's state. */
+/** Methods that read the state of a block. */
 const ofState: readonly string[] = ['eth_call', 'eth_getStorageAt']
 
 /** What a rule does to a whole HTTP request. */
@@ -25,7 +25,7 @@ const transports = {
     void response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Just a moment...</body></html>'),
   garbage: (response: ServerResponse, _: string, uniform: () => number): void =>
     void response.end(Buffer.from(Array.from({ length: 200 }, () => Math.floor(uniform() * 256)))),
-  /** The right answer, in eight pieces over about two seconds. */
+  /** The correct answer, in eight pieces over about two seconds. */
   slow: async (response: ServerResponse, body: string): Promise<void> => {
     const size = Math.ceil(body.length / 8)
     for (let at = 0; at < body.length && !response.destroyed; at += size) {
@@ -44,10 +44,10 @@ const answers = {
   empty: (result: unknown): unknown => withResult(result, () => []),
   truncate: (result: unknown, uniform: () => number): unknown =>
     withResult(result, (list) => list.slice(0, Math.floor(uniform() * list.length))),
-  /** Logs as a protocol leaves them that emits no others than those of creations. */
+  /** Only the logs of creations, like a protocol that emits no others. */
   creationsOnly: (result: unknown): unknown =>
     withResult(result, (list) => list.filter((log) => creationTopics.includes(Object(log).topics[0]))),
-  /** A block as another fork would have it; the height is right. */
+  /** The block of another fork at the correct height. */
   wrongHash: (result: unknown, uniform: () => number): unknown => {
     if (typeof result !== 'object' || result === null || !('hash' in result)) return result
     const digit = (): string => Math.floor(uniform() * 16).toString(16)
@@ -55,10 +55,10 @@ const answers = {
   },
 } as const
 
-/** An answer that left creations out: Unix milliseconds, and the blocks of the logs it hid. */
+/** An answer that omitted creations: Unix milliseconds, and the blocks of the omitted logs. */
 export type Falsified = { readonly at: number; readonly blocks: readonly number[] }
 
-/** Blocks of the creations that a list of logs has and another one lacks. */
+/** The blocks of the creations that one list of logs has and the other lacks. */
 const hidden = (whole: unknown, part: unknown): number[] => {
   if (!Array.isArray(whole) || !Array.isArray(part)) return []
   const lost = whole
@@ -78,7 +78,7 @@ export type Rule = {
   readonly method?: string
   /** Part of the requests, or of the calls for a fault of an answer, from 0 to 1; all unless given. */
   readonly share?: number
-  /** `stale`: how many blocks behind the node's head this one says to be. `narrow`: the widest range of logs it gives. */
+  /** `stale`: how many blocks the reported head is behind the node's. `narrow`: the widest range of logs it gives. */
   readonly blocks?: number
   /** `elsewhere`: the node that answers, of another chain or on another fork. */
   readonly url?: string
@@ -92,7 +92,7 @@ const widthOf = (filter: unknown): number => {
   return (heightOf(toBlock) ?? 0) - (heightOf(fromBlock) ?? 0) + 1
 }
 
-/** What a node refuses for what it is: its error instead of an answer, undefined for what it serves. */
+/** The error of a request that this kind of node rejects; undefined for a request that it serves. */
 const refusals = {
   narrow: ({ method, params }: RpcCall, blocks = 1): RpcAnswer['error'] =>
     method === 'eth_getLogs' && widthOf(params[0]) > blocks
@@ -104,8 +104,8 @@ const refusals = {
 } as const
 
 /**
- * A JSON-RPC proxy between the service and a real node that misbehaves by rules. What it draws depends on the seed and on the order
- * of the requests alone.
+ * A JSON-RPC proxy between the service and a real node that misbehaves by rules. Its random choices depend only on the
+ * seed and on the order of the requests.
  *
  * @example
  * const proxy = await startFaultProxy({ target: anvil.url, seed: 7 })
@@ -116,7 +116,7 @@ export const startFaultProxy = async (options: {
   readonly seed: number
   /** Rules that hold whatever others are set. */
   readonly always?: readonly Rule[]
-  /** Its calls take turns with who mines on the node. */
+  /** Its calls take turns with the miner of the node. */
   readonly turns?: Turns
 }) => {
   let uniform = uniforms(options.seed)
@@ -126,7 +126,7 @@ export const startFaultProxy = async (options: {
   let gate: { readonly opened: Promise<void>; readonly open: () => void } | undefined
   const nothing = () => ({
     requests: 0,
-    looks: 0,
+    polls: 0,
     probes: 0,
     reads: 0,
     methods: new Map<string, number>(),
@@ -149,8 +149,8 @@ export const startFaultProxy = async (options: {
     const stale = struck.find(({ fault }) => fault === 'stale')
     if (stale !== undefined) return createStale(stale.blocks ?? 1, target)(calls)
     const url = struck.find(({ fault }) => fault === 'elsewhere')?.url ?? target
-    const said = await createRpc(url).batch(calls.map(({ method, params }) => ({ method, params })))
-    return said.map((it, at) => ({ ...it, id: calls[at]?.id ?? 0 }))
+    const answers = await createRpc(url).batch(calls.map(({ method, params }) => ({ method, params })))
+    return answers.map((it, at) => ({ ...it, id: calls[at]?.id ?? 0 }))
   }
 
   const tampered = (call: RpcCall | undefined, answer: RpcAnswer): RpcAnswer => {
@@ -178,7 +178,7 @@ export const startFaultProxy = async (options: {
     counts.requests += 1
     for (const { method, params } of calls) {
       count(counts.methods, method)
-      if (params[0] === 'latest') counts.looks += 1
+      if (params[0] === 'latest') counts.polls += 1
     }
     const methods = calls.map(({ method }) => method)
     if (methods.every((method) => method === 'eth_call')) counts.reads += 1
@@ -190,14 +190,14 @@ export const startFaultProxy = async (options: {
     if (transport !== undefined && transport !== 'slow') return void transports[transport](response, '', uniform)
     const forward = (): Promise<RpcAnswer[]> => ask(calls, struck)
     const isOfState = methods.some((method) => ofState.includes(method))
-    const said = (await (isOfState && turns ? turns.ask(forward) : forward())).map((it) => ({
+    const served = (await (isOfState && turns ? turns.ask(forward) : forward())).map((it) => ({
       jsonrpc: '2.0',
       ...tampered(
         calls.find(({ id }) => id === it.id),
         it,
       ),
     }))
-    const body = JSON.stringify(Array.isArray(asked) ? said : said[0])
+    const body = JSON.stringify(Array.isArray(asked) ? served : served[0])
     response.setHeader('content-type', 'application/json')
     if (transport === 'slow') return transports.slow(response, body)
     response.end(body)
@@ -211,16 +211,16 @@ export const startFaultProxy = async (options: {
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port')
   return {
     url: `http://127.0.0.1:${address.port}`,
-    /** Misbehaves by these rules from now on; an empty list is an honest node. */
+    /** Replaces the rules. With an empty list the node is honest. */
     set(next: readonly Rule[]): void {
       rules = [...always, ...next]
       since = performance.now()
     },
-    /** Draws as a proxy of this seed from now on. */
+    /** Makes the random choices of this seed from now on. */
     reseed(seed: number): void {
       uniform = uniforms(seed)
     },
-    /** Requests wait from now on until `release`: what happens to the node meanwhile happens at once for the asker. */
+    /** Delays all requests until `release`, so that clients see changes of the node in between as one change. */
     hold(): void {
       let open = (): void => {}
       const opened = new Promise<void>((resolve) => {
@@ -233,8 +233,9 @@ export const startFaultProxy = async (options: {
       gate = undefined
     },
     /**
-     * HTTP requests, looks at the head, requests that ask who is there, requests of calls alone, calls by method, faults by kind and
-     * answers that left creations out since the last time.
+     * The counts since the last call of this function: HTTP requests, polls of the head, requests for the chain and
+     * head alone, requests that contain only calls, calls by method, faults by kind, and answers that omitted
+     * creations.
      */
     counts() {
       const seen = counts

@@ -11,17 +11,17 @@ import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
 import { openChain } from './chain.ts'
 import { recordCommits } from './commits.ts'
-import { createOracle, isExact, type Oracle, say, type Verdict } from './oracle.ts'
+import { createOracle, describe, isExact, type Oracle, type Verdict } from './oracle.ts'
+import { type Process, startProcess } from './process.ts'
 import { startFaultProxy } from './proxy.ts'
-import { recordSays } from './says.ts'
+import { recordStatus } from './status-log.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
 import { type Variant, variants } from './variant.ts'
-import { type Process, startProcess } from './worker.ts'
 
 /** A server and a migrated template on it. */
 export type Store = { readonly server: string; readonly template: string }
 
-/** How soon the worker looks again at a chain that has nothing new, in milliseconds: the sandbox's value. */
+/** How often the worker polls a chain that has nothing new, in milliseconds: the sandbox's value. */
 const POLL_MS = 200
 
 const calibrate = async (url: string): Promise<void> => {
@@ -37,7 +37,10 @@ const calibrate = async (url: string): Promise<void> => {
   await database.close()
 }
 
-/** A Postgres of the rig's own with a migrated and calibrated template: workers that start side by side do not calibrate while they are watched. */
+/**
+ * A PostgreSQL server with a migrated and calibrated template, so that workers do not calibrate while they are
+ * measured.
+ */
 export const openStore = async (): Promise<Store & { readonly close: () => Promise<void> }> => {
   const postgres = await startPostgres()
   const template = 'fx_template'
@@ -53,7 +56,8 @@ export const openStore = async (): Promise<Store & { readonly close: () => Promi
 }
 
 /**
- * The chains of the rig: 8453 lives by seeded traffic and is what the bars look at; 56 stands still. One of each serves all seeds.
+ * The chains of the rig. Chain 8453 has seeded traffic, and the targets measure it; chain 56 is idle. One of each
+ * serves all seeds.
  */
 export const openChains = async (seed: number, variant: Variant = variants.reference) => {
   const closers = createClosers()
@@ -65,7 +69,9 @@ export const openChains = async (seed: number, variant: Variant = variants.refer
 
 export type Chains = Awaited<ReturnType<typeof openChains>>
 
-/** What the judge and the bars need of one index: a database, proxies in front of the node, and processes between them. */
+/**
+ * One index for the oracle and the targets: a database, proxies in front of the node, and the processes between them.
+ */
 export const openIndex = async (options: {
   readonly store: Store
   readonly chains: Chains
@@ -99,7 +105,9 @@ export const openIndex = async (options: {
     (it) => it.close(),
   )
   const commits = closers.add('commits', await recordCommits(database.url, chains.chain.chainId), (it) => it.close())
-  const says = closers.add('says', await recordSays(database.url, chains.chain.chainId), (it) => it.close())
+  const statusLog = closers.add('status log', await recordStatus(database.url, chains.chain.chainId), (it) =>
+    it.close(),
+  )
   const env = {
     ...chainVariables(chains.chain),
     ...chainVariables(chains.quiet),
@@ -117,7 +125,7 @@ export const openIndex = async (options: {
     name: string = command,
     more: Readonly<Record<string, string>> = {},
   ): Promise<Process> => {
-    // What a process writes carries its name, so that the judge knows who wrote.
+    // The connections of a process carry its name, so that the recorded commits name their writer.
     const DATABASE_URL = `${database.url}?application_name=${name}`
     const started = await startProcess(command, { ...env, DATABASE_URL, ...more })
     processes.add(started)
@@ -125,11 +133,14 @@ export const openIndex = async (options: {
   }
   closers.add('processes', processes, (all) => Promise.all([...all].map((each) => each.kill())))
 
-  /** Looks until the index is exact at `block` or above; gives the milliseconds it took, or throws what was wrong at last. */
+  /**
+   * Compares until the index is exact at `block` or above; returns the milliseconds it took, or throws the last
+   * difference.
+   */
   const untilExact = async (block: number, withinMs: number): Promise<number> => {
     const started = performance.now()
     for (;;) {
-      const verdict = await oracle.look()
+      const verdict = await oracle.compare()
       const took = performance.now() - started
       if (isExact(verdict) && verdict.cursor !== null && verdict.cursor.number >= block) return took
       if (took > withinMs) throw new NotExact(verdict, block, withinMs)
@@ -138,16 +149,16 @@ export const openIndex = async (options: {
   }
   const [proxy] = proxies
   if (proxy === undefined) throw new RangeError('an index needs a node')
-  return { database, proxies, proxy, oracle, commits, says, start, untilExact, close: closers.close }
+  return { database, proxies, proxy, oracle, commits, statusLog, start, untilExact, close: closers.close }
 }
 
 export type Index = Awaited<ReturnType<typeof openIndex>>
 
-/** The index did not become what the chain is. */
+/** The index did not become equal to the chain. */
 class NotExact extends Error {
   override readonly name = 'NotExact'
 
   constructor(verdict: Verdict, block: number, withinMs: number) {
-    super(`not exact at block ${block} within ${withinMs / 1000} s: ${say(verdict)}`)
+    super(`not exact at block ${block} within ${withinMs / 1000} s: ${describe(verdict)}`)
   }
 }

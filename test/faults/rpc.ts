@@ -13,8 +13,8 @@ export type RpcAnswer = z.output<typeof Answer>
 const BlockShape = z.object({ number: z.string(), hash: z.string(), timestamp: z.string() })
 
 /**
- * A node asked without any of the product's code, so that what it says can be held against the product. Each method throws the
- * node's reason.
+ * JSON-RPC without any of the product's code, so that the product can be compared with the node's answers. Each method
+ * throws the node's reason.
  *
  * @example const head = await createRpc(anvil.url).blockNumber()
  */
@@ -35,7 +35,7 @@ export const createRpc = (url: string) => {
     batch,
     send,
     blockNumber: async (): Promise<number> => Number(z.string().parse(await send('eth_blockNumber'))),
-    /** The header at a height; null when the node has none there. */
+    /** The header at a height; null when the node has no block there. */
     async block(number: number) {
       const found = BlockShape.nullable().parse(await send('eth_getBlockByNumber', [hex(number), false]))
       return found && { number, hash: found.hash, timestamp: Number(found.timestamp) }
@@ -47,6 +47,6 @@ export type Rpc = ReturnType<typeof createRpc>
 
 export const hex = (value: number | bigint): `0x${string}` => `0x${value.toString(16)}`
 
-/** The height a parameter names; undefined for a tag and anything else. */
+/** The height in a parameter; undefined for a tag or any other value. */
 export const heightOf = (value: unknown): number | undefined =>
   typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value) ? Number(value) : undefined

@@ -1,31 +1,31 @@
 import { parseArgs } from 'node:util'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { setup as build } from '../support/built.ts'
-import { type Bar, chunks } from './bar.ts'
-import { backfill, byIds } from './bars/backfill.ts'
-import { corpus } from './bars/corpus.ts'
-import { cost } from './bars/cost.ts'
-import { freshness } from './bars/freshness.ts'
-import { kills } from './bars/kills.ts'
-import { loss, mix } from './bars/loss.ts'
-import { deadNode, postgresGone } from './bars/outages.ts'
-import { ownTransaction } from './bars/own-transaction.ts'
-import { pollers } from './bars/pollers.ts'
-import { badNode } from './bars/readers.ts'
-import { refresh } from './bars/refresh.ts'
-import { deep, liar, reorgs } from './bars/reorgs.ts'
-import { slowReader } from './bars/slow-reader.ts'
-import { tags } from './bars/tags.ts'
-import { takeover } from './bars/takeover.ts'
-import { upgrade } from './bars/upgrade.ts'
-import { walk } from './bars/walk.ts'
 import { openChains, openStore } from './rig.ts'
+import { chunks, SEEDS_PER_CHAIN, type Target } from './target.ts'
+import { backfill, byIds } from './targets/backfill.ts'
+import { corpus } from './targets/corpus.ts'
+import { cost } from './targets/cost.ts'
+import { freshness } from './targets/freshness.ts'
+import { kills } from './targets/kills.ts'
+import { loss, mix } from './targets/loss.ts'
+import { deadNode, postgresGone } from './targets/outages.ts'
+import { ownTransaction } from './targets/own-transaction.ts'
+import { pollers } from './targets/pollers.ts'
+import { badNode } from './targets/readers.ts'
+import { refresh } from './targets/refresh.ts'
+import { deep, liar, reorgs } from './targets/reorgs.ts'
+import { slowReader } from './targets/slow-reader.ts'
+import { tags } from './targets/tags.ts'
+import { takeover } from './targets/takeover.ts'
+import { upgrade } from './targets/upgrade.ts'
+import { walk } from './targets/walk.ts'
 import { isVariant, variants } from './variant.ts'
 
-/** Bars to which every seed is a case of its own; the others take the first. */
-const ofEverySeed: Readonly<Record<string, Bar>> = { '1': loss, '1-mix': mix, '2': reorgs, '6': kills }
+/** Targets for which each seed is a separate case. The others use the first seed. */
+const ofEverySeed: Readonly<Record<string, Target>> = { '1': loss, '1-mix': mix, '2': reorgs, '6': kills }
 
-const bars: Readonly<Record<string, Bar>> = {
+const targets: Readonly<Record<string, Target>> = {
   ...ofEverySeed,
   '2-liar': liar,
   '2-deep': deep,
@@ -47,16 +47,17 @@ const bars: Readonly<Record<string, Bar>> = {
   'reads-slow': slowReader,
 }
 
-/** Bars to which it may matter what the protocol emits and how it was deployed. */
+/** Targets that may depend on the logs of the protocol and on its deployment. */
 const ofEveryVariant = '1,1-mix,2,2-liar,2-deep,3,4,6,7,8,11'
 
-/** Most seeds that go through one chain: a node takes the longer for a block the more there are. */
-const OF_A_CHAIN = 20
-
-/** `npm run faults -- [--bar 1,2] [--variant NAME] [--seeds 20] [--seed N] [--long]`: one line a bar and 20 seeds, and how to see each failure again. */
+/**
+ * `npm run faults -- [--target 1,2] [--variant NAME] [--seeds 20] [--seed N] [--long]` prints one line per target and
+ * chain, and how to repeat each failure. `--bar` is a deprecated alias of `--target`.
+ */
 const main = async (): Promise<void> => {
   const { values } = parseArgs({
     options: {
+      target: { type: 'string' },
       bar: { type: 'string' },
       variant: { type: 'string', default: 'reference' },
       seeds: { type: 'string', default: '20' },
@@ -67,33 +68,35 @@ const main = async (): Promise<void> => {
   const seeds =
     values.seed === undefined ? Array.from({ length: Number(values.seeds) }, (_, at) => at + 1) : [Number(values.seed)]
   const { variant } = values
-  if (!isVariant(variant)) throw new RangeError(`no variant ${variant}: there are ${Object.keys(variants).join(', ')}`)
-  const all = variant === 'reference' ? Object.keys(bars).join() : ofEveryVariant
-  const chosen = (values.bar ?? all).split(',').map((name) => {
-    const bar = bars[name]
-    if (bar === undefined) throw new RangeError(`no bar ${name}: there are ${Object.keys(bars).join(', ')}`)
-    return { name, bar }
+  if (!isVariant(variant))
+    throw new RangeError(`unknown variant ${variant}: choose one of ${Object.keys(variants).join(', ')}`)
+  const all = variant === 'reference' ? Object.keys(targets).join() : ofEveryVariant
+  const chosen = (values.target ?? values.bar ?? all).split(',').map((name) => {
+    const target = targets[name]
+    if (target === undefined)
+      throw new RangeError(`unknown target ${name}: choose from ${Object.keys(targets).join(', ')}`)
+    return { name, target }
   })
   const closers = createClosers()
   await build()
   try {
     const store = closers.add('PostgreSQL', await openStore(), (it) => it.close())
-    const cases = chosen.flatMap(({ name, bar }) =>
-      chunks(name in ofEverySeed ? seeds : seeds.slice(0, 1), OF_A_CHAIN).map((some) => ({ name, bar, some })),
+    const cases = chosen.flatMap(({ name, target }) =>
+      chunks(name in ofEverySeed ? seeds : seeds.slice(0, 1), SEEDS_PER_CHAIN).map((some) => ({ name, target, some })),
     )
-    for (const { name, bar, some } of cases) {
+    for (const { name, target, some } of cases) {
       const chains = await openChains(some[0] ?? 1, variants[variant])
-      const { measured, met, failures } = await bar
+      const { measured, met, failures } = await target
         .run({ store, chains, seeds: some, long: values.long })
         .finally(chains.close)
       const where = variant === 'reference' ? '' : ` (${variant})`
       const which = some.length > 1 ? `, seeds ${some[0]} to ${some.at(-1)}` : ''
       console.log(
-        `bar ${name}${where}${which} | ${bar.claim} | ${bar.figure} | ${measured} | ${met ? 'met' : 'MISSED'}`,
+        `target ${name}${where}${which} | ${target.claim} | ${target.figure} | ${measured} | ${met ? 'met' : 'MISSED'}`,
       )
       for (const { seed, what } of failures)
         console.log(
-          `  seed ${seed}: ${what}\n  again: npm run faults -- --bar ${name} --variant ${variant} --seed ${seed}`,
+          `  seed ${seed}: ${what}\n  again: npm run faults -- --target ${name} --variant ${variant} --seed ${seed}`,
         )
       if (!met) process.exitCode = 1
     }

@@ -5,7 +5,7 @@ import type { Index } from './rig.ts'
 /** Longest that a client of the rig waits, in milliseconds. */
 const CLIENT_WAITS_MS = 20_000
 
-/** An answer and how long it took, in milliseconds; status 0 is none at all. */
+/** An answer and how long it took, in milliseconds. Status 0: there was no answer. */
 export type Answer = {
   readonly status: number
   readonly headers: Headers
@@ -13,7 +13,7 @@ export type Answer = {
   readonly took: number
 }
 
-/** The API beside an index, as a process of a name that answers `readyPath` with 200. `get` never throws. */
+/** Starts an API process for an index and waits until `readyPath` answers 200. `get` never throws. */
 export const startApi = async (
   index: Pick<Index, 'start'>,
   more: Readonly<Record<string, string>> = {},
@@ -22,18 +22,24 @@ export const startApi = async (
   const port = await freePort()
   const process = await index.start('api', name, { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', ...more })
   const url = `http://127.0.0.1:${port}`
-  const get = async (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> => {
+  const get = async (
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+    method: 'GET' | 'HEAD' = 'GET',
+  ): Promise<Answer> => {
     const started = performance.now()
     try {
       const signal = AbortSignal.timeout(CLIENT_WAITS_MS)
-      const response = await fetch(`${url}${path}`, { signal, headers })
+      const response = await fetch(`${url}${path}`, { signal, headers, method })
       const body = await response.text()
       return { status: response.status, headers: response.headers, body, took: performance.now() - started }
     } catch {
       return { status: 0, headers: new Headers(), body: '', took: performance.now() - started }
     }
   }
-  /** Asks until an answer is as wanted; the milliseconds it took, or null when it never was. */
+  /**
+   * Sends requests until `wanted` accepts an answer; returns the milliseconds it took, or null if none was accepted.
+   */
   const until = async (path: string, wanted: (answer: Answer) => boolean, withinMs: number): Promise<number | null> => {
     const started = performance.now()
     for (; performance.now() - started < withinMs; await sleep(50))

@@ -3,8 +3,8 @@ import { createRpc, heightOf, hex, type RpcAnswer, type RpcCall } from './rpc.ts
 const tags = ['latest', 'pending', 'safe', 'finalized']
 
 /**
- * A node as it was some blocks ago: no answer of it shows that it lags. Logs past its head are left out without a word, which is what
- * balancers do.
+ * A node in its state of some blocks ago. None of its answers shows that it lags, and it silently omits logs past its
+ * head, as load-balanced nodes do.
  */
 export const createStale = (behind: number, target: string) => {
   const node = createRpc(target)

@@ -10,12 +10,14 @@ import { createTurns } from './turns.ts'
 
 const USDC = 10n ** 6n
 
-/** Of so many transactions one creates an event; the rest go to the newest, so that no pool reaches its limits. */
+/**
+ * One transaction in this many creates an event. The others use the newest event, so that no pool reaches its limits.
+ */
 const PER_EVENT = 25
 
 const GAS = 2_000_000
 
-/** Ten tokens: what some deployments take at least. */
+/** Ten tokens: the smallest amount that every deployment accepts. */
 const LEAST = 10_000_000
 
 type Call = { readonly from: Hex; readonly to: Hex; readonly data: Hex }
@@ -24,9 +26,9 @@ type Call = { readonly from: Hex; readonly to: Hex; readonly data: Hex }
 const PER_STRIDE = 100
 
 /**
- * Seeded life on a chain whose blocks are mined here and nowhere else: events, deposits and positions, so many a block, and reorgs in
- * which the same ids come to mean something else. The node signs for its own accounts. While it mines, its calls at the newest block
- * may see the next one's state already, which no other node does: who calls it takes `turns` with the miner.
+ * Seeded traffic on a chain that only this function mines: events, deposits and positions, and reorgs that reuse ids
+ * for other entities. The node signs for its own accounts. While anvil mines, calls at the newest block may already see
+ * the state of the next one. Other nodes do not do that, so callers and the miner take `turns`.
  *
  * @example
  * const traffic = await createTraffic({ chain, seed: 7 })
@@ -46,10 +48,10 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
   const minedAt = new Map<number, number>()
 
   const submit = async (calls: readonly Call[]): Promise<void> => {
-    const said = await node.batch(
+    const answers = await node.batch(
       calls.map((call) => ({ method: 'eth_sendTransaction', params: [{ ...call, gas: hex(GAS) }] })),
     )
-    for (const { error } of said) if (error !== undefined) throw new Error(error.message)
+    for (const { error } of answers) if (error !== undefined) throw new Error(error.message)
   }
 
   const total = async (): Promise<bigint> => {
@@ -57,7 +59,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     return BigInt(String(await node.send('eth_call', [{ to: diamond, data }, 'latest'])))
   }
 
-  /** A new event and, where pools begin closed, its opening: by the same wallet, so the node keeps their order. */
+  /** A new event, and its opening where pools begin closed. Both are from one wallet, so the node keeps their order. */
   const newEvent = (next: bigint): Call[] => {
     const from = random.pick(wallets)
     const open = encodeFunctionData({ abi: protocolAbi, functionName: 'setPoolSettings', args: [next, true, true] })
@@ -95,7 +97,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
       args: [event, BigInt(random.int(LEAST, 900_000_000))],
     })
 
-  /** Something in the newest event. */
+  /** A deposit into the newest event or a purchase of its protection. */
   const act = (event: bigint): Call[] => {
     const from = random.pick(wallets)
     const notional = BigInt(random.int(LEAST, 900_000_000))
@@ -110,7 +112,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     return [{ from, to: diamond, data }]
   }
 
-  /** Mines one block with `count` transactions, and a deposit into an event besides when one is given; gives its height. */
+  /** Mines one block with `count` transactions, and a deposit into `event` if there is one; returns its height. */
   const mine = async (count = 0, event?: bigint): Promise<number> => {
     if (count > 0) {
       let events = await total()
@@ -145,7 +147,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
 
   const mineEmpty = (blocks: number): Promise<unknown> => turns.mine(() => node.send('anvil_mine', [hex(blocks)]))
 
-  /** Mines many blocks at once, transactions in the first of every `PER_STRIDE` only; gives the height. */
+  /** Mines many blocks at once, with transactions only in the first of every `PER_STRIDE`; returns the height. */
   const mineMany = async (blocks: number): Promise<number> => {
     let head = 0
     for (let left = blocks; left > 0; left -= PER_STRIDE) {
@@ -158,9 +160,9 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
   }
 
   /**
-   * Remembers the newest block. The function it gives replaces what came after it by one block more, with other transactions in about
-   * half of them, and gives the new height. Takes its time: hold the proxy meanwhile. A snapshot, because the node's own rollback finds
-   * states that it moved to disk empty.
+   * Remembers the newest block. The returned function replaces the blocks after it with one block more, about half of
+   * them with other transactions, and returns the new height. It is slow, so hold the proxy meanwhile. It restores a
+   * snapshot, because anvil's own rollback finds states empty that it moved to disk.
    */
   const fork = async (): Promise<(grow?: (blocks: number) => Promise<number>) => Promise<number>> => {
     const ancestor = await node.blockNumber()
@@ -207,7 +209,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     fork,
     /** When a block with transactions was mined, in Unix milliseconds. */
     minedAt: (block: number): number => minedAt.get(block) ?? 0,
-    /** Mines a block with a new event; gives its id. Whatever the traffic does next goes to a newer one. */
+    /** Mines a block with a new event and returns its id. Later traffic uses a newer event. */
     async createEvent(): Promise<bigint> {
       for (let at = 0; at < 2; at += 1) await submit(newEvent((await total()) + 1n)).then(() => mine())
       return (await total()) - 1n
@@ -217,7 +219,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
       await node.send('evm_setNextBlockTimestamp', [Math.floor(Date.now() / 1000)])
       await mine()
     },
-    /** Goes on as a traffic of this seed would. */
+    /** Continues as the traffic of another seed. */
     reseed(next: number): void {
       random = createRandom(next)
     },

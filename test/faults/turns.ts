@@ -1,9 +1,9 @@
-/** Who mines and who asks take turns: never both at once, and nobody who asks goes before a miner who waits. */
+/** Mining and calls exclude each other, and a call waits behind a miner that already waits. */
 export const createTurns = () => {
   let mined: Promise<unknown> = Promise.resolve()
   const asking = new Set<Promise<unknown>>()
   return {
-    /** Mines once all who ask have their answer, one after the other. */
+    /** Mines once all calls have their answer, one miner after the other. */
     mine<T>(work: () => Promise<T>): Promise<T> {
       const before = mined
       const mining = (async () => {
@@ -14,7 +14,7 @@ export const createTurns = () => {
       mined = mining.catch(() => {})
       return mining
     },
-    /** Asks once nobody mines or waits to. */
+    /** Runs a call once no miner is active or waiting. */
     async ask<T>(work: () => Promise<T>): Promise<T> {
       for (let last: unknown; last !== mined; ) {
         last = mined

@@ -1,12 +1,15 @@
 import type { ProfileName } from '../../src/protocol/profiles.ts'
 import type { Rule } from './proxy.ts'
 
-/** What kind of protocol, behind what kind of node, the bars run against. */
+/** The kind of protocol and of node that the targets run against. */
 export type Variant = {
   readonly profile: ProfileName
-  /** What every node does all the time, beside the faults of a bar. */
+  /** The faults of every node all the time, in addition to those of a target. */
   readonly always: readonly Rule[]
-  /** Whether rows can tell the log that made them; else they tell the block at which they were first seen, and no log. */
+  /**
+   * Whether rows name the log that created them. Otherwise they name the block at which they were first seen, and no
+   * log.
+   */
   readonly logs: boolean
 }
 

@@ -3,17 +3,18 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
-import { auditedColumns } from '../../src/db/audit-columns.ts'
+import { auditedColumns } from '../../src/db/index/audit-columns.ts'
 import type { Database } from '../../src/db/pool.ts'
 import * as schema from '../../src/db/schema.ts'
-import { audit } from '../../src/indexer/audit.ts'
+import { settlements } from '../../src/db/schema-changes.ts'
+import { audit } from '../../src/indexer/audit/audit.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { startWorld } from '../support/world.ts'
 
-/** The tables whose rows the API shows, with a row of each and the column that names it. */
+/** The tables whose rows the API shows, with one row of each and the column of its id. */
 const planted = [
   [schema.events, 'id', 2],
   [schema.deposits, 'id', 2],
@@ -22,7 +23,7 @@ const planted = [
   [schema.depositObservations, 'id', 2],
   [schema.positionObservations, 'id', 2],
   [schema.chainObservations, 'chain_id', 8453],
-  [schema.settlements, 'event_id', 2],
+  [settlements, 'event_id', 2],
 ] as const
 
 type Planted = {
@@ -33,7 +34,7 @@ type Planted = {
   readonly id: number
 }
 
-/** How the audit compares a column; a wrong key makes one row missing and another one of nothing. */
+/** How the audit compares a column. A wrong key shows as a missing row and a row that is not on the chain. */
 const howOf = (name: string): string | undefined =>
   Object.entries(auditedColumns)
     .flatMap(([table, columns]) => Object.entries(columns).map(([column, how]) => [`${table}.${column}`, how] as const))
@@ -45,7 +46,7 @@ const columns: Planted[] = planted.flatMap(([table, key, id]) =>
     .filter(({ name }) => howOf(name) !== 'own'),
 )
 
-/** Another value that the column takes. */
+/** Another valid value of the column. */
 const wrong = ({ column }: Planted) => {
   const name = sql.identifier(column.name)
   const type = column.getSQLType()
@@ -71,7 +72,7 @@ let database: Database
 beforeAll(async () => {
   ;[world, store] = await Promise.all([startWorld(), createTestDatabase()])
   api = await openApp({ nodes: [{ url: world.anvil.url, deployment: world.deployment }], databaseUrl: store.url })
-  chain = chainOf(api.sources, 8453)
+  chain = chainOf(api.sources.chains, 8453)
   database = api.database
   await indexAll({ chain, database })
   for (const table of rendered)
@@ -86,7 +87,7 @@ afterAll(async () => {
 
 const execute = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
 
-/** Puts back the texts that went with what was planted. */
+/** Restores the texts that the planted value cleared. */
 const restoreTexts = async (): Promise<void> => {
   for (const table of rendered)
     await execute(`UPDATE ${table} AS seen SET row_text = kept.row_text, render_flip = NOT render_flip FROM texts_${table} AS kept
@@ -95,11 +96,11 @@ const restoreTexts = async (): Promise<void> => {
 
 const differences = async () => (await audit({ chain, database, log, pauseMs: 1 })).differences
 
-test('an index that equals its chain has no difference in any column', async () => {
+test('the audit of an index that equals its chain finds no difference in any column', async () => {
   expect(await differences()).toEqual([])
 })
 
-test('texts are compared, and named in what the audit compared', async () => {
+test('the audit compares texts and lists them among the compared columns', async () => {
   expect(columns.map(({ name }) => name)).toEqual(
     expect.arrayContaining([
       ...planted.slice(3, 6).map(([table]) => `${getTableName(table)}.rowText`),
@@ -110,7 +111,7 @@ test('texts are compared, and named in what the audit compared', async () => {
   for (const { table, rows, columns: compared, values } of report.tables) expect(values, table).toBe(rows * compared)
 })
 
-/** Values as the audit prints them, by the property of the row. */
+/** A value as the audit prints it. */
 const shown = async ({ table, column, key, id }: Planted): Promise<string> => {
   const property = Object.entries(getTableColumns(table)).find(([, it]) => it === column)?.[0] ?? ''
   const rows: Readonly<Record<string, unknown>>[] = await database.run((handle) =>
@@ -122,7 +123,7 @@ const shown = async ({ table, column, key, id }: Planted): Promise<string> => {
   return String(rows[0]?.[property])
 }
 
-test.each(columns)('a wrong value in $name is found, with its row and both values', async (it) => {
+test.each(columns)('the audit finds a wrong value in $name and reports the row and both values', async (it) => {
   const { name, table, column, key, id } = it
   const [tableName = '', property] = name.split('.')
   const row = sql`ctid = (SELECT ctid FROM ${table} WHERE ${sql.identifier(key)} = ${id} LIMIT 1)`
@@ -130,7 +131,7 @@ test.each(columns)('a wrong value in $name is found, with its row and both value
   const undo = sql.identifier(`before_${tableName}`)
   await database.run((handle) => handle.execute(sql`CREATE TABLE ${undo} AS SELECT * FROM ${table}`))
   const isText = howOf(name) === 'text'
-  // A statement that sets a text flips this, else the text goes.
+  // A statement that sets a text must flip this, or the text is cleared.
   const flip = isText ? sql`, render_flip = NOT render_flip` : sql``
   await database.run((handle) =>
     handle.execute(sql`UPDATE ${table} SET ${sql.identifier(column.name)} = ${wrong(it)} ${flip} WHERE ${row}`),
@@ -140,7 +141,7 @@ test.each(columns)('a wrong value in $name is found, with its row and both value
     const expected =
       howOf(name) === 'key'
         ? `${tableName} ${id} is missing in the index`
-        : `${tableName} ${id}: ${property} is ${await shown(it)} in the index, ${before} ${isText ? 'rendered again' : 'on the chain'}`
+        : `${tableName} ${id}: ${property} is ${await shown(it)} in the index, ${before} ${isText ? 'after a new rendering' : 'on the chain'}`
     expect(found).toContainEqual(expect.stringContaining(expected))
   } finally {
     await database.transaction(async (handle) => {

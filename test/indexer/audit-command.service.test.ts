@@ -18,14 +18,14 @@ let store: TestDatabase
 
 beforeAll(async () => {
   ;[base, bnb, store] = await Promise.all([startWorld(8453), startWorld(56), createTestDatabase()])
-  // Chain 8453 has no index: its start block is above its head in what follows.
+  // Chain 8453 has no index, because its start block is above its head.
   const api = await openApp({ nodes: [{ url: bnb.anvil.url, deployment: bnb.deployment }], databaseUrl: store.url })
-  await indexAll({ chain: chainOf(api.sources, 56), database: api.database })
+  await indexAll({ chain: chainOf(api.sources.chains, 56), database: api.database })
   await api.close()
 })
 afterAll(() => Promise.all([store?.close(), base?.close(), bnb?.close()]))
 
-/** Runs the command; what it prints and its exit code. */
+/** Runs the command and returns its output and exit code. */
 const audit = (
   changed: Readonly<Record<string, string>>,
 ): Promise<{ code: unknown; stdout: string; stderr: string }> => {
@@ -47,7 +47,7 @@ const audit = (
   })
 }
 
-test('a chain whose start block is above its head is reported with both blocks, and the other one is audited', async () => {
+test('the audit reports a start block above the head with both blocks, and audits the other chain', async () => {
   const { code, stdout } = await audit({ START_BLOCK_8453: '999999' })
   expect(stdout).toMatch(
     /^chain 8453 was not audited: START_BLOCK_8453 is 999999, and the newest block of chain 8453 is \d+: nothing is indexed\./,
@@ -56,7 +56,7 @@ test('a chain whose start block is above its head is reported with both blocks, 
   expect(code).toBe(2)
 })
 
-test('a chain whose node is down is reported, and a difference of the other one is found', async () => {
+test('the audit reports a chain whose node is down, and finds a difference of the other chain', async () => {
   const dead = { RPC_URLS_8453: NOWHERE }
   const api = await openApp({ databaseUrl: store.url })
   const plant = (by: number) =>
@@ -70,9 +70,9 @@ test('a chain whose node is down is reported, and a difference of the other one 
   expect(found.code).toBe(1)
 })
 
-test('without a database the exit code is 2, and the message says what to look at', async () => {
+test('without a database the exit code of the audit is 2 and the message contains advice', async () => {
   const { code, stderr } = await audit({ DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none' })
-  expect(stderr).toContain('see that PostgreSQL runs and that DATABASE_URL leads to it')
+  expect(stderr).toContain('check that PostgreSQL runs and that DATABASE_URL points to it')
   expect(code).toBe(2)
 }, 60_000)
 

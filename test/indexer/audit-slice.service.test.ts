@@ -3,23 +3,23 @@ import { type Logger, pino } from 'pino'
 import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { readAudit } from '../../src/db/audits.ts'
-import { factsBetween } from '../../src/db/facts.ts'
-import { saveLook } from '../../src/db/looks.ts'
+import { readAudit } from '../../src/db/index/audits.ts'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { newestAnchor } from '../../src/db/index/progress.ts'
+import { rollBack } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { newestAnchor } from '../../src/db/progress.ts'
-import { anchors, cursors, unobserved } from '../../src/db/schema.ts'
+import { anchors, cursors, refreshQueue } from '../../src/db/schema-index.ts'
 import { audits } from '../../src/db/schema-work.ts'
-import { rollBack } from '../../src/db/write.ts'
-import { audit } from '../../src/indexer/audit.ts'
-import { type Confirm, createConfirm } from '../../src/indexer/audit-repair.ts'
-import { auditSlice } from '../../src/indexer/audit-slice.ts'
+import { audit } from '../../src/indexer/audit/audit.ts'
+import { type Confirm, createConfirm } from '../../src/indexer/audit/repair.ts'
+import { auditSlice } from '../../src/indexer/audit/slice.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
+import { readAllFacts } from '../support/read-facts.ts'
 import { startWorld } from '../support/world.ts'
 
 const silent = pino({ level: 'silent' })
@@ -49,7 +49,7 @@ beforeEach(async () => {
   database = openDatabase(store.url)
   await indexAll({ chain, database })
   await prove()
-  // Answers that were kept while the index was made would hide what the node says to the audit.
+  // Answers that were cached while the index was built would hide the node's new answers from the audit.
   await chain.close()
   chain = open()
 })
@@ -59,17 +59,17 @@ afterEach(async () => {
   await world.actions.node.revert({ id: snapshot })
 })
 
-/** As the follower does once it has compared all ids. */
+/** Stores a proof, as the follower does after it has compared all ids. */
 const prove = async (): Promise<void> => {
   const proven = await database.run((handle) => newestAnchor(handle, 8453))
   if (proven === null) throw new Error('nothing is indexed')
   const look = { head: proven, proven, source: 'logs', trouble: null, nodes: chain.status() } as const
-  await database.run((handle) => saveLook(handle, 8453, look))
+  await database.run((handle) => saveHeartbeat(handle, 8453, look))
 }
 
 const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
 
-/** One run of the audit, as a process that has just started; what it says at which level. */
+/** One run of the audit in a new process; returns its log lines by level. */
 const runOnce = async (confirm: Confirm = createConfirm(chain)) => {
   const warn = vi.fn()
   const error = vi.fn()
@@ -78,7 +78,7 @@ const runOnce = async (confirm: Confirm = createConfirm(chain)) => {
   return { warned: warn.mock.calls.map(([fields]) => fields), alarmed: error.mock.calls.map(([fields]) => fields) }
 }
 
-/** A round over the three kinds, each of which is one slice here. */
+/** A round over the three kinds, each of which fits one slice. */
 const round = async (confirm?: Confirm) => {
   const runs = [await runOnce(confirm), await runOnce(confirm), await runOnce(confirm)]
   return { warned: runs.flatMap(({ warned }) => warned), alarmed: runs.flatMap(({ alarmed }) => alarmed) }
@@ -91,12 +91,12 @@ const state = async () => {
   return { compared, rounds, differences, repaired, last: last?.difference ?? null }
 }
 
-const facts = (kind: 'event' | 'deposit' | 'position') =>
-  database.run((handle) => factsBetween(handle, 8453, kind, { from: 0n, upTo: 1_000n }))
+const facts = async (kind: 'event' | 'deposit' | 'position') =>
+  (await readAllFacts(database, 8453))[`${kind}s` as const]
 
 const differences = async () => (await audit({ chain, database, log: silent })).differences
 
-describe('a text that is not what its columns are rendered to', () => {
+describe('the audit of a text that differs from its columns', () => {
   const plant = (table: string, set: string) =>
     run(`UPDATE ${table} SET ${set}, render_flip = NOT render_flip WHERE id = 1`)
 
@@ -104,44 +104,44 @@ describe('a text that is not what its columns are rendered to', () => {
     [
       'event_observations',
       `row_text = '{}'`,
-      /^event_observations 1: rowText is {} in the index, {"id":1,.* rendered again$/,
+      /^event_observations 1: rowText is {} in the index, {"id":1,.* after a new rendering$/,
     ],
     [
       'event_observations',
       `inclusions = 'x'`,
-      /^event_observations 1: inclusions is x in the index, {"settledAt".* rendered again$/s,
+      /^event_observations 1: inclusions is x in the index, {"settledAt".* after a new rendering$/s,
     ],
     ['deposit_observations', `row_text = '{}'`, /^deposit_observations 1: rowText is {} in the index, /],
     ['position_observations', `row_text = '{}'`, /^position_observations 1: rowText is {} in the index, /],
-  ])('of %s with %s is reported and taken away', async (table, set, words) => {
+  ])('reports and deletes a text of %s with %s', async (table, set, words) => {
     await plant(table, set)
     const { alarmed } = await round()
     expect(alarmed).toEqual([
-      { chainId: 8453, difference: expect.stringMatching(words), repaired: expect.stringContaining('taken away') },
+      { chainId: 8453, difference: expect.stringMatching(words), repaired: expect.stringContaining('text deleted') },
     ])
     const { rows } = await run(`SELECT row_text FROM ${table} WHERE id = 1`)
     expect(rows).toEqual([{ row_text: null }])
     expect(await state()).toMatchObject({ differences: 1n, repaired: 1n })
-    // Rows without a text are rendered from their columns: nothing is wrong any more.
+    // Rows without a text are rendered from their columns, so there is no difference any more.
     expect(await round()).toEqual({ warned: [], alarmed: [] })
     expect(await differences()).toEqual([])
   })
 
-  test('members are compared with the token of their event as it was observed, whatever its fact keeps', async () => {
+  test('compares deposits and positions with the observed token of their event, whatever the token of its fact', async () => {
     await run('ALTER TABLE events DISABLE TRIGGER USER')
     await run(`UPDATE events SET payment_token = '\\x${'00'.repeat(20)}'`)
     expect(await round()).toEqual({ warned: [], alarmed: [] })
     await run('ALTER TABLE events ENABLE TRIGGER USER')
   })
 
-  test('a text of another release is left alone', async () => {
+  test('keeps a text of another release', async () => {
     await plant('event_observations', `row_text = '{}', render_key = render_key + 1`)
     expect(await round()).toEqual({ warned: [], alarmed: [] })
   })
 })
 
-describe('an index that is the chain', () => {
-  test('is compared kind by kind, round by round, by whichever process comes', async () => {
+describe('an index that equals the chain', () => {
+  test('is compared kind by kind and round by round, by any process', async () => {
     expect(await round()).toEqual({ warned: [], alarmed: [] })
     expect(await state()).toEqual({ compared: 11n, rounds: 1n, differences: 0n, repaired: 0n, last: null })
     await runOnce()
@@ -151,8 +151,8 @@ describe('an index that is the chain', () => {
     expect([row?.blockNumber, row?.blockHash]).toEqual([anchor?.number, anchor?.hash])
   })
 
-  test('of more rows than one slice is gone through in ids, and where a process stopped the next goes on', async () => {
-    // Ids beyond those of the chain, so that the slices have something to cover.
+  test('with more rows than one slice is compared in the order of ids, and each process continues where another one stopped', async () => {
+    // Ids after those of the chain, so that there are several slices.
     await run(`INSERT INTO deposits SELECT chain_id, id + n * 4, event_id, lp, amount, shares, block_number, block_hash,
       block_timestamp, tx_hash, log_index FROM deposits, generate_series(1, 80) n`)
     await runOnce()
@@ -168,7 +168,7 @@ describe('an index that is the chain', () => {
     ])
   })
 
-  test('is left to the next by a process that stops: no more questions, nothing told', async () => {
+  test('is left to the next run by a process that stops, without further requests and log lines', async () => {
     await run('UPDATE events SET strike = strike + 1')
     const stop = new AbortController()
     let asked = 0
@@ -182,7 +182,7 @@ describe('an index that is the chain', () => {
     expect(await database.run((handle) => readAudit(handle, 8453))).toBeNull()
   })
 
-  test('two processes at once count a slice once', async () => {
+  test('counts a slice once when two processes compare it at once', async () => {
     await Promise.all([runOnce(), runOnce()])
     const { compared } = await state()
     expect([3n, 7n]).toContain(compared)
@@ -191,7 +191,7 @@ describe('an index that is the chain', () => {
   })
 })
 
-describe('what differs is found, said aloud and put right', () => {
+describe('a wrong fact is found, logged as an error and repaired', () => {
   test.each([
     ['UPDATE events SET strike = strike + 1 WHERE id = 2', 'events 2: strike is'],
     ["UPDATE events SET underlying = 'USD/XXX' WHERE id = 1", 'events 1: underlying is USD/XXX in the index, USD/GHS'],
@@ -209,14 +209,14 @@ describe('what differs is found, said aloud and put right', () => {
     expect((await round()).alarmed).toEqual([])
   })
 
-  test('a changed field leaves the row its log and its block', async () => {
+  test('the repair of a field keeps the log and the block of the row', async () => {
     const [before] = await facts('deposit')
     await run('UPDATE deposits SET shares = 1 WHERE id = 1')
     await round()
     expect((await facts('deposit'))[0]).toEqual(before)
   })
 
-  test('a lost row is dated by the one after it, the last one by the block of the audit, and no log is made up', async () => {
+  test('a restored row is dated by the row after it, the last one by the block of the audit, and has no log', async () => {
     const [, , third] = await facts('position')
     await run('DELETE FROM positions WHERE id IN (1, 2, 4)')
     await round()
@@ -231,11 +231,11 @@ describe('what differs is found, said aloud and put right', () => {
     expect((await facts('event'))[1]).toMatchObject({ id: 2n, initialLiquidity: null, ...none })
   })
 
-  test('and what depends on it is observed again', async () => {
-    await database.run((handle) => handle.delete(unobserved))
+  test('a repair requests a refresh of the entities that depend on the row', async () => {
+    await database.run((handle) => handle.delete(refreshQueue))
     await run('DELETE FROM deposits WHERE id = 4')
     await round()
-    const notes = await database.run((handle) => handle.select().from(unobserved))
+    const notes = await database.run((handle) => handle.select().from(refreshQueue))
     expect(notes.map(({ subject, id }) => [subject, id]).sort()).toEqual([
       ['deposit', 4n],
       ['event', 1n],
@@ -243,7 +243,7 @@ describe('what differs is found, said aloud and put right', () => {
   })
 })
 
-describe('what was observed wrongly is queued to be observed again, and that puts it right', () => {
+describe('a wrong observation is queued to be observed again, which repairs it', () => {
   const queued = 'queued to be observed again'
   const observe = () => createObserver({ chain, database, log: silent }).observeAll(new AbortController().signal)
 
@@ -272,24 +272,24 @@ describe('what was observed wrongly is queued to be observed again, and that put
     expect(await differences()).toEqual([])
   })
 
-  test('what the refresh queue holds is no difference: it is known to be out of date', async () => {
+  test('an entity in the refresh queue is no difference, because its observation is known to be outdated', async () => {
     await run('UPDATE deposit_observations SET pending = pending + 1 WHERE id = 4')
     await run(`INSERT INTO unobserved (chain_id, subject, id) VALUES (8453, 'event', 1)`)
     expect((await round()).alarmed).toEqual([])
     const report = await audit({ chain, database, log: silent, patienceMs: 0 })
     expect(report.differences).toEqual([])
     expect(report.unconfirmed).toEqual([
-      '1 entities still wait to be read again: see that a worker runs, and run the audit again',
+      '1 entities still wait to be read again: check that a worker runs, and repeat the audit',
     ])
     await run('DELETE FROM unobserved')
     expect((await round()).alarmed).toMatchObject([{ repaired: queued }])
   })
 })
 
-describe('what is not put right', () => {
+describe('a difference that is not confirmed', () => {
   const damage = 'UPDATE deposits SET amount = amount + 1 WHERE id = 4'
 
-  test('a second look that says something else: an alarm alone', async () => {
+  test('is only logged when the second answer differs', async () => {
     await run(damage)
     const honest = createConfirm(chain)
     const { alarmed } = await round(async (entity) => {
@@ -301,14 +301,14 @@ describe('what is not put right', () => {
     expect(await differences()).toHaveLength(1)
   })
 
-  test('no second look to be had: an alarm alone', async () => {
+  test('is only logged when there is no second answer', async () => {
     await run(damage)
     const { alarmed } = await round(async () => undefined)
     expect(alarmed).toMatchObject([{ repaired: false }])
     expect(await differences()).toHaveLength(1)
   })
 
-  test('a word of one node of two, the other away: an alarm alone, until the other is back', async () => {
+  test('is only logged while one of two nodes is out of reach, and repaired when it is back', async () => {
     await run(damage)
     const away = await startNodeProxy(world.anvil.url)
     away.say(() => ({ status: 503, body: '' }))
@@ -328,9 +328,9 @@ describe('what is not put right', () => {
     await away.close()
   })
 
-  test('a node that takes its word back: no difference at all', async () => {
+  test('is not counted when the second answer agrees with the index', async () => {
     await runOnce()
-    // The first answer for each deposit says that nobody owns it.
+    // The first answer for each deposit has no owner.
     const asked = new Set<string>()
     const zeros = `0x${'0'.repeat(64 * 9)}`
     proxy.refuse(oneByOne)
@@ -349,7 +349,7 @@ describe('what is not put right', () => {
     expect(await facts('deposit')).toHaveLength(4)
   })
 
-  test('a row that the chain does not have: it stays, and every round says so', async () => {
+  test('a row that the chain lacks stays, and every round reports it', async () => {
     await run(`INSERT INTO positions SELECT chain_id, 5, event_id, hedger, notional, premium_paid, platform_fee, block_number,
       block_hash, block_timestamp, tx_hash, log_index FROM positions WHERE id = 4`)
     for (const count of [1n, 2n]) {
@@ -361,7 +361,7 @@ describe('what is not put right', () => {
     expect(await facts('position')).toHaveLength(5)
   })
 
-  test('rows beyond the last one, while the index is not proved: they are looked for already, with their logs', async () => {
+  test('rows after the last one are not compared while the index is not proved, because the follower reads their logs', async () => {
     await run('UPDATE looks SET proven_number = proven_number - 1')
     await run('DELETE FROM positions WHERE id > 2')
     expect((await round()).alarmed).toEqual([])
@@ -372,7 +372,7 @@ describe('what is not put right', () => {
     ])
   })
 
-  test('rows above the cursor, and ids that are not read yet: no difference', async () => {
+  test('rows above the cursor and ids that are not read yet are no difference', async () => {
     const [, , third] = await facts('position')
     const { blockNumber, blockHash, blockTimestamp } = third ?? {}
     await database.run((handle) =>
@@ -390,7 +390,7 @@ describe('what is not put right', () => {
 })
 
 describe('while a slice is compared', () => {
-  test('the index is rolled back: nothing is written, and the next run compares what is there then', async () => {
+  test('a rollback of the index discards the run, and the next run compares the new rows', async () => {
     await run('DELETE FROM positions WHERE id = 1')
     await runOnce()
     await runOnce()
@@ -410,7 +410,7 @@ describe('while a slice is compared', () => {
     expect(await state()).toEqual(before)
   })
 
-  test('the nodes are gone: nothing is written, and the slice waits', async () => {
+  test('an outage of the nodes discards the run, and the next run compares the slice', async () => {
     await runOnce()
     const before = await state()
     proxy.say(() => ({ status: 503, body: 'down' }))

@@ -2,7 +2,9 @@ import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Chain } from '../../src/chain/chain.ts'
-import { audit } from '../../src/indexer/audit.ts'
+import { flatten, unflatten } from '../../src/chain/rpc/batch.ts'
+import type { Request } from '../../src/chain/rpc/requests.ts'
+import { audit } from '../../src/indexer/audit/audit.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -24,15 +26,15 @@ afterAll(async () => {
   await Promise.all([store?.close(), world?.close()])
 })
 
-test('an index of the logs is the chain; one wrong amount and one lost row are found', async () => {
+test('the audit finds no difference in a correct index, and then one wrong amount and one lost row', async () => {
   const { database } = api
-  const chain = chainOf(api.sources, 8453)
+  const chain = chainOf(api.sources.chains, 8453)
   await indexAll({ chain, database })
   const { tables, onChain, lists, notCompared, unconfirmed, differences } = await audit({ chain, database, log })
   expect(differences).toEqual([])
   expect(unconfirmed).toEqual([])
   expect(onChain).toEqual({ event: 3, deposit: 4, position: 4, chain: 1 })
-  // Two lists of each event, also of the next one, which does not exist; and those of four wallets.
+  // Two lists of each event, including the next id, which does not exist; and the lists of four wallets.
   expect(lists).toBe(2 * 5 + 4)
   expect(tables).toEqual([
     { table: 'chain_observations', rows: 1, columns: 10, values: 10 },
@@ -46,7 +48,7 @@ test('an index of the logs is the chain; one wrong amount and one lost row are f
   ])
   const rendered = ['event', 'deposit', 'position'].map((kind) => `${kind}_observations (renderKey, renderFlip)`)
   const own = ['events (paymentToken)', ...rendered, 'chain_observations (loupeHash)', 'settlements (seq)']
-  expect(notCompared).toEqual([`${own.join(', ')}: numbers of the service's own`])
+  expect(notCompared).toEqual([`${own.join(', ')}: values of the service itself`])
 
   await database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + 1 WHERE id = 4`))
   await database.run((handle) => handle.execute(sql`DELETE FROM positions WHERE id = 2`))
@@ -58,23 +60,27 @@ test('an index of the logs is the chain; one wrong amount and one lost row are f
   ])
 })
 
-test('what differs at a block that was replaced is compared where the index goes then', async () => {
+test('a difference at a block that a reorg replaced is compared again at the new block of the index', async () => {
   const { database } = api
-  const chain = chainOf(api.sources, 8453)
+  const chain = chainOf(api.sources.chains, 8453)
   await database.run((handle) => handle.execute(sql`TRUNCATE cursors, anchors, events, deposits, positions`))
   await indexAll({ chain, database })
   const correct = (by: number) =>
     database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + ${by} WHERE id = 4`))
   await correct(1)
   let looks = 0
-  // The audit asks for the block that it compares at, which is another one the first time.
+  // The audit reads the block at which it compares, which differs the first time.
   const replaced: Chain = {
     ...chain,
-    async send(requests) {
+    async send(batch, options) {
       looks += 1
-      if (looks > 1) return chain.send(requests)
+      if (looks > 1) return chain.send(batch, options)
       await correct(-1)
-      return [{ ok: true, value: { number: 1n, hash: `0x${'ee'.repeat(32)}`, timestamp: 1n } }] as never
+      const replacement = { number: 1n, hash: `0x${'ee'.repeat(32)}`, timestamp: 1n }
+      return unflatten(
+        batch,
+        flatten<Request<unknown>>(batch).map(() => ({ ok: true, value: replacement })),
+      )
     },
   }
   expect((await audit({ chain: replaced, database, log })).differences).toEqual([])

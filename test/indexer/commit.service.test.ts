@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { takeLease } from '../../src/db/lease.ts'
+import { takeLease } from '../../src/db/index/lease.ts'
+import { readProgress } from '../../src/db/index/progress.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { readProgress } from '../../src/db/progress.ts'
 import { createCommits } from '../../src/indexer/commit.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
@@ -29,7 +29,9 @@ const block = (number: number) => ({
 
 const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
 
-/** Of what stays, `stay` positions were seen at block 2 and one at block 1; one position was created at block 2. */
+/**
+ * Of the remaining positions, `stay` were observed at block 2 and one at block 1. One position was created at block 2.
+ */
 const fill = async (stay: number): Promise<void> => {
   const at = (number: number): string => `${number}, decode(repeat('${number}', 64), 'hex'), ${number}`
   const owner = "decode(repeat('11', 20), 'hex')"
@@ -45,7 +47,7 @@ const fill = async (stay: number): Promise<void> => {
   await run(`INSERT INTO cursors VALUES (${chainId}, ${at(2)})`)
 }
 
-test('progress is told of nothing, of an anchor without a cursor, and of both', async () => {
+test('progress is read of an empty index, of an anchor without a cursor, and of both', async () => {
   const none = { event: null, deposit: null, position: null }
   expect(await readProgress(database, chainId)).toEqual({ cursor: null, anchor: null, last: none })
   await fill(2)
@@ -57,7 +59,7 @@ test('progress is told of nothing, of an anchor without a cursor, and of both', 
   await run('TRUNCATE positions, position_observations, anchors')
 })
 
-test('a rollback forgets any number of observations, a bounded number at once, and notes what stays', async () => {
+test('a rollback deletes any number of observations, a bounded number per transaction, and requests their refresh', async () => {
   const stay = 45_000
   await fill(stay)
   let transactions = 0
@@ -69,19 +71,19 @@ test('a rollback forgets any number of observations, a bounded number at once, a
     },
   }
   const lease = await takeLease(database, chainId, 'leader', 60_000)
-  if (lease === null) throw new Error('the lease was free')
+  if (lease === null) throw new Error('another worker has the lease')
   await createCommits({ chainId, database: counted, leaseTtlMs: 60_000 }).backTo(lease, block(1))
   expect(transactions).toBe(4)
   const { rows } = await run(`SELECT
     (SELECT array_agg(id) FROM position_observations) AS seen,
-    (SELECT count(*)::integer FROM unobserved WHERE subject = 'position' AND id BETWEEN 1 AND ${stay}) AS noted,
-    (SELECT count(*)::integer FROM unobserved WHERE subject <> 'chain') AS notes,
+    (SELECT count(*)::integer FROM unobserved WHERE subject = 'position' AND id BETWEEN 1 AND ${stay}) AS requested,
+    (SELECT count(*)::integer FROM unobserved WHERE subject <> 'chain') AS requests,
     (SELECT max(id)::integer FROM positions) AS last`)
-  expect(rows).toEqual([{ seen: ['0'], noted: stay, notes: stay, last: stay }])
+  expect(rows).toEqual([{ seen: ['0'], requested: stay, requests: stay, last: stay }])
   expect(await readProgress(database, chainId)).toMatchObject({ cursor: { number: 1n }, anchor: { number: 1n } })
 })
 
-test('a rollback that ends between its parts leaves no fact that is neither seen nor noted', async () => {
+test('a rollback that ends between its transactions leaves no fact without an observation or a request', async () => {
   await run('TRUNCATE positions, position_observations, unobserved, anchors, cursors')
   await fill(25_000)
   const dying: Database = {
@@ -93,12 +95,12 @@ test('a rollback that ends between its parts leaves no fact that is neither seen
       }),
   }
   const lease = await takeLease(database, chainId, 'leader', 60_000)
-  if (lease === null) throw new Error('the lease was free')
+  if (lease === null) throw new Error('another worker has the lease')
   const backTo = createCommits({ chainId, database: dying, leaseTtlMs: 60_000 }).backTo(lease, block(1))
   await expect(backTo).rejects.toThrow('killed after a part')
   const { rows } =
     await run(`SELECT id FROM positions AS fact WHERE NOT EXISTS (SELECT FROM position_observations WHERE id = fact.id)
     AND NOT EXISTS (SELECT FROM unobserved WHERE chain_id = fact.chain_id AND subject = 'position' AND id = fact.id)`)
-  // The one that was never seen was noted when it was created, which these rows were not.
+  // An unobserved fact gets its request at its creation. These rows were inserted without one.
   expect(rows).toEqual([])
 })

@@ -2,9 +2,10 @@ import { pino } from 'pino'
 import { numberToHex, pad, zeroAddress } from 'viem'
 import { afterEach, expect, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
-import { getChainId } from '../../src/chain/requests.ts'
+import { getChainId } from '../../src/chain/rpc/requests.ts'
 import { createDispute } from '../../src/indexer/dispute.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
+import { factsOf } from '../support/known-chains.ts'
 import { eventually } from '../support/process.ts'
 import { type Reply, startScriptedNode } from '../support/scripted-node.ts'
 
@@ -22,6 +23,7 @@ const nodes = async (count: number) => {
   const addresses = { diamond: zeroAddress, usdc: zeroAddress, usdt: zeroAddress }
   const deployment: Deployment = {
     chainId: 8453,
+    ...factsOf(8453),
     ...addresses,
     startBlock: 0n,
     profile: 'reference',
@@ -30,8 +32,8 @@ const nodes = async (count: number) => {
   const rpcUrls = started.map(({ url }) => url)
   const chain = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs: 0, log })
   open.push(chain.close)
-  await eventually('all are known', async () => {
-    await chain.send([getChainId()])
+  await eventually('all endpoints are known', async () => {
+    await chain.send({ id: getChainId() })
     return chain.status().endpoints.every(({ state }) => state === 'ok')
   })
   return {
@@ -41,7 +43,7 @@ const nodes = async (count: number) => {
   }
 }
 
-/** Blocks of another fork, so many seconds from now. */
+/** Blocks of another fork whose time is `seconds` from now. */
 const fork =
   (hash: string, seconds = 0): Reply =>
   (calls) => {
@@ -55,39 +57,39 @@ const fork =
     return { body: JSON.stringify(calls.map(answer)) }
   }
 
-test('a head of the future does not show that those who still have the block have stopped', async () => {
+test('a head in the future does not prove that the nodes which still have the block have stopped', async () => {
   const { started, dispute, states } = await nodes(2)
   started[0]?.say(fork('0xaa', 900))
-  expect(await dispute.isGone(block)).toBeNull()
+  expect(await dispute.resolve(block)).toBeNull()
   expect(states()).toEqual(['doubted', 'ok'])
 })
 
-test('those who went on are believed against those who have stopped', async () => {
+test('nodes that advanced are trusted against nodes that have stopped', async () => {
   const { started, dispute } = await nodes(2)
   const stopped = started[1]
   if (stopped === undefined) throw new Error('two were started')
   stopped.time -= 60
   stopped.height -= 60
   started[0]?.say(fork('0xaa'))
-  expect(await dispute.isGone(block)).toEqual([0])
+  expect(await dispute.resolve(block)).toEqual([0])
 })
 
-test('two that agree on another block are believed against one; two that do not agree are doubted', async () => {
+test('two nodes that agree on another block are trusted against one; two that do not agree are penalized', async () => {
   const { started, dispute, states } = await nodes(3)
   started[0]?.say(fork('0xaa'))
   started[2]?.say(fork('0xaa'))
-  expect(await dispute.isGone(block)).toEqual([0, 2])
+  expect(await dispute.resolve(block)).toEqual([0, 2])
   expect(states()).toEqual(['ok', 'ok', 'ok'])
   started[2]?.say(fork('0xbb'))
-  expect(await dispute.isGone(block)).toBeNull()
+  expect(await dispute.resolve(block)).toBeNull()
   expect(states()).toEqual(['doubted', 'ok', 'doubted'])
 })
 
-test('one against one, and two against two: nothing is gone', async () => {
+test('a block stays valid when one node of two, or two of four, deny it', async () => {
   for (const count of [2, 4]) {
     const { started, dispute } = await nodes(count)
     for (const node of started.slice(0, count / 2)) node.say(fork('0xaa'))
-    expect(await dispute.isGone(block)).toBeNull()
-    expect(dispute.trouble()).toBe('nodes disagree about block 7')
+    expect(await dispute.resolve(block)).toBeNull()
+    expect(dispute.problem()).toBe('nodes disagree about block 7')
   }
 })

@@ -4,15 +4,15 @@ import { encodeEventTopics, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { changesAfter, newestChange } from '../../src/db/changes.ts'
-import { type Lease, LeaseLost, takeLease } from '../../src/db/lease.ts'
-import { readLook } from '../../src/db/looks.ts'
+import { changesAfter, newestChange } from '../../src/db/changes/changes.ts'
+import { readHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { type Lease, LeaseLost, takeLease } from '../../src/db/index/lease.ts'
+import { readProgress } from '../../src/db/index/progress.ts'
+import { requestSweep } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { readFacts, readProgress } from '../../src/db/progress.ts'
-import { createQueries } from '../../src/db/query.ts'
+import { createQueries } from '../../src/db/queries/entities.ts'
 import { leases } from '../../src/db/schema-work.ts'
-import { markChangeable } from '../../src/db/unobserved.ts'
-import { audit } from '../../src/indexer/audit.ts'
+import { audit } from '../../src/indexer/audit/audit.ts'
 import { follow } from '../../src/indexer/follow.ts'
 import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
@@ -24,6 +24,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
+import { readFacts } from '../support/read-facts.ts'
 import { ranMs } from '../support/stopwatch.ts'
 import { startWorld } from '../support/world.ts'
 
@@ -33,7 +34,7 @@ const TTL_MS = 60_000
 
 let world: Awaited<ReturnType<typeof startWorld>>
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
-/** As the indexer sees it, through the proxy, and as it is. */
+/** The chain through the proxy, as the indexer reads it, and the chain itself. */
 let chain: Chain
 let truth: Chain
 let snapshot: Hex
@@ -70,13 +71,13 @@ afterEach(async () => {
 
 const lead = async (): Promise<Lease> => {
   const lease = await takeLease(database, 8453, 'test', TTL_MS)
-  if (lease === null) throw new Error('somebody else leads')
+  if (lease === null) throw new Error('another worker has the lease')
   return lease
 }
 
 /**
- * Steps until the index has nothing to do, at most `most` times: a step that only waits for the node is no progress. Then observes all
- * that it noted.
+ * Steps until the index has nothing to do, at most `most` times. A step that only waits for the node is no progress.
+ * Then observes the refresh queue.
  */
 const converge = async (step = createStep({ chain, database, leaseTtlMs: TTL_MS, log }), most = 30): Promise<void> => {
   const lease = await lead()
@@ -95,7 +96,7 @@ const counts = async () => {
   return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]))
 }
 
-/** Every observation equals what the chain says at the block of the index. */
+/** Expects that every observation equals the chain at the block of the index. */
 const expectObserved = async (): Promise<void> => {
   const facts = await readFacts(database, 8453)
   if (facts === null) throw new Error('nothing is indexed')
@@ -123,13 +124,13 @@ const topicOf = (eventName: 'EventCreated' | 'DepositCreated' | 'PositionCreated
 
 type Log = { readonly topics: readonly Hex[]; readonly blockNumber: Hex }
 
-/** Lets the node leave logs out of ranges, as long as `hidden` says so. */
+/** Has the node leave the `hidden` logs out of ranges. */
 const hide = (hidden: (log: Log) => boolean): void =>
   proxy.alter((method, result) =>
     method === 'eth_getLogs' && Array.isArray(result) ? result.filter((log: Log) => !hidden(log)) : result,
   )
 
-test('indexes the world exactly: every fact, every observation, each at its block', async () => {
+test('the index has every fact and every observation of the chain, each with its block', async () => {
   await converge()
   expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
   await expectObserved()
@@ -142,7 +143,7 @@ test('indexes the world exactly: every fact, every observation, each at its bloc
   }
 })
 
-test('a text that Postgres refuses as text stops nothing', async () => {
+test('a text that PostgreSQL rejects as text does not stop the index', async () => {
   const expiry = (await world.actions.now()) + 86_400
   const { eventId } = await world.actions.createEvent(world.creator, {
     ...world.upward,
@@ -155,14 +156,14 @@ test('a text that Postgres refuses as text stops nothing', async () => {
   await expectObserved()
 })
 
-test('an empty answer to getLogs loses no row', async () => {
+test('an empty answer to eth_getLogs loses no row', async () => {
   let left = 2
   proxy.alter((method, result) => (method === 'eth_getLogs' && left-- > 0 ? [] : result))
   await converge()
   expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
 })
 
-test('the first rows of each kind left out of an answer are not taken for absent', async () => {
+test('the index notices when an answer leaves out the first rows of each kind', async () => {
   let answered = false
   proxy.alter((method, result) => {
     if (method !== 'eth_getLogs' || answered || !Array.isArray(result)) return result
@@ -173,7 +174,7 @@ test('the first rows of each kind left out of an answer are not taken for absent
   expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
 })
 
-test('a row that a node leaves out for a while is waited for; one that no node gives is read from the state', async () => {
+test('a row whose log is left out for a while is indexed from its log, and one whose log no node returns from the state', async () => {
   await converge()
   const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
   hide(({ topics: [topic] }) => topic === topicOf('PositionCreated'))
@@ -193,21 +194,21 @@ test('a row that a node leaves out for a while is waited for; one that no node g
   await expectObserved()
 })
 
-test('a row that stays missing is told as trouble, and no longer once it is found', async () => {
+test('a missing row is reported as a problem until it is found', async () => {
   await converge()
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
   hide(() => true)
   const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  const { trouble, proven } = await step(lease)
-  expect([trouble, proven]).toEqual([`position ${lost} is missing, looked for 1 times`, null])
+  const { problem, proven } = await step(lease)
+  expect([problem, proven]).toEqual([`position ${lost} is missing (attempt 1)`, null])
   proxy.honest()
   await converge(step)
-  expect(await step(lease)).toMatchObject({ trouble: null, proven: { number: (await truth.head()).number } })
+  expect(await step(lease)).toMatchObject({ problem: null, proven: { number: (await truth.head()).number } })
   expect(await counts()).toMatchObject({ positions: 5 })
 })
 
-test('a row lost in an older range is fetched from there, and the index does not go back', async () => {
+test('a row that an older range lacks is fetched from there without a rollback', async () => {
   const { node } = world.actions
   await node.mine({ blocks: 60 })
   const lost = await world.actions.buy(world.hedger, 1n, 50n * USDC)
@@ -217,11 +218,11 @@ test('a row lost in an older range is fetched from there, and the index does not
   chain = open(proxy.url, { logWidth: 20n })
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
-  // Left out while the range is passed that holds it, and found missing when the tip is compared.
+  // The log is left out of its range, and the row is found missing when the tip is compared.
   hide(({ blockNumber }) => BigInt(blockNumber) === number)
   let reached = 0n
   for (let found: unknown = null, steps = 0; steps < 60 && found === null; steps += 1) {
-    found = (await step(lease)).trouble
+    found = (await step(lease)).problem
     const { cursor } = await readProgress(database, 8453)
     expect(cursor?.number).toBeGreaterThanOrEqual(reached)
     reached = cursor?.number ?? 0n
@@ -233,7 +234,7 @@ test('a row lost in an older range is fetched from there, and the index does not
   expect((await readFacts(database, 8453))?.positions.at(-1)).toMatchObject({ id: lost, blockNumber: number })
 })
 
-/** How many blocks a call asks the logs of; 0 when it asks for something else. */
+/** The number of blocks of a call of eth_getLogs; 0 for other calls. */
 const widthOf = (method: string, params: readonly unknown[]): number => {
   const [filter] = params
   if (method !== 'eth_getLogs' || typeof filter !== 'object' || filter === null) return 0
@@ -241,7 +242,7 @@ const widthOf = (method: string, params: readonly unknown[]): number => {
   return Number(toBlock) - Number(fromBlock) + 1
 }
 
-test('a gateway that gives up on wide ranges without a word is asked for less, until it answers', async () => {
+test('ranges become narrower until a gateway that times out on wide ranges answers', async () => {
   await world.actions.node.mine({ blocks: 200 })
   const widths: number[] = []
   proxy.alter((method, result, params) => {
@@ -256,13 +257,13 @@ test('a gateway that gives up on wide ranges without a word is asked for less, u
     await step(lease).catch((fault: unknown) => expect(isUnavailable(fault)).toBe(true))
     return (await createQueries(database).indexed(8453))?.number === (await truth.head()).number
   })
-  // Once may be a hiccup.
+  // The first failure may be a hiccup.
   expect(widths[0]).toBe(widths[1])
   expect(widths[2]).toBe(Math.floor((widths[1] ?? 0) / 2))
   expect(await counts()).toMatchObject({ events: 3, deposits: 4, positions: 4 })
 })
 
-test('a node that limits how often it is asked is asked later, not for less', async () => {
+test('a node that limits its request rate is asked later, with the same range', async () => {
   await world.actions.node.mine({ blocks: 200 })
   const widths: number[] = []
   proxy.refuse((method, params) => {
@@ -272,13 +273,13 @@ test('a node that limits how often it is asked is asked later, not for less', as
   })
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
-  await eventually('it is asked four times', async () => {
+  await eventually('it got four requests', async () => {
     await expect(step(lease)).rejects.toMatchObject({ code: 'service_unavailable' })
     return widths.length >= 4
   })
   expect(new Set(widths).size).toBe(1)
   proxy.honest()
-  await eventually('it rests no more', () =>
+  await eventually('it is not paused any more', () =>
     step(lease).then(
       () => true,
       () => false,
@@ -287,7 +288,7 @@ test('a node that limits how often it is asked is asked later, not for less', as
   await converge(step)
 })
 
-test('a process that dies before the commit has written nothing, and the next one goes on from there', async () => {
+test('a process that dies before the commit has written nothing, and the next one continues from there', async () => {
   let commits = 0
   const dying: Database = {
     ...database,
@@ -309,7 +310,7 @@ test('a process that dies before the commit has written nothing, and the next on
   await expectObserved()
 })
 
-test('a reorg of ten blocks with other transactions: ids belong to others, and tables equal the chain', async () => {
+test('after a reorg of ten blocks, in which ids change their owners, the tables equal the chain', async () => {
   const { actions, deployment, lp } = world
   await actions.node.mine({ blocks: 20 })
   await converge()
@@ -340,7 +341,7 @@ test('a reorg of ten blocks with other transactions: ids belong to others, and t
   await expectObserved()
 })
 
-test('a head that falls back is a node that lags, not a reorg', async () => {
+test('a lower head is a lagging node, not a reorg', async () => {
   await converge()
   const before = await readFacts(database, 8453)
   const old = await world.actions.client.request({ method: 'eth_getBlockByNumber', params: ['0x5', false] })
@@ -350,7 +351,7 @@ test('a head that falls back is a node that lags, not a reorg', async () => {
   expect(await readFacts(database, 8453)).toEqual(before)
 })
 
-test('logs of a fork that is gone are refused, though its ids fit', async () => {
+test('logs of an orphaned fork are rejected, even if their ids fit', async () => {
   const { actions } = world
   await converge()
   const fork = await actions.node.snapshot()
@@ -373,7 +374,7 @@ test('logs of a fork that is gone are refused, though its ids fit', async () => 
   expect(await counts()).toMatchObject({ positions: 5 })
 })
 
-test('is right against a protocol that emits the three creation logs alone', async () => {
+test('the index is correct on a protocol that emits only the three creation logs', async () => {
   const { actions, creator, lp, hedger } = world
   const facts = [topicOf('EventCreated'), topicOf('DepositCreated'), topicOf('PositionCreated')]
   hide(({ topics: [topic] }) => !facts.some((fact) => fact === topic))
@@ -384,22 +385,22 @@ test('is right against a protocol that emits the three creation logs alone', asy
   await actions.node.increaseTime({ seconds: 31 * 86_400 })
   await actions.node.mine({ blocks: 1 })
   await converge()
-  // An event past its expiry is looked at with every block, so a settlement is seen without anybody saying so.
+  // An event past its expiry is observed with every block, so a settlement is found without a log.
   await actions.settle(createCast().owner, 1n, 13_000_000n)
   await converge()
   expect((await createQueries(database).event(8453, 1n))?.stats).toMatchObject({ triggered: true })
   await actions.withdrawCapital(lp, 4n)
-  await markChangeable(database, 8453)
+  await requestSweep(database, 8453)
   await converge()
   await expectObserved()
 })
 
-test('a quiet look is one request, and one that finds something two', async () => {
+test('a probe without news is one request, and a probe with news two', async () => {
   await converge()
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   const lease = await lead()
   await step(lease)
-  // The probes travel as one call.
+  // All view calls of the probe travel as one call.
   const quiet = [...Array<string>(3).fill('eth_getBlockByNumber'), 'eth_getLogs', 'eth_call']
   await world.actions.node.mine({ blocks: 3 })
   proxy.calls()
@@ -411,7 +412,7 @@ test('a quiet look is one request, and one that finds something two', async () =
   expect(proxy.requests()).toBe(2)
 })
 
-test('where no node serves logs, the index is whole all the same, and reads on by logs when one does', async () => {
+test('the index is complete without logs, and continues by logs when a node serves them', async () => {
   const refuse = (): void =>
     proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
   refuse()
@@ -436,7 +437,7 @@ test('where no node serves logs, the index is whole all the same, and reads on b
   expect((await readFacts(database, 8453))?.positions.at(-1)?.txHash).toMatch(/^0x/)
 })
 
-test('a reorg while entities are read by their ids leaves nothing of the other fork', async () => {
+test('a reorg while entities are read by id leaves no rows of the orphaned fork', async () => {
   const { actions } = world
   proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
@@ -444,7 +445,7 @@ test('a reorg while entities are read by their ids leaves nothing of the other f
   await step(lease).catch(() => {})
   const fork = await actions.node.snapshot()
   for (let more = 0; more < 10; more += 1) await actions.buy(world.hedger, 1n, 50n * USDC)
-  // Fourteen positions are more than are read at once, so the first of them stand before the index is complete.
+  // Fourteen positions exceed one batch, so the first of them are stored before the index is complete.
   expect((await step(lease)).proven).toBeNull()
   expect(await readProgress(database, 8453)).toMatchObject({ cursor: null, last: { position: 7n } })
   await actions.node.revert({ id: fork })
@@ -453,31 +454,31 @@ test('a reorg while entities are read by their ids leaves nothing of the other f
   expect(await counts()).toMatchObject({ positions: 16 })
 })
 
-test('what was written ahead of the cursor is told when the cursor passes it', async () => {
+test('rows above the cursor are announced when the cursor passes them', async () => {
   proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   await step(await lead()).catch(() => {})
   await converge(step)
   const lease = await lead()
   for (let more = 0; more < 20; more += 1) await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  // More than are read at once: some stand above the cursor, where no list shows them.
-  await eventually('some stand above the cursor', async () => {
+  // More than one batch: some are stored above the cursor, where no list shows them.
+  await eventually('some are stored above the cursor', async () => {
     await step(lease)
     const { anchor, cursor } = await readProgress(database, 8453)
     return anchor !== null && cursor !== null && anchor.number > cursor.number
   })
   const before = await database.run(newestChange)
   while ((await step(lease)).proven === null);
-  const told = async (since: number) =>
+  const announced = async (since: number) =>
     (await database.run((handle) => changesAfter(handle, since))).map(({ scopes }) => scopes)
-  expect(await told(before)).toContain(null)
+  expect(await announced(before)).toContain(null)
   const after = await database.run(newestChange)
   await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  await eventually('the next one is written', async () => (await step(lease)).did === 'advanced')
-  expect(await told(after)).toEqual([expect.arrayContaining(['event:1', 'positions'])])
+  await eventually('the next batch is written', async () => (await step(lease)).did === 'advanced')
+  expect(await announced(after)).toEqual([expect.arrayContaining(['event:1', 'positions'])])
 })
 
-test('one node of two that tells other hashes causes no rollback and does not hold the index up', async () => {
+test('one node of two that returns other hashes causes no rollback and does not delay the index', async () => {
   await chain.close()
   chain = createChain({
     deployment: world.deployment,
@@ -501,7 +502,7 @@ test('one node of two that tells other hashes causes no rollback and does not ho
   expect(await counts()).toMatchObject({ positions: 10 })
 })
 
-/** Has a node keep to the fork it has now, whatever happens to the chain. */
+/** Has a node stay on its current fork, whatever happens to the chain. */
 const stick = async (node: Awaited<ReturnType<typeof startNodeProxy>>): Promise<void> => {
   const { client } = world.actions
   const head = `0x${(await client.getBlockNumber()).toString(16)}`
@@ -526,14 +527,14 @@ const replaceNewest = async (fork: Hex): Promise<void> => {
   await world.actions.buy(world.lp, 1n, 51n * USDC)
 }
 
-/** Steps until the index is on the chain as it is. */
+/** Steps until the index is on the current chain. */
 const untilOnChain = (step: ReturnType<typeof createStep>): Promise<void> =>
   eventually('the index on the new fork', async () => {
     await step(await lead()).catch((fault: unknown) => expect(isUnavailable(fault)).toBe(true))
     return (await createQueries(database).indexed(8453))?.hash === (await truth.head()).hash
   })
 
-test('a reorg that one node of two does not follow is followed once that one stands still', async () => {
+test('the index follows a reorg that one of two nodes does not follow, once that node has stopped', async () => {
   const { actions } = world
   const stuck = await startNodeProxy(world.anvil.url)
   await openAll(proxy.url, stuck.url)
@@ -550,7 +551,7 @@ test('a reorg that one node of two does not follow is followed once that one sta
   await stuck.close()
 })
 
-test('of three nodes the two that agree on another block are believed at once, though the third does not lag', async () => {
+test('two nodes of three that agree on another block are trusted at once, even if the third does not lag', async () => {
   const { actions } = world
   const stuck = await startNodeProxy(world.anvil.url)
   await openAll(proxy.url, stuck.url, world.anvil.url)
@@ -566,7 +567,7 @@ test('of three nodes the two that agree on another block are believed at once, t
   await stuck.close()
 })
 
-test('of three nodes two that deny a block, each with another one, are not believed', async () => {
+test('two nodes of three that deny a block with two different blocks are not trusted', async () => {
   const other = await startNodeProxy(world.anvil.url)
   await openAll(proxy.url, other.url, world.anvil.url)
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
@@ -585,7 +586,7 @@ test('of three nodes two that deny a block, each with another one, are not belie
   await other.close()
 })
 
-test('one node alone that denies a block, of several that are configured, is not believed at once', async () => {
+test('a single answering node of several that denies a block is not trusted at once', async () => {
   const silent = await startNodeProxy(world.anvil.url)
   await openAll(proxy.url, silent.url)
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
@@ -595,9 +596,9 @@ test('one node alone that denies a block, of several that are configured, is not
     method === 'eth_getBlockByNumber' ? { ...Object(result), hash: `0x${'ab'.repeat(32)}` } : result,
   )
   for (let steps = 0; steps < 3; steps += 1) {
-    const { did, trouble } = await step(await lead())
+    const { did, problem } = await step(await lead())
     expect(did).toBe('idle')
-    expect(trouble).toMatch(/^one node alone denies block/)
+    expect(problem).toMatch(/^only one node answers, and it denies block/)
   }
   proxy.honest()
   await converge(step)
@@ -605,7 +606,7 @@ test('one node alone that denies a block, of several that are configured, is not
   await silent.close()
 })
 
-test('a rollback goes to where facts were complete', async () => {
+test('a rollback goes back to a block up to which facts were complete', async () => {
   const { actions } = world
   proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
@@ -617,7 +618,7 @@ test('a rollback goes to where facts were complete', async () => {
   await actions.node.mine({ blocks: 1 })
   await converge(step)
   await actions.node.revert({ id: fork })
-  // A block of another time is another block.
+  // Another time makes another block.
   await actions.node.increaseTime({ seconds: 7 })
   await actions.node.mine({ blocks: 2 })
   await eventually('the index rolled back', async () => (await step(await lead())).did === 'rolled back')
@@ -634,33 +635,33 @@ test('a worker without the lease writes nothing', async () => {
   expect(await readFacts(database, 8453)).toBeNull()
 })
 
-test('one who leads no more tells nothing of what it sees', async () => {
+test('a worker that lost the lease stores no heartbeat', async () => {
   const end = new AbortController()
   const session = connect(1)
-  const following = follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal)
-  const told = async () => (await database.run((handle) => readLook(handle, 8453)))?.at
-  await eventually('it has told of the chain', async () => (await told()) !== undefined)
+  const following = follow({ chain, database, session, pollMs: 50, onWrite: () => {}, log }, end.signal)
+  const heartbeat = async () => (await database.run((handle) => readHeartbeat(handle, 8453)))?.at
+  await eventually('a heartbeat is stored', async () => (await heartbeat()) !== undefined)
   await database.run((handle) =>
     handle.execute(
       sql`UPDATE leases SET holder = 'another', epoch = epoch + 1, expires_at = now() + interval '1 minute'`,
     ),
   )
-  const last = await told()
+  const last = await heartbeat()
   await sleep(2_500)
-  expect(await told()).toEqual(last)
+  expect(await heartbeat()).toEqual(last)
   end.abort()
   await following
   await session.close()
 })
 
-test('a standby takes over within five seconds of a death, and within one of an orderly end', async () => {
+test('a standby takes over within five seconds after a crash, and within about one second after an orderly end', async () => {
   const dead = await takeLease(database, 8453, 'dead', 3_000)
   expect(dead).not.toBeNull()
   const began = ranMs()
   const starts = () => {
     const end = new AbortController()
     const session = connect(1)
-    const done = follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal)
+    const done = follow({ chain, database, session, pollMs: 50, onWrite: () => {}, log }, end.signal)
     return async (): Promise<void> => {
       end.abort()
       await done
@@ -676,16 +677,16 @@ test('a standby takes over within five seconds of a death, and within one of an 
   await stopFirst()
   const ended = ranMs()
   const bought = await world.actions.buy(world.hedger, 1n, 50n * USDC)
-  await eventually('the second has gone on', () => position(bought))
+  await eventually('the second has continued', () => position(bought))
   expect(ranMs() - ended).toBeLessThan(1_200)
   await stopSecond()
 })
 
-test('a leader whose connections break goes on leading, though another one stands by', async () => {
+test('a leader whose connections break keeps its lease while another worker stands by', async () => {
   const end = new AbortController()
   const sessions = [connect(1), connect(1)]
   const following = sessions.map((session) =>
-    follow({ chain, database, session, pollMs: 50, onNoted: () => {}, log }, end.signal),
+    follow({ chain, database, session, pollMs: 50, onWrite: () => {}, log }, end.signal),
   )
   const epoch = async () => (await database.run((handle) => handle.select().from(leases)))[0]?.epoch
   const breakOver = async (): Promise<void> => {
@@ -699,7 +700,7 @@ test('a leader whose connections break goes on leading, though another one stand
     for (let goes = 1; ; goes += 1) {
       const [before, began, ran] = [await epoch(), performance.now(), ranMs()]
       await breakOver()
-      // A machine that stands still for a moment takes the lease from its leader.
+      // A stall of the machine costs the leader its lease.
       const stoodMs = performance.now() - began - (ranMs() - ran)
       if (stoodMs > 500 && goes < 5) continue
       expect(await epoch()).toBe(before)

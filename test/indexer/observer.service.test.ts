@@ -4,13 +4,12 @@ import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { takeLease } from '../../src/db/lease.ts'
+import { takeLease } from '../../src/db/index/lease.ts'
+import { nextRefreshRequests, refreshLag, requestRefresh, requestSweep } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { readFacts } from '../../src/db/progress.ts'
-import { createQueries } from '../../src/db/query.ts'
-import { markChangeable, markUnobserved, nextUnobserved, observationLag } from '../../src/db/unobserved.ts'
-import { createConfirm } from '../../src/indexer/audit-repair.ts'
-import { auditSlice } from '../../src/indexer/audit-slice.ts'
+import { createQueries } from '../../src/db/queries/entities.ts'
+import { createConfirm } from '../../src/indexer/audit/repair.ts'
+import { auditSlice } from '../../src/indexer/audit/slice.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
 import { isUnavailable } from '../../src/lib/errors.ts'
@@ -20,6 +19,7 @@ import { indexSteps } from '../support/index-steps.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
+import { readFacts } from '../support/read-facts.ts'
 import { startWorld } from '../support/world.ts'
 
 const log = pino({ level: 'silent' })
@@ -67,7 +67,7 @@ const observeAll = (): Promise<void> => steps().observeAll()
 const expectObserved = (): Promise<void> => steps().expectObserved()
 const indexed = () => steps().readIndex()
 
-/** An observer whose node's first answers arrive when they are let go. */
+/** An observer whose node delays its first answers until they are released. */
 const hesitant = () => {
   const end = new AbortController()
   let letGo = (): void => {}
@@ -91,7 +91,7 @@ const hesitant = () => {
       letGo()
       return done
     },
-    /** It stores what it has read, and takes no more. */
+    /** Stores what it has read, and takes no further requests. */
     finishOnly(): Promise<void> {
       end.abort()
       letGo()
@@ -101,12 +101,12 @@ const hesitant = () => {
 }
 
 const waits = async (subject: string, id: bigint): Promise<boolean> =>
-  (await nextUnobserved(database, 8453, 1_000)).some((note) => note.subject === subject && note.id === id)
+  (await nextRefreshRequests(database, 8453, 1_000)).some((note) => note.subject === subject && note.id === id)
 
-const mark = (...subjects: Parameters<typeof markUnobserved>[2]) =>
-  database.transaction((handle) => markUnobserved(handle, 8453, subjects))
+const mark = (...subjects: Parameters<typeof requestRefresh>[2]) =>
+  database.transaction((handle) => requestRefresh(handle, 8453, subjects))
 
-test('a note that is taken while its subject is being observed stays', async () => {
+test('a request that is raised during the observation of its subject stays', async () => {
   await index()
   await observeAll()
   await world.actions.buy(world.hedger, 1n, 50n * USDC)
@@ -116,7 +116,7 @@ test('a note that is taken while its subject is being observed stays', async () 
   await world.actions.buy(world.hedger, 1n, 60n * USDC)
   await index()
   await observer.finishOnly()
-  // Stored as of the first purchase, so that what came since is known to be missing.
+  // Stored as of the first purchase. The raised request shows that later changes are missing.
   expect([await waits('event', 1n), await waits('position', 5n), await waits('position', 6n)]).toEqual([
     true,
     false,
@@ -126,7 +126,7 @@ test('a note that is taken while its subject is being observed stays', async () 
   await expectObserved()
 })
 
-test('of two observers the slower one neither replaces newer observations nor takes newer notes', async () => {
+test('the slower of two observers neither replaces newer observations nor completes newer requests', async () => {
   await index()
   const slow = hesitant()
   await slow.isReading()
@@ -134,7 +134,7 @@ test('of two observers the slower one neither replaces newer observations nor ta
   await index()
   await observeAll()
   const { cursor } = await indexed()
-  // The faster one has deleted the note that the slower one goes by; this is another.
+  // The faster observer has completed the request that the slower one read; this is a new one.
   await mark({ subject: 'event', id: 1n })
   await slow.finishOnly()
   expect((await createQueries(database).event(8453, 1n))?.observedAt).toEqual(cursor)
@@ -143,7 +143,7 @@ test('of two observers the slower one neither replaces newer observations nor ta
   await expectObserved()
 })
 
-test('what was read at a block that left the chain is not stored', async () => {
+test('an observation at an orphaned block is not stored', async () => {
   const { actions, deployment, lp, hedger } = world
   await index()
   await observeAll()
@@ -174,7 +174,7 @@ test('what was read at a block that left the chain is not stored', async () => {
   expect((await createQueries(database).position(8453, 5n))?.position.hedger).toBe(lp.account.address)
 })
 
-test('an observer goes on by itself at the block that took the place of its own', async () => {
+test('an observer continues by itself at the block that replaced its own', async () => {
   const { actions, hedger } = world
   await actions.node.mine({ blocks: 5 })
   await index()
@@ -188,11 +188,11 @@ test('an observer goes on by itself at the block that took the place of its own'
   await expectObserved()
 })
 
-test('steps, rollbacks, sweeps, observers and audits at once wait for each other and never for ever', async () => {
+test('concurrent steps, rollbacks, sweeps, observers and audits do not deadlock', async () => {
   await index()
   const confirm = createConfirm(chain)
   let left = 6
-  /** A block that is gone is nobody's any more: whoever read at it begins again. */
+  /** The error of a read at an orphaned block, which is repeated. */
   const busy = async (work: () => Promise<void>): Promise<void> => {
     while (left > 0) {
       await work().catch((fault: unknown) => {
@@ -209,7 +209,7 @@ test('steps, rollbacks, sweeps, observers and audits at once wait for each other
       await world.actions.node.request({ method: 'anvil_reorg', params: [1, []] } as never)
       await index()
     }),
-    busy(() => markChangeable(database, 8453)),
+    busy(() => requestSweep(database, 8453)),
     busy(async () => void (await auditSlice({ chain, database, confirm, log }))),
     busy(observeAll),
     busy(observeAll),
@@ -219,7 +219,7 @@ test('steps, rollbacks, sweeps, observers and audits at once wait for each other
   await expectObserved()
 })
 
-test('an id that does not exist is left out and does not wait for ever, however many there are', async () => {
+test('ids that do not exist are left out and leave the queue, however many there are', async () => {
   await index()
   await mark(
     ...Array.from({ length: 600 }, (_, at) => ({ subject: 'position', id: 1_000n + BigInt(at) }) as const),
@@ -236,14 +236,14 @@ test('an id that does not exist is left out and does not wait for ever, however 
   expect(rows).toEqual([])
 })
 
-/** The calls of a view for one id. */
+/** The number of calls of a view for one id. */
 const callOf = (functionName: 'getHedgeLpDeposit', id: bigint) => {
   const data = encodeFunctionData({ abi: protocolAbi, functionName, args: [id] })
   return (method: string, params: readonly unknown[]): boolean =>
     method === 'eth_call' && JSON.stringify(params).includes(data)
 }
 
-test('zeros for an id are no observation of it', async () => {
+test('zeros in place of an entity are not stored as its observation', async () => {
   await index()
   const is = callOf('getHedgeLpDeposit', 2n)
   proxy.refuse(oneByOne)
@@ -254,7 +254,7 @@ test('zeros for an id are no observation of it', async () => {
   await expect(createQueries(database).deposit(8453, 2n)).rejects.toMatchObject({ code: 'service_unavailable' })
 })
 
-test('one whose views revert keeps nobody waiting, and is tried again with the next sweep', async () => {
+test('an entity whose views revert does not delay others and is retried by the next sweep', async () => {
   await index()
   const is = callOf('getHedgeLpDeposit', 2n)
   proxy.refuse((method, params) =>
@@ -267,25 +267,26 @@ test('one whose views revert keeps nobody waiting, and is tried again with the n
   proxy.honest()
   await chain.close()
   chain = open()
-  await markChangeable(database, 8453)
+  await requestSweep(database, 8453)
   await observeAll()
   await expectObserved()
 })
 
-test('nodes that do not answer leave every note, and the lag shows it', async () => {
+test('every request stays in the queue while no node answers, and the lag shows it', async () => {
   await index()
-  const before = await observationLag(database, 8453)
-  // The protocol, three events (each in a run, and again with its members), four deposits, four positions, and the members of the settled one.
+  const before = await refreshLag(database, 8453)
+  // The protocol, three events (each in a range and again by itself), four deposits, four positions, and the deposits
+  // and positions of the settled event.
   expect(before.waiting).toBe(17)
   proxy.refuse((method) => (method === 'eth_call' ? { code: -32_000, message: 'header not found' } : undefined))
   await sleep(1_000)
   await expect(observeAll()).rejects.toSatisfy(isUnavailable)
-  const after = await observationLag(database, 8453)
+  const after = await refreshLag(database, 8453)
   expect(after.waiting).toBe(before.waiting)
   expect(after.oldestSeconds).toBeGreaterThanOrEqual((before.oldestSeconds ?? 0) + 1)
   expect(after.oldestSeconds).toBeLessThan(30)
   proxy.honest()
-  await eventually('the node is asked again', () =>
+  await eventually('the node gets further requests', () =>
     observeAll().then(
       () => true,
       () => false,
@@ -294,22 +295,22 @@ test('nodes that do not answer leave every note, and the lag shows it', async ()
   await expectObserved()
 })
 
-test('an index in the middle of its backfill is not observed at blocks whose state is long gone', async () => {
+test('an index in the middle of its backfill is not observed at old blocks', async () => {
   await world.actions.node.mine({ blocks: 1_000, interval: 60 })
   await chain.close()
   chain = open({ logWidth: 2n })
   const lease = await takeLease(database, 8453, 'test', TTL_MS)
-  if (lease === null) throw new Error('somebody else leads')
+  if (lease === null) throw new Error('another worker has the lease')
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   await eventually('an event is indexed', async () => {
     await step(lease)
     return ((await readFacts(database, 8453))?.events.length ?? 0) > 0
   })
-  const { waiting } = await observationLag(database, 8453)
+  const { waiting } = await refreshLag(database, 8453)
   proxy.calls()
   await observeAll()
   expect(proxy.calls()).toEqual(['eth_getBlockByNumber'])
-  expect((await observationLag(database, 8453)).waiting).toBe(waiting)
+  expect((await refreshLag(database, 8453)).waiting).toBe(waiting)
   await chain.close()
   chain = open()
   await index()

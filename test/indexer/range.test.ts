@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { fetchRange } from '../../src/indexer/range.ts'
+import { factsOf } from '../support/known-chains.ts'
 import { type ScriptedCall, startScriptedNode } from '../support/scripted-node.ts'
 
 const diamond = '0x000000000000000000000000000000000000dEaD'
@@ -14,7 +15,7 @@ afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
 })
 
-/** The log of a deposit in a block; `blockTimestamp` as the node adds it. */
+/** The log of a deposit in a block, with the `blockTimestamp` that the node adds. */
 const logIn = (block: number, id: bigint, blockTimestamp: unknown) => ({
   address: diamond,
   topics: encodeEventTopics({
@@ -30,7 +31,7 @@ const logIn = (block: number, id: bigint, blockTimestamp: unknown) => ({
   logIndex: '0x0',
 })
 
-/** A node with these logs, whose blocks are a second apart. */
+/** A node with these logs, whose blocks are one second apart. */
 const start = async (logs: (time: number) => readonly object[]) => {
   const node = await startScriptedNode({ height: HEAD })
   const timeOf = (block: number): number => node.time - (HEAD - block)
@@ -48,6 +49,7 @@ const start = async (logs: (time: number) => readonly object[]) => {
   node.say((calls) => ({ body: JSON.stringify(calls.map((call) => ({ id: call.id, result: answer(call) }))) }))
   const deployment = {
     chainId: 8453,
+    ...factsOf(8453),
     diamond,
     usdc: diamond,
     usdt: null,
@@ -68,12 +70,12 @@ const start = async (logs: (time: number) => readonly object[]) => {
   return { node, fetch, timeOf: (number: number) => BigInt(timeOf(number)) }
 }
 
-const told = (time: number, block: number) => numberToHex(time - (HEAD - block))
+const timestamp = (time: number, block: number) => numberToHex(time - (HEAD - block))
 
-test('long after, logs say themselves when they were, in the one request that brings them', async () => {
+test('far behind the head, the block times in logs are used without another request', async () => {
   const { node, fetch, timeOf } = await start((time) => [
-    logIn(110, 1n, told(time, 110)),
-    logIn(120, 2n, told(time, 120)),
+    logIn(110, 1n, timestamp(time, 110)),
+    logIn(120, 2n, timestamp(time, 120)),
   ])
   const { facts } = await fetch(100n, 150n)
   expect(facts.map(({ id, blockTimestamp }) => [id, blockTimestamp])).toEqual([
@@ -83,15 +85,15 @@ test('long after, logs say themselves when they were, in the one request that br
   expect(node.requests()).toHaveLength(1)
 })
 
-test('near the head each block is asked for, whatever its logs say', async () => {
-  const { node, fetch, timeOf } = await start((time) => [logIn(HEAD - 20, 1n, told(time, HEAD - 21))])
+test('near the head each block is read, whatever the block times in its logs', async () => {
+  const { node, fetch, timeOf } = await start((time) => [logIn(HEAD - 20, 1n, timestamp(time, HEAD - 21))])
   const { facts } = await fetch(BigInt(HEAD - 60), BigInt(HEAD - 10))
   expect(facts.map(({ blockTimestamp }) => blockTimestamp)).toEqual([timeOf(HEAD - 20)])
   expect(node.requests()).toHaveLength(2)
 })
 
 test.each([undefined, null, '0x0', '0xffffffffff', 'yesterday'])(
-  'a time of %j is not believed: the block tells it',
+  'a block time of %j in a log is not trusted, and the block is read',
   async (time) => {
     const { fetch, timeOf } = await start(() => [logIn(110, 1n, time)])
     const { facts } = await fetch(100n, 150n)
@@ -99,23 +101,23 @@ test.each([undefined, null, '0x0', '0xffffffffff', 'yesterday'])(
   },
 )
 
-test('logs of one block under two hashes are of two chains', async () => {
+test('logs of one block with two hashes are rejected, because they are of two chains', async () => {
   const { fetch } = await start((time) => [
-    logIn(110, 1n, told(time, 110)),
-    { ...logIn(110, 2n, told(time, 110)), blockHash: pad('0xbad') },
+    logIn(110, 1n, timestamp(time, 110)),
+    { ...logIn(110, 2n, timestamp(time, 110)), blockHash: pad('0xbad') },
   ])
-  await expect(fetch(100n, 150n)).rejects.toThrow('block 110 is not that of its logs')
+  await expect(fetch(100n, 150n)).rejects.toThrow('block 110 is not the block of its logs')
 })
 
-test('a log that is given twice is one fact', async () => {
+test('a repeated log is one fact', async () => {
   const { fetch } = await start((time) => {
-    const logs = [logIn(110, 1n, told(time, 110)), logIn(120, 2n, told(time, 120))]
+    const logs = [logIn(110, 1n, timestamp(time, 110)), logIn(120, 2n, timestamp(time, 120))]
     return [...logs, ...logs]
   })
   expect((await fetch(100n, 150n)).facts.map(({ id }) => id)).toEqual([1n, 2n])
 })
 
-test('two logs of one row are not of one chain', async () => {
-  const { fetch } = await start((time) => [logIn(110, 1n, told(time, 110)), logIn(120, 1n, told(time, 120))])
+test('two different logs of one row are rejected, because they are not of one chain', async () => {
+  const { fetch } = await start((time) => [logIn(110, 1n, timestamp(time, 110)), logIn(120, 1n, timestamp(time, 120))])
   await expect(fetch(100n, 150n)).rejects.toThrow('two logs of one row')
 })

@@ -8,8 +8,8 @@ import { ownerCalls } from '../support/owner-calls.ts'
 import { startWorld } from '../support/world.ts'
 
 /*
- * Every log refreshes every record that it can change: after each transaction the index observes what its logs name, and nothing else, and must
- * then equal the chain in every value. No sweep runs here.
+ * Every log refreshes every record that it can change: after each transaction the index observes only the subjects of
+ * its logs, and must then equal the chain in every value. No sweep runs here.
  */
 
 const USDC = 10n ** 6n
@@ -44,7 +44,10 @@ const settleByOracles = async (): Promise<void> => {
   for (const oracle of world.oracles.slice(0, 2)) await calls.write('submitRate', [1n, 13_000_000n], oracle)
 }
 
-/** Transactions in their order, and the logs that each is there for. Events 1 to 3 and their members are those of `startWorld`. */
+/**
+ * Transactions in order, named after the logs that each one covers. `startWorld` creates events 1 to 3 with their
+ * deposits and positions.
+ */
 const transactions: readonly (readonly [logs: string, act: () => Promise<unknown>])[] = [
   ['PoolSettingsUpdated', () => world.actions.setPool(world.creator, 3n, true, true)],
   ['DepositCreated LiquidityDeposited', () => world.actions.deposit(world.lp, 1n, 70n * USDC)],

@@ -2,11 +2,11 @@ import { pino } from 'pino'
 import { encodeAbiParameters, getAbiItem, type Hex, toHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { createQueries } from '../../src/db/query.ts'
-import { observationLag } from '../../src/db/unobserved.ts'
-import { isAuditDue, lastUpgrade } from '../../src/db/upgrades.ts'
-import { createConfirm } from '../../src/indexer/audit-repair.ts'
-import { auditSlice } from '../../src/indexer/audit-slice.ts'
+import { refreshLag } from '../../src/db/index/refresh-queue.ts'
+import { isAuditDue, lastUpgrade } from '../../src/db/index/upgrades.ts'
+import { createQueries } from '../../src/db/queries/entities.ts'
+import { createConfirm } from '../../src/indexer/audit/repair.ts'
+import { auditSlice } from '../../src/indexer/audit/slice.ts'
 import { openIndexSteps } from '../support/index-steps.ts'
 import type { World } from '../support/indexing.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
@@ -43,14 +43,16 @@ const pendingOf = async (id: bigint): Promise<bigint | undefined> =>
 
 const upgrade = () => steps.database.run((handle) => lastUpgrade(handle, 8453))
 
-/** Event 2 is settled; its only deposit is withdrawn here, so that by the protocol's rules nothing of it can change any more. */
+/**
+ * Withdraws the only deposit of the settled event 2. By the protocol's rules nothing of the event can change then.
+ */
 const withdrawnDeposit = async (): Promise<bigint> => {
   await world.actions.claimPremiums(world.creator, 2n)
   await world.actions.withdrawCapital(world.creator, 2n)
   return 2n
 }
 
-test('after an upgrade every entity is observed again, also a deposit that was withdrawn and had nothing pending', async () => {
+test('after an upgrade every entity is observed again, also a withdrawn deposit with nothing pending', async () => {
   const id = await withdrawnDeposit()
   await steps.index()
   await steps.observeAll()
@@ -64,15 +66,15 @@ test('after an upgrade every entity is observed again, also a deposit that was w
   await steps.observeAll()
   expect(await pendingOf(id)).toBe(777n)
   await steps.expectObserved()
-  // The loupe lists other functions now, which is the same upgrade and no second one.
-  expect(await observationLag(steps.database, 8453)).toEqual({ waiting: 0, oldestSeconds: null })
+  // The loupe lists other functions now. That is the same upgrade, not a second one.
+  expect(await refreshLag(steps.database, 8453)).toEqual({ waiting: 0, oldestSeconds: null })
   expect(await upgrade()).toMatchObject({ blockNumber: block })
 })
 
-test('where no node serves logs, another listing of the loupe is an upgrade', async () => {
+test('without logs, a change of the functions that the loupe lists is detected as an upgrade', async () => {
   const id = await withdrawnDeposit()
   proxy.refuse((method) => (method === 'eth_getLogs' ? { code: -32_005, message: 'limit exceeded' } : undefined))
-  // The refusal is what shows that the node serves none.
+  // The rejection shows that the node serves no logs.
   await expect(steps.index()).rejects.toThrow()
   await steps.index()
   await steps.observeAll()
@@ -87,11 +89,11 @@ test('where no node serves logs, another listing of the loupe is an upgrade', as
   await steps.expectObserved()
 })
 
-test('an upgrade that a reorg removes is forgotten, and what was observed under it is observed again', async () => {
+test('an upgrade that a reorg removes is deleted, and its observations are made again', async () => {
   const id = await withdrawnDeposit()
   await steps.index()
   await steps.observeAll()
-  // The deployment itself was the first cut.
+  // The deployment itself made the first cut.
   const deployed = await upgrade()
   const before = await world.actions.node.snapshot()
   await ownerCalls(world).replaceView('pendingPremiums(uint256)', toHex(777n, { size: 32 }))
@@ -117,10 +119,10 @@ test('after an upgrade the audit begins a new round, which is due until it ends'
   }
   await auditAll()
   expect(await isAuditDue(steps.database, 8453)).toBe(false)
-  // A slice into the next round.
+  // The first slice of the next round.
   await auditSlice(audit)
 
-  // Whose position it is, as the view returns it from now on, is another wallet than the index has from the log.
+  // From now on the view returns another owner of the position than the log.
   const stranger = world.stranger.account.address
   const position = [1n, 1n, stranger, 5n, 6n, 7n, 0n, 0, false] as const
   const { outputs } = getAbiItem({ abi: protocolAbi, name: 'getHedgePosition' })

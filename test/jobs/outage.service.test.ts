@@ -5,14 +5,15 @@ import { sleep } from '../../src/lib/lifecycle.ts'
 import { startLine } from '../support/line.ts'
 import { eventually } from '../support/process.ts'
 import { type Refusal, type RefusingRedis, refusalNames, startRefusingRedis } from '../support/refusing-redis.ts'
+import { byForm } from '../support/repetitions.ts'
 
-/** Fail-overs in a row; `FAIL_OVERS=20` measures the promise over as many. */
-const FAIL_OVERS = Number(process.env.FAIL_OVERS ?? 2)
+/** Consecutive fail-overs. */
+const FAIL_OVERS = byForm(2, 20)
 
 /** Observations resume within this time after Redis accepts writes again, in milliseconds. */
 const RESUMES_WITHIN_MS = 10_000
 
-/** How long an observation of the test takes, in milliseconds. */
+/** The duration of an observation in this test, in milliseconds. */
 const OBSERVING_MS = 400
 
 const chain = { chainId: 8453 } as const
@@ -31,7 +32,9 @@ beforeAll(async () => {
 })
 afterAll(() => redis.close())
 
-/** Jobs as the worker has them: observations are repeated every 5 s unless that is left out, and asked for after each block. */
+/**
+ * The jobs of a worker: observations are requested after each block and, unless that is left out, repeated every 5 s.
+ */
 const startWorker = async ({ lines = [] as string[], redisUrl = redis.url, isRepeated = true } = {}) => {
   const log = pino({ level: 'info' }, { write: (line: string) => lines.push(line) })
   const jobs: Jobs = createJobs({ redisUrl, prefix: `outage-${process.pid}-${systems++}`, log })
@@ -85,7 +88,7 @@ test.each(Array.from({ length: FAIL_OVERS }, (_, at) => at + 1))(
   },
 )
 
-test('a request that an orphaned observation holds up is done within 10 s of the fail-over', {
+test('a job that an orphaned observation blocks is done within 10 s of the fail-over', {
   timeout: 120_000,
 }, async () => {
   const worker = await startWorker({ isRepeated: false })
@@ -102,13 +105,15 @@ test('a request that an orphaned observation holds up is done within 10 s of the
   }
 })
 
-test('repeats that a fail-over lost are asked for again, though no connection ended', { timeout: 60_000 }, async () => {
+test('repeated jobs that a fail-over lost are scheduled again, even if no connection ended', {
+  timeout: 60_000,
+}, async () => {
   const worker = await startWorker()
   try {
     await eventually('a sweep', () => worker.swept() > 0)
     await redis.refuse('READONLY')
     await sleep(2_000)
-    // A primary that takes over lacks what it had not received.
+    // The new primary lacks writes that it had not received.
     await redis.client.pipeline().call('REPLICAOF', 'NO', 'ONE').flushall().exec()
     const before = worker.swept()
     await eventually('a sweep after the fail-over', () => worker.swept() > before + 1, 20_000)
@@ -117,7 +122,7 @@ test('repeats that a fail-over lost are asked for again, though no connection en
   }
 })
 
-test('jobs go on at the new primary when the old one keeps its connections', { timeout: 60_000 }, async () => {
+test('jobs continue at the new primary when the old one keeps its connections', { timeout: 60_000 }, async () => {
   const [old, next] = await Promise.all([startRefusingRedis(), startRefusingRedis()])
   const name = await startLine(old.url)
   const worker = await startWorker({ redisUrl: name.url })
@@ -135,7 +140,7 @@ test('jobs go on at the new primary when the old one keeps its connections', { t
 })
 
 test.each<Refusal>(refusalNames)(
-  'a Redis that refuses writes (%s) is logged a few times, and once when it is back',
+  'a Redis that rejects writes (%s) is logged a few times, and once when it is back',
   { timeout: 60_000 },
   async (refusal) => {
     const lines: string[] = []

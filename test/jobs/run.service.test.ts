@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => redis.close())
 
-/** A job that ends when it is told to. */
+/** A job that ends when the test releases it. */
 const gate = () => {
   let open = (): void => {}
   const passed = new Promise<void>((resolve) => {
@@ -43,7 +43,7 @@ const drivers = [
 
 describe.each(drivers)('jobs, $name', ({ shared, url }) => {
   const opened: Jobs[] = []
-  /** Another queue system; `prefix` of an earlier one joins that one. */
+  /** Opens another job system. The `prefix` of an earlier one shares its queues. */
   const open = (prefix = `test-${process.pid}-${systems++}`): Jobs => {
     const jobs = createJobs({ redisUrl: url(), prefix, log })
     opened.push(jobs)
@@ -53,7 +53,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     await Promise.all(opened.splice(0).map((jobs) => jobs.close()))
   })
 
-  it('runs what was added before anybody worked, with its payload', async () => {
+  it('runs a job with its payload that was added before any worker started', async () => {
     const jobs = open()
     const sweep = vi.fn(async () => {})
     await jobs.add('sweep', base)
@@ -66,7 +66,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(sweep).toHaveBeenCalledWith(bnb, expect.any(AbortSignal))
   })
 
-  it('keeps one waiting job of equal ones', async () => {
+  it('keeps one of several equal waiting jobs', async () => {
     const jobs = open()
     const sweep = vi.fn(async () => {})
     for (let times = 0; times < 5; times += 1) await jobs.add('sweep', base)
@@ -76,7 +76,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(sweep).toHaveBeenCalledTimes(1)
   })
 
-  it('runs a job again, after and not beside it, when it is added while it runs', async () => {
+  it('runs a job that is added while an equal one runs after that one, not concurrently', async () => {
     const jobs = open()
     const { passed, open: finish } = gate()
     let running = 0
@@ -100,10 +100,10 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(most).toBe(1)
   })
 
-  it('observes once more what was noted while it observed, also when that failed, each chain for itself', async () => {
+  it('runs an observation again that was requested while one ran or failed, separately for each chain', async () => {
     const jobs = open()
     const { passed, open: fail } = gate()
-    const observe = vi.fn(async ({ chainId }: typeof base | typeof bnb) => {
+    const observe = vi.fn(async ({ chainId }: { readonly chainId: number }) => {
       if (chainId === 56) return
       await passed
       if (observe.mock.calls.filter(([asked]) => asked.chainId === 8453).length <= queues.observe.attempts)
@@ -123,7 +123,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect([times(8453), times(56)]).toEqual([queues.observe.attempts + 1, 1])
   })
 
-  it('tries a failing job again until it succeeds', async () => {
+  it('retries a failing job until it succeeds', async () => {
     const jobs = open()
     let tried = 0
     const done = gate()
@@ -141,7 +141,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(tried).toBe(3)
   })
 
-  it('drops a job that fails every time, and works on', async () => {
+  it('drops a job that fails in every attempt, and continues with other jobs', async () => {
     const jobs = open()
     let failed = 0
     let worked = 0
@@ -166,7 +166,7 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     await expect.poll(() => failed).toBeGreaterThan(queues.sweep.attempts)
   })
 
-  it('repeats a job at its pace, however often it is asked for', async () => {
+  it('repeats a job at its interval, however often that is requested', async () => {
     const prefix = `test-${process.pid}-repeat-${systems++}`
     const jobs = open(prefix)
     const asking = shared ? open(prefix) : jobs
@@ -175,12 +175,12 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     await jobs.repeat('sweep', base, 200)
     await asking.repeat('sweep', base, 200)
     await sleep(1_300)
-    // Six and a bit at this pace; twice as many were it doubled.
+    // A little more than six at this interval, and twice as many if the schedule were duplicated.
     expect(sweep.mock.calls.length).toBeGreaterThanOrEqual(4)
     expect(sweep.mock.calls.length).toBeLessThanOrEqual(9)
   })
 
-  it('closes by aborting what runs, waiting for it and running nothing more', async () => {
+  it('aborts running jobs when it closes, waits for them and runs no further ones', async () => {
     const jobs = open()
     let ended = false
     const sweep = vi.fn(async (_: unknown, signal: AbortSignal) => {
@@ -197,13 +197,13 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(sweep).toHaveBeenCalledTimes(1)
   })
 
-  it('refuses a payload of another shape', async () => {
-    const foreign: unknown = { chainId: 1 }
-    await expect(open().add('sweep', foreign as typeof base)).rejects.toThrow(/8453/)
+  it('rejects a payload of another shape', async () => {
+    const foreign: unknown = { chain: 8453 }
+    await expect(open().add('sweep', foreign as typeof base)).rejects.toThrow(/chainId/)
   })
 })
 
-it('says within seconds that its Redis is out of reach', async () => {
+it('a job system reports within seconds that its Redis is out of reach', async () => {
   const jobs = createJobs({ redisUrl: 'redis://127.0.0.1:1', prefix: 'test', log })
   try {
     await expect(jobs.add('sweep', base)).rejects.toMatchObject({ code: 'service_unavailable' })
@@ -212,7 +212,7 @@ it('says within seconds that its Redis is out of reach', async () => {
   }
 })
 
-it('goes on by itself when a Redis that was gone is back and has forgotten everything', async () => {
+it('a job system continues by itself after its Redis returns without its data', async () => {
   const line = await startLine(redis.url)
   const lines: string[] = []
   const prefix = `test-${process.pid}-gone-${systems++}`

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { backoffMs } from '../../src/lib/backoff.ts'
 
-test('a wait lies between half and the whole of the doubled base, never above the cap', () => {
+test('a wait is between half of the doubled base and all of it, and never above the cap', () => {
   fc.assert(
     fc.property(
       fc.nat(60),

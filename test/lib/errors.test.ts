@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { errorText, invalid, upstream } from '../../src/lib/errors.ts'
 import { problem } from '../../src/lib/problem.ts'
 
-test('the text of what is thrown is never empty', async () => {
+test('the text of a thrown value is never empty', async () => {
   expect(errorText(new Error('no'))).toBe('no')
   expect(errorText('no')).toBe('no')
-  // A name with two addresses that both refuse, as the system tells it.
+  // A host with two addresses that both refuse a connection, with the error of the operating system.
   const both = await new Promise<unknown>((resolve) =>
     connect({
       ...{ host: 'both', port: 9, autoSelectFamily: true },
@@ -21,8 +21,8 @@ test('the text of what is thrown is never empty', async () => {
   expect(errorText(both)).toMatch(/127\.0\.0\.1:9.*, .*::1/)
 })
 
-test('an error that repeats long foreign texts has a body of at most 16 KB', () => {
-  // Three bytes a character, six in JSON, two units that are half a character alone, and two bytes in JSON.
+test('an error that quotes long texts of other services has a body of at most 16 KB', () => {
+  // In order: three bytes in UTF-8, six bytes in JSON, a surrogate pair that a cut may split, and two bytes in JSON.
   for (const character of ['\uffee', '\u0001', '\u{1f600}', '"']) {
     const text = character.repeat(500_000)
     const details = Array.from({ length: 10_000 }, () => ({ path: text, message: text }))
@@ -34,7 +34,7 @@ test('an error that repeats long foreign texts has a body of at most 16 KB', () 
   }
 })
 
-test('a short text of a node comes through as it is, on one line', () => {
+test('a short text of a node is relayed unchanged, on one line', () => {
   expect(upstream('nonce too low: next 7, got 0').message).toBe('nonce too low: next 7, got 0')
   expect(upstream('refused:\nnonce too low').message).toBe('refused: nonce too low')
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createGate } from '../../src/lib/gate.ts'
 
-test('work waits for its turn in order, and is refused beyond what may wait', async () => {
+test('tasks beyond the limit wait in order, and are refused once the queue is full', async () => {
   const gate = createGate({ atOnce: 2, waiting: 2, refuse: () => new Error('overloaded') })
   const begun: number[] = []
   const ends: ((fault?: Error) => void)[] = []
@@ -16,7 +16,7 @@ test('work waits for its turn in order, and is refused beyond what may wait', as
   ends[0]?.()
   expect(await all[0]).toBe(1)
   expect(begun).toEqual([1, 2, 3])
-  // A failure makes room too.
+  // A failed task frees its slot too.
   ends[1]?.(new Error('failed'))
   await expect(all[1]).rejects.toThrow('failed')
   expect(begun).toEqual([1, 2, 3, 4])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createClosers, sleep } from '../../src/lib/lifecycle.ts'
 
-test('closes in reverse order, once, and runs every closer though one fails', async () => {
+test('closers run once, in reverse order, and all of them run even if one fails', async () => {
   const closed: string[] = []
   const closers = createClosers()
   closers.add('first', 1, () => closed.push('first'))
@@ -14,7 +14,7 @@ test('closes in reverse order, once, and runs every closer though one fails', as
   expect(closed).toEqual(['third', 'first'])
 })
 
-test('sleep ends at once when aborted, before or during', async () => {
+test('sleep ends at once when its signal aborts, before or during the sleep', async () => {
   const controller = new AbortController()
   const sleeping = sleep(60_000, controller.signal)
   controller.abort()

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { createMeter, meterLine } from '../../src/lib/meter.ts'
 
-test('a line tells rate and time left, where the whole is known', () => {
+test('a progress line shows the rate, and the time left if the total is known', () => {
   expect(meterLine('deposits', 1_200, 3_000, 3)).toBe('deposits 1200 of 3000, 400 a second, 00:05 left')
   expect(meterLine('events', 10, 72_010, 1)).toBe('events 10 of 72010, 10 a second, 2:00:00 left')
   expect(meterLine('wallet lists', 50, null, 2)).toBe('wallet lists 50, 25 a second')
   expect(meterLine('events', 0, 10, 0)).toBe('events 0 of 10, 0 a second')
 })
 
-/** A stream that remembers, and a clock that is set. */
+/** A meter with a stream that records its text and a clock that the test sets. */
 const listen = (isTTY: boolean) => {
   const written: string[] = []
   const clock = { ms: 0 }
@@ -23,14 +23,14 @@ const listen = (isTTY: boolean) => {
   return { written, meter, showAt }
 }
 
-test('elsewhere than on a terminal a line appears every five seconds', () => {
+test('a stream that is not a terminal gets a line every five seconds', () => {
   const { written, meter, showAt } = listen(false)
   for (let ms = 0; ms <= 12_000; ms += 1_000) showAt(ms, ms / 200)
   meter.close()
   expect(written).toEqual(['rows 25 of 100, 5 a second, 00:15 left\n', 'rows 50 of 100, 5 a second, 00:10 left\n'])
 })
 
-test('on a terminal one line renews itself and goes away', () => {
+test('on a terminal one line is rewritten in place and cleared at the end', () => {
   const { written, meter, showAt } = listen(true)
   for (const ms of [0, 50, 100, 150, 200]) showAt(ms, ms / 10)
   meter.close()

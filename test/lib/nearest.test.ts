@@ -11,6 +11,6 @@ test.each([
   ['a', 'at'],
 ])('%s was probably meant to be %s', (word, meant) => expect(nearest(word, known)).toBe(meant))
 
-test.each(['', 'zzzzz', 'quality', 'x'.repeat(100_000)])('nothing is near %.20s', (word) =>
+test.each(['', 'zzzzz', 'quality', 'x'.repeat(100_000)])('no known word is near %.20s', (word) =>
   expect(nearest(word, known)).toBeUndefined(),
 )

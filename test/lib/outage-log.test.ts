@@ -35,7 +35,7 @@ test('an outage is logged at its first failure, then every 10 s with the number 
   expect(outages.isDown()).toBe(false)
 })
 
-test('of different faults at most three are logged in 10 s', () => {
+test('at most three different faults are logged in 10 s', () => {
   const { outages, wait, lines } = open()
   for (let fault = 0; fault < 100; fault += 1, wait(99)) outages.failed(new Error(`fault ${fault}`))
   expect(lines()).toEqual([
@@ -45,7 +45,7 @@ test('of different faults at most three are logged in 10 s', () => {
   ])
 })
 
-test('a service that fails every other request stays down and writes no line for each', () => {
+test('a service that fails every other request stays down and logs only one line', () => {
   const { outages, wait, lines } = open()
   for (let request = 0; request < 90; request += 1, wait(100)) {
     if (request % 2 === 0) outages.failed(new Error('refused'))
@@ -55,7 +55,7 @@ test('a service that fails every other request stays down and writes no line for
   expect(outages.isDown()).toBe(true)
 })
 
-test('outages that follow each other within 10 s share a line', () => {
+test('outages with the same fault within 10 s are logged once', () => {
   const { outages, wait, lines } = open()
   for (let outage = 0; outage < 4; outage += 1, wait(1_000)) {
     outages.failed(new Error('short'))

@@ -38,13 +38,13 @@ describe('a JSON body', () => {
   })
 
   test.each(['', '<html>', '{"a":', '"[[', '"\\', ']'.repeat(40)])(
-    'that is not JSON is undefined: %s',
+    'that is not valid JSON yields undefined: %s',
     async (text) => {
       expect(await read(text)).toBeUndefined()
     },
   )
 
-  test('is read no further than the limit', async () => {
+  test('is not read past the size limit', async () => {
     let chunks = 0
     async function* endless() {
       for (;;) {
@@ -57,13 +57,13 @@ describe('a JSON body', () => {
   })
 })
 
-describe('a text of another service', () => {
-  test('is kept whole up to 2048 characters', () => {
+describe('a text from another service', () => {
+  test('is not cut up to 2048 characters', () => {
     const text = 'x'.repeat(2_048)
     expect(truncate(text)).toBe(text)
   })
 
-  test('is cut between two words, so that no half of a key is left', () => {
+  test('is cut between two words, so that no part of a key remains', () => {
     const cut = truncate(`${'word '.repeat(405)}0123456789abcdef0123456789abcdef and more`)
     expect(cut.length).toBeLessThanOrEqual(2_048)
     expect(cut).toMatch(/word …$/)

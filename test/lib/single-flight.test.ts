@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSingleFlight } from '../../src/lib/single-flight.ts'
 
-test('overlapping calls of a key share one run, later ones run again, a failure is not kept', async () => {
+test('overlapping calls of a key share one run, later calls run again, and a failure is not cached', async () => {
   const once = createSingleFlight<number>()
   let runs = 0
   const run = async () => ++runs

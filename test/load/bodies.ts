@@ -1,9 +1,9 @@
 import { concatHex, type Hex, toRlp } from 'viem'
 
-/** A route that takes a body: the most bytes it takes, and a body that it accepts. */
+/** A route with a body: its body limit in bytes, and a body that it accepts. */
 export type Target = { readonly route: string; readonly limit: number; readonly example: unknown }
 
-/** A body that means harm, as text; `body` builds it anew, since some are as long as the route allows. */
+/** A hostile body as text. `body` builds it on each call, because some are as long as the route allows. */
 export type HostileBody = { readonly name: string; readonly route: string; body(): string }
 
 /** Text that makes a whole body of the given length, in bytes. */
@@ -44,7 +44,7 @@ const fillers: Readonly<Record<string, Filler>> = {
 
 const MARK = '@@@'
 
-/** Every place in a value, each with the value in which that place holds the mark. */
+/** Every place in a value, each as the value with the mark at that place. */
 const marked = (value: unknown): { readonly place: string; readonly value: unknown }[] => {
   const inside = (parts: readonly (readonly [string, unknown])[], rebuild: (name: string, part: unknown) => unknown) =>
     parts.flatMap(([name, part]) =>
@@ -61,7 +61,9 @@ const fill = (value: unknown, filler: Filler, limit: number): string => {
   return text.replace(quoted(MARK), () => filler(limit - text.length))
 }
 
-/** The longest lists that a body may hold: 100 of the first item, with lists in it that are as long as the body allows. */
+/**
+ * The longest lists that a body may hold: 100 of the first item, with lists in it that are as long as the body allows.
+ */
 const crowded = (value: unknown, item: string, limit: number): string => {
   const spread = (part: unknown): unknown => {
     if (Array.isArray(part)) {
@@ -102,8 +104,9 @@ const transactions: Readonly<Record<string, (bytes: number) => Hex>> = {
 }
 
 /**
- * Bodies that cost a careless server time or a long answer, each as long as the route takes: every field of the example, every list and
- * the body itself replaced by texts, numbers, lists and objects without end, and lists that hold as much as fits.
+ * Bodies that cost a careless server much time or a long answer, each as long as the body limit of its route. Each
+ * field of the example, each list and the body itself is replaced by very long texts, numbers, lists and objects, and
+ * lists are filled.
  */
 export const hostileBodies = ({ route, limit, example }: Target): HostileBody[] => {
   const replaced = marked(example).flatMap(({ place, value }) =>

@@ -5,8 +5,9 @@ import { hostileBodies, type Target } from './bodies.ts'
 import { openTargets } from './targets.ts'
 
 /*
- * How much processor time each hostile body takes of an API, and how long its answer is: tsx test/load/body-times.ts [--top COUNT]. No body
- * stops the event loop for longer. The bodies come from another process, one at a time; a time is the least of three.
+ * Measures the processor time that each hostile body costs an API, and the length of its answer: tsx
+ * test/load/body-times.ts [--top COUNT]. No body blocks the event loop for longer. Another process sends the bodies one
+ * at a time; each time is the smallest of three.
  */
 
 const TURNS = 3

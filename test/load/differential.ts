@@ -4,7 +4,8 @@ import { setup as build } from '../support/built.ts'
 import { differential } from './differential/session.ts'
 
 /*
- * Compares every answer of an API that caches with that of one that does not, on one database and the same nodes, while the chains live on.
+ * Compares every answer of an API that caches with that of one that does not, on one database and the same nodes, while
+ * the chains mine.
  *
  *   npm run differential         DIFFERENTIAL_SECONDS=600: how long; DIFFERENTIAL_SEED=1
  */

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Question } from './mix.ts'
 
 /*
- * An open loop: requests leave at their time whether or not the ones before were answered, each on a connection that is free, or a new one
- * as long as there are fewer than so many. A process of its own (`load.ts` starts it): node flood.ts OPTIONS, JSON in and out.
+ * An open loop: each request is sent at its scheduled time whether or not earlier ones were answered. It uses a free
+ * connection, or a new one up to a limit. It runs as a separate process that `load.ts` starts: node flood.ts OPTIONS,
+ * JSON in and out.
  */
 
 export type FloodOptions = {
@@ -16,19 +17,21 @@ export type FloodOptions = {
 }
 
 export type FloodResult = {
-  /** Requests whose time came, and those of them that found no free connection: their callers are still waiting for answers. */
+  /**
+   * Scheduled requests, and those of them without a free connection, because all connections still waited for answers.
+   */
   readonly due: number
   readonly unsent: number
   readonly accepted: number
   readonly shed: number
-  /** Of the shed, those that were not told when to come again. */
+  /** Rejected requests without a time to retry. */
   readonly untold: number
   /** Answers of any other status, by status. */
   readonly others: Readonly<Record<string, number>>
-  /** Connections that ended while an answer was due, and answers that had not come 10 s after the end. */
+  /** Connections that ended while an answer was due, and answers that were missing 10 s after the end. */
   readonly broken: number
   readonly unanswered: number
-  /** Milliseconds from a request to its whole answer, sorted. */
+  /** Milliseconds from each request to its complete answer, sorted. */
   readonly acceptedMs: readonly number[]
   readonly shedMs: readonly number[]
 }
@@ -116,5 +119,5 @@ const flood = async ({ url, questions, perSecond, seconds, connections }: FloodO
 }
 
 const [, , options = '{}'] = process.argv
-// Not before it is written: a pipe takes a part at a time.
+// Exits only after the result is written, because a pipe accepts a part at a time.
 process.stdout.write(JSON.stringify(await flood(JSON.parse(options))), () => process.exit(0))

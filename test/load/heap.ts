@@ -7,8 +7,8 @@ const PATIENCE_MS = 20_000
 const Answer = z.object({ id: z.int(), result: z.object({ usedSize: z.number().optional() }).optional() })
 
 /**
- * What a process that runs with `--inspect` still holds on its heap once its garbage is collected, in bytes. `url` is where its debugger
- * says that it listens. Throws when it does not answer.
+ * Measures the used heap, in bytes, of a process that runs with `--inspect`, after a garbage collection. `url` is the
+ * URL that its debugger prints. Throws when the debugger does not answer.
  */
 export const heapAfterCollection = (url: string): Promise<number> =>
   new Promise((resolve, reject) => {

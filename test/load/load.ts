@@ -8,17 +8,17 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { z } from 'zod'
 import { createClosers } from '../../src/lib/lifecycle.ts'
-import { quantile } from '../faults/bar.ts'
 import { openChains, openIndex, openStore } from '../faults/rig.ts'
 import { startApi } from '../faults/service.ts'
+import { quantile } from '../faults/target.ts'
 import { setup as build } from '../support/built.ts'
 import type { FloodOptions, FloodResult } from './flood.ts'
 import { type Question, questionsOf } from './mix.ts'
 import { forgetPeak, mebibytes, usageOf } from './usage.ts'
 
 /*
- * What one process of the API does under ten times the load it can take: it answers what it can, sheds the rest with a time to come again,
- * holds on to no more memory than it has a bound for, and is as before within seconds.
+ * Measures one API process under ten times the load that it can serve. It must answer as much as it can, reject the
+ * rest with Retry-After, keep its memory below the limit, and recover within seconds.
  *
  *   npm run load                 LOAD_SECONDS=60: how long the flood lasts
  */
@@ -26,14 +26,14 @@ import { forgetPeak, mebibytes, usageOf } from './usage.ts'
 const SECONDS = Number(process.env.LOAD_SECONDS ?? 60)
 const TIMES = 10
 
-/** Callers of the closed loop, which ask again when they are answered. */
+/** Clients of the closed loop, each of which sends its next request after an answer. */
 const CALLERS = 64
 const CAPACITY_SECONDS = 10
 
 /** Connections of the flood. */
 const CONNECTIONS = 2_000
 
-/** The bars. The memory is what the process holds at rest, its cache of answers, and 100 KiB a connection. */
+/** The targets. Memory: the process at rest, its response cache, and 100 KiB per connection. */
 const RECOVERED_WITHIN_S = 5
 const PEAK_ABOVE_REST = 67_108_864 + CONNECTIONS * 102_400
 
@@ -50,7 +50,7 @@ const Capacity = z.object({
   latency: z.object({ p99: z.number() }),
 })
 
-/** The closed loop of a tool that is made for it; it takes requests from an HTTP archive. */
+/** The closed loop of a load generator that reads its requests from an HTTP archive. */
 const capacityOf = async (url: string, questions: readonly Question[]) => {
   const entries = questions.map(({ method, path, body }) => ({
     request: {
@@ -113,14 +113,14 @@ try {
   await capacityOf(url, questions)
   const capacity = await capacityOf(url, questions)
   console.log(
-    `node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}; one process of the API, the load beside it`,
+    `node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}; one process of the API, and the load on the same machine`,
   )
   console.log(
     `capacity: ${capacity.perSecond.toFixed(0)} requests a second of ${CALLERS} callers, p99 ${ms(capacity.p99)}`,
   )
 
-  /** Single requests one after another, as a client sees the service. */
-  const looks = async (times: number): Promise<{ readonly good: boolean; readonly p99: number }> => {
+  /** Sends single requests one after another, like one client. */
+  const sample = async (times: number): Promise<{ readonly good: boolean; readonly p99: number }> => {
     const seen = []
     for (let at = 0; at < times; at += 1) {
       seen.push(await api.get(probe))
@@ -135,7 +135,7 @@ try {
     }
   }
   await sleep(2_000)
-  const before = await looks(200)
+  const before = await sample(200)
   const rest = usageOf(pid).rssBytes
   forgetPeak(pid)
 
@@ -152,7 +152,7 @@ try {
   let recovered = Number.POSITIVE_INFINITY
   while (performance.now() - ended < 60_000) {
     const at = performance.now()
-    const now = await looks(20)
+    const now = await sample(20)
     if (!now.good || now.p99 > Math.max(50, 2 * before.p99)) continue
     recovered = (at - ended) / 1_000
     break
@@ -174,15 +174,15 @@ try {
   )
   console.log(`  memory at rest ${mebibytes(rest)}, peak ${mebibytes(peakBytes)}`)
   console.log(`after: as before in ${recovered.toFixed(1)} s, then ${again.perSecond.toFixed(0)} requests a second`)
-  const bars = {
+  const targetsMet = {
     'answers 0.4 of its capacity at least and sheds the rest with Retry-After':
       accepted / lasted >= 0.4 * capacity.perSecond && shed > 0 && untold === 0,
     'nothing else fails': others.length === 0 && broken === 0 && unanswered === 0,
     [`recovers within ${RECOVERED_WITHIN_S} s`]: recovered <= RECOVERED_WITHIN_S,
     [`peak within ${mebibytes(PEAK_ABOVE_REST)} of rest`]: peakBytes - rest <= PEAK_ABOVE_REST,
   }
-  for (const [bar, met] of Object.entries(bars)) {
-    console.log(`bar: ${bar}: ${met ? 'met' : 'MISSED'}`)
+  for (const [target, met] of Object.entries(targetsMet)) {
+    console.log(`target: ${target}: ${met ? 'met' : 'MISSED'}`)
     if (!met) process.exitCode = 1
   }
 } finally {

@@ -5,8 +5,8 @@ const get = (path: string): Question => ({ method: 'GET', path })
 const post = (path: string, body: object): Question => ({ method: 'POST', path, body })
 
 /**
- * What integrators ask of one chain, as often as each is named: single reads of chain and index, lists, a portfolio, the feed, and
- * calldata. The event and the wallet must be there.
+ * Typical requests of integrators for one chain, each weighted by the number of its entries: single reads of chain and
+ * index, lists, a portfolio, the feed, and calldata. The event and the wallet must exist.
  */
 export const questionsOf = ({
   chainId,

@@ -13,31 +13,32 @@ import { growth, type Point } from './trend.ts'
 import { mebibytes, usageOf } from './usage.ts'
 
 /*
- * The whole system, as `npm start` runs it, under mixed load while its chains live on: what each process holds must not grow.
+ * The whole system, as `npm start` runs it, under mixed load while its chains mine. The resources of its processes must
+ * not grow.
  *
  *   npm run soak                 SOAK_MINUTES=60: how long
  */
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 60)
 
-/** A sample is taken so often, in seconds, and printed every minute. */
+/** The interval between samples, in seconds. They are printed every minute. */
 const SAMPLE_SECONDS = 15
 const PER_LINE = 60 / SAMPLE_SECONDS
 if (!(MINUTES >= 1)) throw new RangeError('SOAK_MINUTES is at least 1')
 
-/** Callers, and what each waits between two requests, in milliseconds. */
+/** The number of clients, and the pause of each between two requests, in milliseconds. */
 const CALLERS = 16
 const PAUSE_MS = 50
 const QUOTE_EVERY_MS = 500
 
-/** Streams that are open; the oldest makes way for a new one so often, in milliseconds. */
+/** The number of open streams, and how often a new one replaces the oldest, in milliseconds. */
 const STREAMS = 20
 const STREAM_EVERY_MS = 1_000
 
 /**
- * The bars, of the second half of the time: the heap after a collection may grow by 4 % of its median or a mebibyte, the memory the system
- * gives by 8 % or 16 MiB (what a collection gives back, and when, is the runtime's business), handles, sockets and connections to the
- * database by 3, files by none.
+ * The targets for the second half of the time. The heap after a collection may grow by 4 % of its median or 1 MiB.
+ * Resident memory may grow by 8 % or 16 MiB, because the runtime decides when it returns memory. Handles, sockets and
+ * connections to the database may grow by 3, files by none.
  */
 const bounds = {
   heap: (median: number) => Math.max(2 ** 20, 0.04 * median),
@@ -71,7 +72,7 @@ const note = (who: string, what: What, at: number, value: number): void => {
 }
 
 await build()
-// A temporary folder of its own: no other system's files are in it. PostgreSQL may run under another account.
+// A separate temporary folder without files of other systems. PostgreSQL may run under another account.
 const folder = mkdtempSync(join(tmpdir(), 'soak-'))
 chmodSync(folder, 0o755)
 const sandbox = await startSandboxProcess([], {
@@ -80,7 +81,7 @@ const sandbox = await startSandboxProcess([], {
   TMPDIR: folder,
 })
 
-/** Where the debugger of the current process of this name listens. */
+/** The URL of the debugger of the current process of this name. */
 const debuggerOf = (name: string): string => {
   const found = [...sandbox.output().matchAll(new RegExp(`\\[${name}\\] Debugger listening on (\\S+)`, 'g'))].at(
     -1,
@@ -119,7 +120,7 @@ const ask = async ({ method, path, body }: Question, tag: string | null): Promis
   }
 }
 
-/** Asks in turn, and every other time only for what is not what it has. */
+/** Sends requests in turn, every other one conditional. */
 const caller = async (questions: readonly Question[], first: number): Promise<void> => {
   const tags = new Map<string, string | null>()
   for (let nth = first; !over.signal.aborted; nth += 1) {
@@ -177,7 +178,7 @@ const sample = async (at: number): Promise<string> => {
   return [...parts, `${held} connections`, `${left} files`].join(' | ')
 }
 
-/** What was asked for and came; anything else is a failure. */
+/** The expected statuses. Any other one is a failure. */
 const isWanted = (what: string): boolean => ['200', '304', 'stream'].includes(what)
 
 try {
@@ -205,7 +206,7 @@ try {
     const show = what === 'heap' || what === 'memory' ? mebibytes : (value: number) => value.toFixed(1)
     const met = by <= bound
     console.log(
-      `  ${key.padEnd(24)} median ${show(median).padStart(9)}, grew by ${show(by).padStart(9)}, bar ${show(bound)} ${met ? 'met' : 'MISSED'}`,
+      `  ${key.padEnd(24)} median ${show(median).padStart(9)}, grew by ${show(by).padStart(9)}, target ${show(bound)} ${met ? 'met' : 'MISSED'}`,
     )
     if (!met) process.exitCode = 1
   }

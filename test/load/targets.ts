@@ -6,7 +6,7 @@ import type { Target } from './bodies.ts'
 
 type Api = Awaited<ReturnType<typeof openApp>>
 
-/** An API without any source, and every route of it that takes a body. */
+/** An API without any source, and each of its routes that takes a body. */
 export const openTargets = async (): Promise<{ api: Api; targets: Target[] }> => {
   const apps: Api[] = []
   const routes = await mountedBy(async () => void apps.push(await openApp({})))

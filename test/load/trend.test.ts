@@ -3,12 +3,12 @@ import { growth, slope } from './trend.ts'
 
 const line = (values: readonly number[]) => values.map((value, at) => ({ at, value }))
 
-test('the slope of a line is its own, whatever one sample in five says', () => {
+test('the trend of a line is its slope, even if one sample in five is wrong', () => {
   const points = line(Array.from({ length: 30 }, (_, at) => (at % 5 === 0 ? 10_000 : 100 + 3 * at)))
   expect(slope(points)).toBeCloseTo(3)
 })
 
-test('growth is that of the second half: what a process takes at its start is not held against it', () => {
+test('growth is measured in the second half, so the memory that a process takes at its start does not count', () => {
   const warmed = line([...Array.from({ length: 20 }, (_, at) => at * 50), ...Array.from({ length: 20 }, () => 1_000)])
   expect(growth(warmed)).toEqual({ by: 0, median: 1_000 })
   const leaking = line(Array.from({ length: 40 }, (_, at) => 500 + 2 * at))

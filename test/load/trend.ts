@@ -1,9 +1,12 @@
-import { quantile } from '../faults/bar.ts'
+import { quantile } from '../faults/target.ts'
 
 /** A value at a time, in minutes. */
 export type Point = { readonly at: number; readonly value: number }
 
-/** What a value grows by in a minute: the median of the slopes between all pairs of points (Theil–Sen), which few outliers do not move. */
+/**
+ * The growth of a value per minute: the median of the slopes between all pairs of points (Theil–Sen), which ignores a
+ * few outliers.
+ */
 export const slope = (points: readonly Point[]): number =>
   quantile(
     points.flatMap((one, from) =>
@@ -12,7 +15,7 @@ export const slope = (points: readonly Point[]): number =>
     0.5,
   )
 
-/** What a value grew by over the second half of its points, by their slope, and its median there. */
+/** The growth of a value over the second half of its points, by their slope, and its median there. */
 export const growth = (points: readonly Point[]): { readonly by: number; readonly median: number } => {
   const half = points.slice(points.length >> 1)
   const lasted = (half.at(-1)?.at ?? 0) - (half[0]?.at ?? 0)

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 
-/** What a process holds, as Linux tells it. */
+/** The resources of a process, as Linux reports them. */
 export type Usage = {
   readonly rssBytes: number
   readonly peakBytes: number
@@ -19,12 +19,12 @@ const kindOf = (path: string): string => {
   try {
     return readlinkSync(path)
   } catch {
-    // It was closed while we looked.
+    // It was closed meanwhile.
     return ''
   }
 }
 
-/** Reads what a process holds now. Throws when it is gone. */
+/** Reads the resources that a process holds now. Throws when it has ended. */
 export const usageOf = (pid: number): Usage => {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const handles = readdirSync(`/proc/${pid}/fd`).map((name) => kindOf(`/proc/${pid}/fd/${name}`))
@@ -36,7 +36,20 @@ export const usageOf = (pid: number): Usage => {
   }
 }
 
-/** Lets `peakBytes` begin anew at what the process holds now. */
+/** Resets `peakBytes` to the memory that the process holds now. */
 export const forgetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5')
 
 export const mebibytes = (bytes: number): string => `${(bytes / KIB / KIB).toFixed(1)} MiB`
+
+/**
+ * How long the main thread of a process has been ready to run without a processor since it started, in milliseconds
+ * (`run_delay` of Linux's scheduler statistics). 0 where the system does not count it or the process is gone.
+ */
+export const waitedForProcessorMs = (pid: number): number => {
+  try {
+    const [, runDelayNs] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')
+    return Number(runDelayNs) / 1e6
+  } catch {
+    return 0
+  }
+}

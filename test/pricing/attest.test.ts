@@ -12,8 +12,8 @@ const diamond = getAddress(`0x${'1'.repeat(40)}`)
 const creator = getAddress(`0x${'2'.repeat(40)}`)
 const signing = { chainId: 8453, diamondAddress: diamond, creator }
 
-describe('a signed quote', () => {
-  test('vouches for the rates that it tells, for 120 seconds', async () => {
+describe('signed quotes', () => {
+  test('a signed quote attests the rates that it returns, for 120 seconds', async () => {
     const { quote } = await openQuoter({ key })
     const { attestation, premiumRateFixed6, breakdown } = await quote(signing)
     if (attestation === null || !isHex(attestation.signature) || !isHex(attestation.quoteNonce))
@@ -40,7 +40,7 @@ describe('a signed quote', () => {
     })
   })
 
-  test('has a nonce of its own', async () => {
+  test('every signed quote has a nonce of its own', async () => {
     const { quote } = await openQuoter({ key })
     const nonces = await Promise.all(
       Array.from({ length: 50 }, async () => (await quote(signing)).attestation?.quoteNonce),
@@ -49,8 +49,8 @@ describe('a signed quote', () => {
   })
 })
 
-describe('a quote is not signed', () => {
-  test('without being asked to, without a key, or on a stale history', async () => {
+describe('unsigned quotes', () => {
+  test('a quote is not signed when no signature is requested, without a key, or on a stale history', async () => {
     const { quote } = await openQuoter({ key })
     const advisory = await openQuoter()
     const stale = { pair: 'GBP/USD', strike: 1.25, payoutCap: 1.15, strikeAbove: false }
@@ -61,13 +61,13 @@ describe('a quote is not signed', () => {
   })
 })
 
-describe('the key', () => {
-  test('signs for its address, and without one nobody signs', () => {
+describe('the signing key', () => {
+  test('the engine signs with the address of its key, and has no signer without a key', () => {
     expect(openAttester({ key, isProduction: true })?.address).toBe(signer)
     expect(openAttester({ key: undefined, isProduction: true })).toBeNull()
   })
 
-  test('that everybody knows is refused in production and not repeated', () => {
+  test('a publicly known key is rejected in production, and the error does not repeat it', () => {
     for (const { privateKey, address } of testKeys().filter((_, index) => [0, 16, 19].includes(index))) {
       const open = (isProduction: boolean) => openAttester({ key: privateKey, isProduction })
       expect(open(false)?.address).toBe(address)
@@ -82,13 +82,13 @@ describe('the key', () => {
     `0x${'01'.repeat(31)}zz`,
     `0x${'00'.repeat(32)}`,
     `0x${'ff'.repeat(32)}`,
-  ])('that is none is refused and not repeated: %s', (bad) => {
+  ])('an invalid key is rejected, and the error does not repeat it: %s', (bad) => {
     const open = () => openAttester({ key: bad, isProduction: false })
     expect(open).toThrow('signing key')
     expect(open).not.toThrow(bad.slice(2, 20))
   })
 
-  test('does not come out of its attester', () => {
+  test('an attester does not expose its key', () => {
     const attester = openAttester({ key, isProduction: false })
     expect(inspect(attester, { depth: 9, showHidden: true })).not.toContain('0101')
     expect(JSON.stringify(attester)).not.toContain('0101')

@@ -20,7 +20,7 @@ import { openDatabase } from '../support/open-database.ts'
 import { startPublisher } from '../support/publisher.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'
 
-/** One moment for everybody, so that made-up rates and expiries do not move between two prices. */
+/** A fixed clock, so that synthetic rates and expiries are the same for two prices. */
 const now = () => Date.UTC(2026, 10, 20, 12)
 const silent = pino({ level: 'silent' })
 
@@ -42,7 +42,7 @@ afterEach(() => void lines.splice(0))
 const log = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
 
 const find: FindSet = (model) => newestSet(database, model)
-/** Its chains' newest blocks are of its own time. */
+/** The newest blocks of the chains have the time of the fixed clock. */
 const deployments = engineOptions.deployments.map((it) => ({ ...it, headTime: async () => BigInt(now() / 1_000) }))
 const engineOf = (findSet: FindSet | undefined) => openEngine({ ...engineOptions, deployments, findSet, now, log })
 
@@ -89,7 +89,7 @@ const drivers = [
   { name: 'BullMQ on Redis', url: () => redis.url },
 ]
 describe.each(drivers)('the scheduled job, $name', ({ url }) => {
-  test('stores one set however often it runs, and an engine prices with it as it would with its own', async () => {
+  test('the job stores one set however often it runs, and an engine with the set prices like an engine that calibrates itself', async () => {
     const jobs = createJobs({ redisUrl: url(), prefix: `test-calibrate-${process.pid}`, log: silent })
     const calibrate = vi.fn(calibrator())
     try {
@@ -124,7 +124,7 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
   })
 })
 
-test('a pair is calibrated anew when it has closes that the newest set has not seen, and others keep what that says', async () => {
+test('a pair is calibrated again when it has closes that the newest set lacks, and other pairs keep their stored parameters', async () => {
   await calibrator()()
   const [behind, ...others] = (await pairsOfNewest()) ?? []
   if (behind === undefined) throw new Error('no pair was calibrated')
@@ -138,14 +138,14 @@ test('a pair is calibrated anew when it has closes that the newest set has not s
   expect(await pairsOfNewest()).toEqual([...others.map(odd), behind])
 })
 
-describe('sets', () => {
-  test('are read back as they were written, doubles to the last bit', async () => {
+describe('stored sets', () => {
+  test('a set is read back exactly as written, down to the last bit of a double', async () => {
     const pairs = [1 / 3, 5e-324, 1.7976931348623157e308, 0.1 + 0.2].map((alpha) => ({ alpha }))
     expect(await appendSet(database, 1, pairs)).toBe(1)
     expect(await newestSet(database, 1)).toEqual({ version: 1, pairs })
   })
 
-  test('have growing versions; one equal to the newest is not stored again, one equal to an older is', async () => {
+  test('versions increase: a set equal to the newest is not stored again, a set equal to an older one is', async () => {
     expect(await appendSet(database, 1, ['a'])).toBe(1)
     expect(await appendSet(database, 1, ['a'])).toBeNull()
     expect(await appendSet(database, 1, ['b'])).toBe(2)
@@ -154,13 +154,13 @@ describe('sets', () => {
     expect(await versions()).toEqual([1, 2, 3])
   })
 
-  test('are stored once by workers that calibrate side by side', async () => {
+  test('workers that calibrate concurrently store one set', async () => {
     const appended = await Promise.all(Array.from({ length: 8 }, () => appendSet(database, 1, ['same'])))
     expect(appended.filter((version) => version !== null)).toEqual([1])
     expect(await versions()).toEqual([1])
   })
 
-  test('are not made by a process that stops, which waits for no publisher', async () => {
+  test('a stopping process stores no set and does not wait for a publisher', async () => {
     const publisher = await startPublisher(() => undefined)
     const stop = new AbortController()
     const job = createCalibrator({
@@ -177,12 +177,12 @@ describe('sets', () => {
     await publisher.close()
   })
 
-  test('are kept, the newest thirty', async () => {
+  test('the newest thirty sets are kept', async () => {
     for (let i = 1; i <= 33; i += 1) await appendSet(database, 1, [i])
     expect(await versions()).toEqual(Array.from({ length: 30 }, (_, i) => i + 4))
   })
 
-  test('of another model are nobody’s to read, and hide none of ours', async () => {
+  test('sets of another model are ignored and do not hide sets of this model', async () => {
     await calibrator()()
     await appendSet(database, CALIBRATION_MODEL + 1, [{ parameters: 'of the next model' }])
     expect(await versions()).toEqual([1, 2])
@@ -195,7 +195,7 @@ describe('sets', () => {
   })
 })
 
-describe('an engine', () => {
+describe('an engine with stored sets', () => {
   const stored = async (): Promise<CalibratedPair[]> => {
     const pairs: CalibratedPair[] = []
     const market = openMarket({ ...engineOptions, now, log: silent })
@@ -205,7 +205,7 @@ describe('an engine', () => {
   }
   const garch = { alpha: 0.1, beta: 0.8, sigmaLongRun: 0.5 }
 
-  test('calibrates for itself until a set is there, and takes each newer one at its next refresh', async () => {
+  test('an engine calibrates itself until a set is stored, and uses each newer set from its next refresh on', async () => {
     const engine = await engineOf(find)
     expect(await calibrationOf(engine)).toMatchObject({ version: null })
     const pairs = await stored()
@@ -221,7 +221,7 @@ describe('an engine', () => {
     })
   })
 
-  test('leaves alone what is of other closes, another source or not stored, and calibrates that itself', async () => {
+  test('an engine ignores stored pairs of other closes or another source, and calibrates those and missing pairs itself', async () => {
     const shifted: Record<string, Partial<CalibratedPair>> = {
       'USD/GHS': { lastClose: '2026-11-11' },
       'USD/JPY': { lastClose: '2024-12-07' },
@@ -243,7 +243,7 @@ describe('an engine', () => {
     })
   })
 
-  test('keeps its set through faults of the database and sets of no shape, says so once, and recovers', async () => {
+  test('an engine keeps its set through database faults and malformed sets, logs the fault once, and recovers', async () => {
     const pairs = await stored()
     await appendSet(database, CALIBRATION_MODEL, pairs)
     const engine = await engineOf(find)
@@ -272,7 +272,7 @@ describe('an engine', () => {
     expect(lines).toHaveLength(2)
   })
 
-  test('starts and quotes without its database, on calibrations of its own', async () => {
+  test('an engine starts and quotes without its database, on its own calibrations', async () => {
     const url = 'postgres://nobody@127.0.0.1:1/none'
     const nowhere = createDatabase({ url, log: silent, maxConnections: 1, statementTimeoutMs: 1_000 })
     try {

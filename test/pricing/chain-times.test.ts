@@ -4,7 +4,7 @@ import { createChainTimes, type SigningDeployment } from '../../src/pricing/chai
 
 const diamond = '0x1111111111111111111111111111111111111111'
 
-/** Two chains whose newest blocks, like the engine's clock and the time that passes, are what a test makes them. */
+/** Two chains. The test sets their newest blocks, the engine's clock and the elapsed time. */
 const open = (others: readonly Partial<SigningDeployment>[] = []) => {
   const state = {
     clock: 1_000_000,
@@ -30,10 +30,10 @@ const open = (others: readonly Partial<SigningDeployment>[] = []) => {
   return { state, times, lines, reason: (chainId: 8453 | 56) => times.of(chainId).reason }
 }
 
-test('nothing is signed for a chain before its newest block is known, and quotes are when it is of now', async () => {
+test('quotes for a chain are signed only once its newest block is read and recent', async () => {
   const { times, reason } = open()
   expect(reason(8453)).toMatch(/no node of chain 8453 answers/)
-  await times.look()
+  await times.readNewestBlocks()
   expect(times.of(8453)).toEqual({
     chainId: 8453,
     diamondAddress: diamond,
@@ -43,33 +43,33 @@ test('nothing is signed for a chain before its newest block is known, and quotes
   })
 })
 
-test('a clock that is fast for every chain is named as fast; set right, it signs again, and both are logged once', async () => {
+test('a clock that is fast on every chain is reported as fast, and each change of the state is logged once', async () => {
   const { state, times, reason, lines } = open()
-  await times.look()
+  await times.readNewestBlocks()
   state.clock += 3_600
-  await times.look()
-  await times.look()
+  await times.readNewestBlocks()
+  await times.readNewestBlocks()
   for (const chainId of [8453, 56] as const) expect(reason(chainId)).toMatch(/engine's clock is 3600 s ahead/)
   state.clock -= 3_600
-  await times.look()
+  await times.readNewestBlocks()
   expect([reason(8453), reason(56)]).toEqual([null, null])
   expect(lines.map(({ level, msg }) => `${level} ${msg}`)).toEqual([
-    '50 no quote is signed',
-    '50 no quote is signed',
+    '50 quotes are not signed',
+    '50 quotes are not signed',
     '30 quotes are signed again',
     '30 quotes are signed again',
   ])
 })
 
-test('a chain that stands still is not mistaken for a fast clock while another agrees with it, and signs again when it moves', async () => {
+test('a stalled chain is not mistaken for a fast clock while another chain agrees with the clock, and signing resumes with its next block', async () => {
   const { state, times, reason } = open()
   state.clock += 600
   state.heads[56] = state.clock
-  await times.look()
-  expect(reason(8453)).toMatch(/newest block of chain 8453 is 600 s old: the chain stands still/)
+  await times.readNewestBlocks()
+  expect(reason(8453)).toMatch(/newest block of chain 8453 is 600 s old: the chain has stalled/)
   expect(reason(56)).toBeNull()
   state.heads[8453] = state.clock
-  await times.look()
+  await times.readNewestBlocks()
   expect(reason(8453)).toBeNull()
 })
 
@@ -78,30 +78,30 @@ test.each([
   [11, /clock is 11 s ahead/],
   [-10, null],
   [-11, /clock is 11 s behind/],
-])('a clock %i s ahead of the chains: %s', async (ahead, expected) => {
+])('a clock %i s ahead of the chains gives the reason %s', async (ahead, expected) => {
   const { state, times, reason } = open()
   state.clock += ahead
-  await times.look()
+  await times.readNewestBlocks()
   if (expected === null) expect(reason(8453)).toBeNull()
   else expect(reason(8453)).toMatch(expected)
 })
 
-test('a node that stops answering ends the signing after 15 s, by a clock that no one sets', async () => {
+test('a node that stops answering ends the signing after 15 s of a monotonic clock', async () => {
   const { state, times, reason } = open()
-  await times.look()
+  await times.readNewestBlocks()
   state.heads[8453] = null
   state.elapsed = 15
   state.clock -= 10
-  await times.look()
+  await times.readNewestBlocks()
   expect(reason(8453)).toBeNull()
   state.elapsed = 15.001
-  await times.look()
+  await times.readNewestBlocks()
   expect(reason(8453)).toMatch(/no node of chain 8453 answers/)
 })
 
-test('a chain without a node or without a deployment is named with the variable that is missing', async () => {
+test('a chain without a node or a deployment is reported with the missing variable', async () => {
   const { times, reason } = open([{ headTime: undefined }])
-  await times.look()
+  await times.readNewestBlocks()
   expect(reason(8453)).toMatch(/no node of chain 8453: set RPC_URLS_8453/)
   const none = createChainTimes({ deployments: [], now: Date.now, log: pino({ level: 'silent' }) })
   expect(none.of(56)).toEqual({

@@ -15,7 +15,10 @@ const asOf = quotingTime / 1000
 const { quote } = await openQuoter()
 const downward = { strike: 11.6, payoutCap: 10, strikeAbove: false }
 
-/** The texts of a document and the elements they stand in. Throws unless all of it is XML: elements, quoted attributes, escaped text. */
+/**
+ * The texts of a document and the elements they stand in. Throws unless all of it is XML: elements, quoted attributes,
+ * escaped text.
+ */
 const textsOf = (xml: string): { name: string; text: string }[] => {
   const token =
     /<(\w+)((?: [\w:-]+="[^"<&]*(?:&(?:amp|lt|gt|quot|#39);[^"<&]*)*")*)(\/?)>|<\/(\w+)>|((?:[^<>&]|&(?:amp|lt|gt|quot|#39);)+)/y
@@ -28,15 +31,15 @@ const textsOf = (xml: string): { name: string; text: string }[] => {
     const parent = open.at(-1)
     if (text !== undefined && parent !== undefined) all.push({ name: parent, text })
     if (start !== undefined && empty === '') open.push(start)
-    if (end !== undefined && open.pop() !== end) throw new Error(`${end} is closed and was not open`)
+    if (end !== undefined && open.pop() !== end) throw new Error(`${end} is closed but was not open`)
   }
-  if (open.length > 0) throw new Error(`${open.at(-1)} stays open`)
+  if (open.length > 0) throw new Error(`${open.at(-1)} is not closed`)
   return all
 }
 
 const numbers = (text: string | undefined): number => Number(text?.replaceAll(',', '').replace('\u2212', '-'))
 
-/** The named part of a picture, read with nothing but its own ticks: where a place in it is on both axes. */
+/** Reads the named part of a picture with its own ticks: returns the values of its points on both axes. */
 const read = (svg: string, id: string) => {
   const part = svg.split(`<g id="${id}">`)[1]?.split('</g>')[0] ?? ''
   const ticks = (anchor: string) =>
@@ -66,7 +69,7 @@ describe('the picture of the worked example', async () => {
   const svg = drawChart(answer)
   const texts = textsOf(svg).map(({ text }) => text)
 
-  test('is an XML document of its own: no script, nothing fetched', () => {
+  test('the picture is a self-contained XML document: no script, nothing fetched', () => {
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg" viewBox="0 0 880 \d+"/)
     expect(svg).not.toMatch(/<script|href|url\(|@import|<foreignObject/)
     expect(svg.match(/https?:/g)).toHaveLength(1)
@@ -77,14 +80,14 @@ describe('the picture of the worked example', async () => {
     ).toEqual(['title', 'desc'])
   })
 
-  test('says the numbers of the quote', () => {
+  test('the picture contains the numbers of the quote', () => {
     expect(texts).toEqual(
       expect.arrayContaining(['spot 11.4', 'strike 12', 'cap 13.5', '\u2212273.22', '+1,042.57', '273.22 today']),
     )
     expect(texts).toContain('premium 273.22 (2.7322 % of the notional), largest payout 1,315.79, volatility 15.4 %')
   })
 
-  test('marks its points where the axes have the numbers of the quote', () => {
+  test('the picture draws its points where the axes have the numbers of the quote', () => {
     const [strike, cap, even] = read(svg, 'payoff')
     expect(strike?.[0]).toBeCloseTo(12, 2)
     expect(strike?.[1]).toBeCloseTo(-273.22, -0.5)
@@ -97,21 +100,24 @@ describe('the picture of the worked example', async () => {
     expect(now?.[1]).toBeCloseTo(273.22, -0.5)
   })
 
-  test('is the same for the same quote, and for its JSON', () => {
+  test('the picture is the same for the same quote, and for its JSON', () => {
     expect(drawChart(Quote.parse(JSON.parse(JSON.stringify(answer))))).toBe(svg)
   })
 })
 
-describe('the figures behind it are the engine\u2019s', () => {
-  test.each([cedi, { ...cedi, ...downward }])('at every time left: %j', async (range) => {
-    const figures = figuresOf(await quote(range))
-    for (const days of [90, 60, 45.5, 30, 14]) {
-      const { premiumUsd } = await quote({ ...range, expiryUnixSeconds: asOf + days * DAY })
-      expect([days, figures.premiumAt(11.4, days / 365)]).toEqual([days, premiumUsd])
-    }
-  })
+describe('the numbers of the picture', () => {
+  test.each([cedi, { ...cedi, ...downward }])(
+    'the picture’s premium equals the engine’s at every time left: %j',
+    async (range) => {
+      const figures = figuresOf(await quote(range))
+      for (const days of [90, 60, 45.5, 30, 14]) {
+        const { premiumUsd } = await quote({ ...range, expiryUnixSeconds: asOf + days * DAY })
+        expect([days, figures.premiumAt(11.4, days / 365)]).toEqual([days, premiumUsd])
+      }
+    },
+  )
 
-  test('and at expiry the premium is the payout', async () => {
+  test('the picture’s premium at expiry equals the payout', async () => {
     for (const range of [cedi, { ...cedi, ...downward }]) {
       const { premiumAt, net, premium } = figuresOf(await quote(range))
       for (const rate of [9, 9.5, 10.123456, 11, 12, 12.5, 13.5, 14])
@@ -119,7 +125,7 @@ describe('the figures behind it are the engine\u2019s', () => {
     }
   })
 
-  test('the break-even rate pays back the premium', async () => {
+  test('the payout at the break-even rate equals the premium', async () => {
     for (const range of [cedi, { ...cedi, ...downward }]) {
       const { breakEven, net } = figuresOf(await quote(range))
       expect(net(breakEven ?? 0)).toBeCloseTo(0, 2)
@@ -127,30 +133,30 @@ describe('the figures behind it are the engine\u2019s', () => {
   })
 })
 
-describe('what must not be overlooked', () => {
+describe('warnings in the picture', () => {
   const notices = async (request: object) =>
     textsOf(drawChart(await quote(request)))
       .map(({ name, text }) => `${name}: ${text}`)
       .filter((text) => /SYNTHETIC|STALE/.test(text))
 
-  test('synthetic rates are labelled so, to the eye and the ear', async () => {
+  test('synthetic rates are labelled in the visible text and in the description for screen readers', async () => {
     const [heard, seen, ...others] = await notices({ ...cedi, pair: 'USD/KES', strike: 135, payoutCap: 150 })
-    expect(heard).toMatch(/^desc: SYNTHETIC RATES: made up, not of any market\. Spot 129/)
-    expect(seen).toBe('text: SYNTHETIC RATES: made up, not of any market')
+    expect(heard).toMatch(/^desc: SYNTHETIC RATES: generated, not market data\. Spot 129/)
+    expect(seen).toBe('text: SYNTHETIC RATES: generated, not market data')
     expect(others).toEqual([])
   })
 
-  test('stale rates too', async () => {
+  test('stale rates are labelled', async () => {
     const [, seen] = await notices({ ...cedi, pair: 'GBP/USD', strike: 1.3, payoutCap: 1.4 })
     expect(seen).toMatch(/^text: STALE RATES: the history ends on 2024-11-/)
   })
 
-  test('and fresh rates of a market have no such label', async () => {
+  test('fresh market rates have no warning', async () => {
     expect(await notices(cedi)).toEqual([])
   })
 })
 
-test('every range makes a whole picture', async () => {
+test('every range gives a complete picture', async () => {
   const cents = (min: number, max: number) => fc.integer({ min, max }).map((value) => value / 100)
   await fc.assert(
     fc.asyncProperty(
@@ -169,7 +175,7 @@ test('every range makes a whole picture', async () => {
           notional,
           expiryUnixSeconds: asOf + days * DAY,
         }).catch((error: unknown) => {
-          // Not every range has a price.
+          // Ranges without a price are skipped.
           fc.pre(!(error instanceof ServiceError))
           throw error
         })
@@ -190,7 +196,7 @@ test('every range makes a whole picture', async () => {
 })
 
 describe('escaping', () => {
-  test('text from outside cannot become markup', async () => {
+  test('external text cannot become markup', async () => {
     const answer = await quote(cedi)
     const history = {
       ...z.looseObject({}).parse(answer.breakdown.history),
@@ -203,7 +209,7 @@ describe('escaping', () => {
     )
   })
 
-  test('any text makes a document, and is the same again', () => {
+  test('any escaped text makes a valid document, and unescapes to the same text', () => {
     const back = (xml: string) =>
       xml.replace(
         /&(amp|lt|gt|quot|#39);/g,
@@ -213,17 +219,17 @@ describe('escaping', () => {
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const escaped = escapeXml(text)
         textsOf(`<a b="${escaped}">${escaped}</a>`)
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: XML has no place for them
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: XML does not allow them
         expect(back(escaped)).toBe(text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd'))
       }),
     )
   })
 })
 
-describe('what the command takes', () => {
+describe('the chart command’s options', () => {
   const flags = { pair: 'USD/GHS', strike: '12', 'payout-cap': '13.5', expiry: '2027-05-20', notional: '10000' }
 
-  test('becomes what the engine is asked; days begin at midnight UTC', () => {
+  test('chart options become the engine’s request, and days begin at midnight UTC', () => {
     expect(parseInput(ChartRequest, { ...flags, at: '2026-11-21T13:00:00+01:00' }, 'chart')).toEqual({
       request: { ...cedi, expiryUnixSeconds: Date.UTC(2027, 4, 20) / 1000 },
       at: asOf,
@@ -240,7 +246,7 @@ describe('what the command takes', () => {
     [{ notional: '-5' }, 'notional: expected a number above 0, of at most six decimals'],
     [{ expiry: 'tomorrow' }, 'expiry: expected a day, 2027-05-20, or a time, 2027-05-20T12:00:00Z'],
     [{ expiry: '2027-02-30' }, 'expiry: expected a day, 2027-05-20, or a time, 2027-05-20T12:00:00Z'],
-  ])('refuses %j', (fault, message) => {
+  ])('the chart command rejects %j', (fault, message) => {
     expect(() => parseInput(ChartRequest, { ...flags, ...fault }, 'chart')).toThrow(message)
   })
 })

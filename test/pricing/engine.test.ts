@@ -51,8 +51,8 @@ const fault = async (answer: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-describe('the engine on the history that comes with it', () => {
-  test('quotes and signs the synthetic market, and says that it is one', async () => {
+describe('the engine on the bundled history', () => {
+  test('the engine quotes and signs the synthetic market, and reports that it is synthetic', async () => {
     const { premiumRate, attestation, breakdown } = await client.quote(signing)
     expect(premiumRate).toBeGreaterThan(0.005)
     expect(premiumRate).toBeLessThan(0.06)
@@ -60,7 +60,7 @@ describe('the engine on the history that comes with it', () => {
     expect(breakdown).toMatchObject({ history: { synthetic: true }, spot: 11.4, initialRateFixed6: '11400000' })
   })
 
-  test('shows how many pairs are stale, and of which day the newest close of each source is', async () => {
+  test('the metrics show how many pairs are stale, and the day of each source’s newest close', async () => {
     const { pairs } = await engine.health()
     const stale = pairs.filter((it) => it.stale)
     const text = await metrics.metrics()
@@ -72,7 +72,7 @@ describe('the engine on the history that comes with it', () => {
     expect(text).toContain(`fx_pricing_newest_close_timestamp_seconds{source="${source}"} ${Math.max(...newest)}\n`)
   })
 
-  test('prices a stale pair and does not sign it', async () => {
+  test('the engine prices a stale pair and does not sign the quote', async () => {
     const { attestation, breakdown } = await client.quote(euro)
     expect(attestation).toBeNull()
     expect(breakdown).toMatchObject({
@@ -82,7 +82,7 @@ describe('the engine on the history that comes with it', () => {
     })
   })
 
-  test('tells its health: every pair with its tier, closes and calibration', async () => {
+  test('the engine’s health lists every pair with its tier, closes and calibration', async () => {
     const { usdRate, pricingEngineSigner, pairs } = await client.health()
     expect(usdRate).toMatchObject({ rate: 0.044, recordDate: '2024-11-29', fallback: true })
     expect(pricingEngineSigner).toBe(signer)
@@ -102,12 +102,12 @@ describe('the engine on the history that comes with it', () => {
     expect(await client.signer()).toEqual({ signerAddress: signer })
   })
 
-  test('prices both ways of every pair, and crosses', async () => {
+  test('the engine prices both directions of every pair, and crosses', async () => {
     const { pairs } = await client.health()
     const spotOf = async (pair: string): Promise<number> => {
       const wide = { ...cedi, pair, strike: 1, payoutCap: 1e9, strikeAbove: true }
       const error = await fault(engine.quote(wide))
-      // A range far out of reach is refused for its leverage, after everything else was found.
+      // A range far from the spot is rejected for its leverage, after all other steps succeeded.
       return error === 'no fault' || String(error).includes('leverage') || String(error).includes('six decimals')
         ? 1
         : 0
@@ -121,21 +121,21 @@ describe('the engine on the history that comes with it', () => {
     })
   })
 
-  test('without a key is advisory', async () => {
+  test('an engine without a key is advisory', async () => {
     const advisory = await openEngine({ ...options, key: undefined })
     expect(advisory.signerAddress).toBeNull()
     expect((await advisory.quote(signing)).attestation).toBeNull()
     expect((await advisory.health()).pricingEngineSigner).toBeNull()
   })
 
-  test('never logs its key', async () => {
+  test('the engine never logs its key', async () => {
     await fault(client.quote({ ...cedi, pair: 'USD/ZZZ' }))
     expect(lines.length).toBeGreaterThan(0)
     expect(lines.join()).not.toContain(key.slice(2))
   })
 })
 
-describe('over HTTP', () => {
+describe('the engine over HTTP', () => {
   const post = (payload: unknown, type = 'application/json') =>
     app.inject({
       method: 'POST',
@@ -150,13 +150,13 @@ describe('over HTTP', () => {
     ['a field too few', { ...cedi, strike: undefined }, 'strike'],
     ['no object', [], 'body'],
     ['broken JSON', '{', 'body'],
-  ])('%s is 400 by its field', async (_, payload, path) => {
+  ])('the engine answers %s with 400 and the field', async (_, payload, path) => {
     const answer = await post(payload)
     expect(answer.statusCode).toBe(400)
     expect(answer.json()).toMatchObject({ error: { code: 'validation_error', details: [{ path }] } })
   })
 
-  test('other media types, routes and sizes are refused in the same envelope', async () => {
+  test('other media types, routes and sizes are rejected in the same envelope', async () => {
     expect((await post('pair=USD/GHS', 'application/x-www-form-urlencoded')).statusCode).toBe(415)
     expect((await post({ ...cedi, pair: 'x'.repeat(20_000) })).statusCode).toBe(413)
     expect((await app.inject('/nothing')).json()).toMatchObject({ error: { code: 'not_found' } })
@@ -166,7 +166,7 @@ describe('over HTTP', () => {
     expect((await app.inject('/livez')).json()).toEqual({ data: { status: 'ok' } })
   })
 
-  test('a fault of the engine is 500 and tells nothing', async () => {
+  test('an internal fault of the engine is a 500 without details', async () => {
     const failing = { ...engine, quote: () => Promise.reject(new Error('secret')) }
     const broken = buildEngineApp({ engine: failing, draining: leaving.signal, metrics: createMetrics(), log })
     const answer = await broken.inject({ method: 'POST', url: '/quote', payload: cedi })
@@ -175,8 +175,8 @@ describe('over HTTP', () => {
   })
 })
 
-describe('the client', () => {
-  /** What the client makes of an engine that answers like this. */
+describe('the API’s client of the engine', () => {
+  /** The client's error when an engine answers with this status and body. */
   const against = async (status: number, body: string): Promise<unknown> => {
     const publisher = await startPublisher(() => ({ status, body }))
     const there = createPricingClient({ url: publisher.url, timeoutMs: 5_000 })
@@ -186,7 +186,7 @@ describe('the client', () => {
     return error
   }
 
-  test('passes a refusal through, with its message and field', async () => {
+  test('the client passes on a rejection with its message and field', async () => {
     expect(await fault(client.quote({ ...cedi, strike: 20, payoutCap: 30 }))).toMatchObject({
       code: 'validation_error',
       message: expect.stringContaining('leverage'),
@@ -198,7 +198,7 @@ describe('the client', () => {
     })
   })
 
-  test('takes a failing or senseless engine for an upstream error', async () => {
+  test('the client reports a failing engine and a malformed answer as upstream errors', async () => {
     const failed = JSON.stringify({ error: { code: 'internal_error', message: 'internal error, request 7' } })
     expect(await against(500, failed)).toMatchObject({
       code: 'upstream_error',
@@ -216,7 +216,7 @@ describe('the client', () => {
     }
   })
 
-  test('takes an engine that dies over a request for an upstream error', async () => {
+  test('the client reports an engine that dies during a request as an upstream error', async () => {
     const dying = createServer((request) => request.socket.destroy())
     await once(dying.listen(0, '127.0.0.1'), 'listening')
     const address = dying.address()
@@ -227,7 +227,7 @@ describe('the client', () => {
     dying.close()
   })
 
-  test('says that it is not ready when it is about to stop, and quotes on', async () => {
+  test('a stopping engine reports that it is not ready, and still answers quotes', async () => {
     const draining = new AbortController()
     const stopping = buildEngineApp({ engine, draining: draining.signal, metrics: createMetrics(), log })
     const ready = async (): Promise<number> => (await stopping.inject('/readyz')).statusCode
@@ -238,7 +238,7 @@ describe('the client', () => {
     await stopping.close()
   })
 
-  test('asks a slow engine 64 times at once, refuses what finds no place, and asks for its health and signer once', async () => {
+  test('the client sends 64 requests at once to a slow engine, rejects those beyond its queue, and shares one request for health and signer', async () => {
     const slow = await startPublisher(() => undefined)
     const pricing = createPricingClient({ url: slow.url, timeoutMs: 2_000 })
     const shared = [...Array(50).keys()].flatMap(() => [fault(pricing.health()), fault(pricing.signer())])
@@ -257,7 +257,7 @@ describe('the client', () => {
     await slow.close()
   })
 
-  test('reads no answer that is too long or nested too deep, and relays a refusal cut short', async () => {
+  test('the client rejects answers that are too long or nested too deep, and truncates a long rejection', async () => {
     expect(await against(200, ' '.repeat(2 ** 20 + 1))).toMatchObject({ code: 'upstream_error' })
     expect(await against(200, '['.repeat(2 ** 20))).toMatchObject({ message: expect.stringContaining('32 levels') })
     const details = Array.from({ length: 1_000 }, () => ({ path: 'pair', message: 'not a pair '.repeat(40) }))
@@ -267,7 +267,7 @@ describe('the client', () => {
     expect(refused instanceof Error && refused.message.length).toBeLessThanOrEqual(2_048)
   })
 
-  test('asks below the path of its URL', async () => {
+  test('the client keeps the path of the engine’s URL', async () => {
     const proxy = await startPublisher(() => ({ body: '{"data":{"signerAddress":null}}' }))
     const pricing = createPricingClient({ url: `${proxy.url}/engine/`, timeoutMs: 5_000 })
     expect(await pricing.signer()).toEqual({ signerAddress: null })
@@ -276,7 +276,7 @@ describe('the client', () => {
     await proxy.close()
   })
 
-  test('takes an engine that is away, busy or silent for an unavailable one', async () => {
+  test('the client reports an unreachable, busy or silent engine as unavailable', async () => {
     expect(await against(503, '')).toMatchObject({ code: 'service_unavailable' })
     const nobody = createPricingClient({ url: 'http://127.0.0.1:9', timeoutMs: 5_000 })
     expect(await fault(nobody.health())).toMatchObject({ code: 'service_unavailable', retryAfter: 1 })

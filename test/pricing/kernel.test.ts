@@ -10,7 +10,7 @@ const forwardOf = ({ spot, r, q, years }: Omit<Option, 'type'>) => spot * Math.e
 const scaleOf = (option: Omit<Option, 'type'>) => Math.max(option.spot, option.strike, forwardOf(option))
 
 const number = (min: number, max: number) => fc.double({ min, max, noNaN: true })
-/** A rate of any magnitude a currency pair has. */
+/** A rate of any magnitude that a currency pair can have. */
 const rate = number(-5, 4).map((exponent) => 10 ** exponent)
 const market = fc
   .record({
@@ -45,7 +45,7 @@ describe('the normal distribution', () => {
     expect(Math.abs(normalCdf(x) / expected - 1)).toBeLessThan(1e-13)
   })
 
-  test('its two tails make one, and it rises', () => {
+  test('the two tails of the normal distribution sum to one, and the distribution rises', () => {
     fc.assert(
       fc.property(number(-40, 40), number(0, 5), (x, step) => {
         expect(Math.abs(normalCdf(x) + normalCdf(-x) - 1)).toBeLessThanOrEqual(2 ** -52)
@@ -54,7 +54,7 @@ describe('the normal distribution', () => {
     )
   })
 
-  test('infinite arguments have their limits', () => {
+  test('the normal distribution of infinite arguments is 0 or 1', () => {
     expect([normalCdf(-Infinity), normalCdf(Infinity), erfc(0)]).toEqual([0, 1, 1])
   })
 })
@@ -62,23 +62,26 @@ describe('the normal distribution', () => {
 describe('the public vectors', () => {
   const within = (option: Omit<Option, 'type'>, price: number) => 1e-12 * scaleOf(option) + 1e-10 * price
 
-  test.each(publicVectors.gk.cases)('plain $id', ({ T, vol, price, ...rest }) => {
+  test.each(publicVectors.gk.cases)('the plain option equals the public vector $id', ({ T, vol, price, ...rest }) => {
     const option = { ...rest, years: T, sigma: vol }
     expect(Math.abs(optionPrice(option) - price)).toBeLessThanOrEqual(within(option, price))
   })
 
-  test.each(publicVectors.merton.cases)('with jumps $id', ({ T, vol, price, ...rest }) => {
-    const option = { ...rest, years: T, sigma: vol }
-    expect(Math.abs(jumpOptionPrice(option, rest) - price)).toBeLessThanOrEqual(within(option, price))
-  })
+  test.each(publicVectors.merton.cases)(
+    'the option with jumps equals the public vector $id',
+    ({ T, vol, price, ...rest }) => {
+      const option = { ...rest, years: T, sigma: vol }
+      expect(Math.abs(jumpOptionPrice(option, rest) - price)).toBeLessThanOrEqual(within(option, price))
+    },
+  )
 
-  test('a value of the literature (Haug): 0.0291', () => {
+  test('the plain option equals the value of the literature (Haug): 0.0291', () => {
     const call = { type: 'call', spot: 1.56, strike: 1.6, years: 0.5, sigma: 0.12, r: 0.06, q: 0.08 } as const
     expect(optionPrice(call)).toBeCloseTo(0.0290993, 7)
   })
 })
 
-describe('an option', () => {
+describe('options', () => {
   test('call less put is the discounted forward less strike, with and without jumps', () => {
     fc.assert(
       fc.property(market, jumps, (option, jump) => {
@@ -93,7 +96,7 @@ describe('an option', () => {
     )
   })
 
-  test('without jumps, or without time for them, is the plain one to the last bit', () => {
+  test('an option without jumps, or without time for them, equals the plain option to the last bit', () => {
     fc.assert(
       fc.property(market, jumps, fc.constantFrom('call' as const, 'put' as const), (option, jump, type) => {
         expect(jumpOptionPrice({ ...option, type }, { ...jump, lambda: 0 })).toBe(optionPrice({ ...option, type }))
@@ -102,7 +105,7 @@ describe('an option', () => {
     )
   })
 
-  test('jumps of no size change nothing but rounding', () => {
+  test('jumps of size zero change the price by rounding only', () => {
     fc.assert(
       fc.property(market, number(0, 6), (option, lambda) => {
         const call = { ...option, type: 'call' } as const
@@ -112,7 +115,7 @@ describe('an option', () => {
     )
   })
 
-  test('is worth at least its discounted intrinsic value and less than what it can pay', () => {
+  test('an option is worth at least its discounted intrinsic value and less than its maximum payout', () => {
     fc.assert(
       fc.property(market, jumps, (option, jump) => {
         const discount = Math.exp(-option.r * option.years)
@@ -124,7 +127,7 @@ describe('an option', () => {
     )
   })
 
-  test('is worth more with more volatility', () => {
+  test('an option is worth more with more volatility', () => {
     fc.assert(
       fc.property(market, jumps, number(0, 0.5), (option, jump, more) => {
         const call = { ...option, type: 'call' } as const
@@ -134,7 +137,7 @@ describe('an option', () => {
     )
   })
 
-  test('without volatility pays what the forward does', () => {
+  test('an option without volatility pays the forward’s intrinsic value', () => {
     const option = { type: 'put', spot: 10, strike: 12, years: 1, sigma: 0, r: 0.05, q: 0.02 } as const
     expect(optionPrice(option)).toBeCloseTo(Math.exp(-0.05) * (12 - 10 * Math.exp(0.03)), 14)
     expect(optionPrice({ ...option, type: 'call' })).toBe(0)
@@ -143,11 +146,11 @@ describe('an option', () => {
 
   test.each([
     ['a strike of 0', { strike: 0 }],
-    ['a spot that is no number', { spot: Number.NaN }],
+    ['a spot that is not a number', { spot: Number.NaN }],
     ['a time before now', { years: -0.1 }],
     ['a negative volatility', { sigma: -0.1 }],
     ['an infinite rate', { r: Infinity }],
-  ])('is refused for %s', (_, fault) => {
+  ])('an option is rejected for %s', (_, fault) => {
     const option = { type: 'call', spot: 1, strike: 1, years: 1, sigma: 0.1, r: 0, q: 0, ...fault } as const
     expect(() => optionPrice(option)).toThrow(RangeError)
     expect(() => jumpOptionPrice(option, { lambda: 1, jumpMean: 0, jumpStd: 0.1 })).toThrow(RangeError)
@@ -157,30 +160,30 @@ describe('an option', () => {
 describe('the jump series', () => {
   const call = { type: 'call', spot: 10, strike: 8, years: 1, sigma: 0.1, r: 0.03, q: 0.01 } as const
 
-  test('is refused from the horizon on at which 50 terms lose the distribution', () => {
+  test('an option is rejected from the horizon on at which 50 terms no longer hold the distribution', () => {
     expect(() => jumpOptionPrice(call, { lambda: 18.001, jumpMean: 0, jumpStd: 0 })).toThrow('horizon too long')
     expect(jumpOptionPrice(call, { lambda: 18, jumpMean: 0, jumpStd: 0 })).toBeCloseTo(optionPrice(call), 6)
-    // Jumps upward weigh more when the price is counted in the rate itself.
+    // Upward jumps have more weight with the rate as numeraire.
     expect(seriesHolds({ lambda: 10, jumpMean: 0.6, jumpStd: 0 }, 1)).toBe(false)
     expect(seriesHolds({ lambda: 10, jumpMean: -0.6, jumpStd: 0 }, 1)).toBe(true)
   })
 
-  test('stays finite where a late forward overflows', () => {
+  test('the series stays finite where the forward of a late term overflows', () => {
     const price = jumpOptionPrice(call, { lambda: 1e-7, jumpMean: 16, jumpStd: 0 })
     expect(price).toBeGreaterThan(0)
     expect(price).toBeLessThanOrEqual(call.spot)
   })
 
   test.each([{ lambda: -1 }, { jumpStd: -0.1 }, { jumpMean: Number.NaN }, { lambda: Infinity }])(
-    'is refused for %o',
+    'jumps are rejected for %o',
     (fault) => {
       expect(() => jumpOptionPrice(call, { lambda: 1, jumpMean: 0, jumpStd: 0.1, ...fault })).toThrow(RangeError)
     },
   )
 })
 
-describe('a spread', () => {
-  test('is worth something from 0 to its discounted width', () => {
+describe('spreads', () => {
+  test('a spread is worth between 0 and its discounted width', () => {
     fc.assert(
       fc.property(spread, jumps, (range, jump) => {
         const price = spreadPrice(range, jump)
@@ -190,7 +193,7 @@ describe('a spread', () => {
     )
   })
 
-  test('upward and its mirror downward pay the whole width together', () => {
+  test('an upward spread and the mirrored downward spread together pay the whole width', () => {
     fc.assert(
       fc.property(spread, jumps, (range, jump) => {
         const mirror = { ...range, strike: range.payoutCap, payoutCap: range.strike }
@@ -201,7 +204,7 @@ describe('a spread', () => {
     )
   })
 
-  test('is worth more the further its cap', () => {
+  test('a spread is worth more the further its cap is', () => {
     fc.assert(
       fc.property(spread, jumps, number(0, 1), (range, jump, more) => {
         const further = range.payoutCap * Math.exp(range.payoutCap > range.strike ? more : -more)
@@ -211,7 +214,7 @@ describe('a spread', () => {
     )
   })
 
-  test('of the specification’s market has the worked price', () => {
+  test('the spread of the specification’s market has the worked price', () => {
     const range = { spot: 11.4, strike: 12, payoutCap: 13.5, years: 90 / 365, r: 0.0425, q: -0.1375 }
     const sigma = 0.15399950494384307
     const price = spreadPrice({ ...range, sigma }, { lambda: 0.75, jumpMean: 0.1, jumpStd: 0.1 })
@@ -222,7 +225,7 @@ describe('a spread', () => {
     )
   })
 
-  test('needs a cap apart from its strike', () => {
+  test('a spread needs a cap that differs from its strike', () => {
     const range = { spot: 1, strike: 1, payoutCap: 1, years: 1, sigma: 0.1, r: 0, q: 0 }
     expect(() => spreadPrice(range, { lambda: 0, jumpMean: 0, jumpStd: 0 })).toThrow(RangeError)
   })

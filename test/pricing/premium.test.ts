@@ -18,7 +18,7 @@ const range = fc
   .filter(({ strike, payoutCap }) => strike !== payoutCap)
 
 describe('millionths', () => {
-  test('are rounded half up', () => {
+  test('millionths are rounded half up', () => {
     expect([1.0000004, 1.0000005, 1.0000015, 0.0000005, 0].map(sixRound)).toEqual([
       1_000_000n,
       1_000_001n,
@@ -29,7 +29,7 @@ describe('millionths', () => {
     expect(() => sixRound(Number.NaN)).toThrow(RangeError)
   })
 
-  test('come back from the number they make', () => {
+  test('converting millionths to a number and back gives the same millionths', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (units) => {
         expect(sixRound(fromSix(units))).toBe(units)
@@ -37,7 +37,7 @@ describe('millionths', () => {
     )
   })
 
-  test('hold a rate to 1e-4 of itself, or are not taken', () => {
+  test('a rate is stored when rounding changes it by at most 1e-4, and otherwise rejected', () => {
     expect(snapRate(11.4)).toBe(11_400_000n)
     expect(snapRate(1 / 150)).toBe(6_667n)
     expect(snapRate(1 / 16_000)).toBeUndefined()
@@ -47,7 +47,7 @@ describe('millionths', () => {
 })
 
 describe('the amounts of a quote', () => {
-  test('of the worked example', () => {
+  test('the amounts of the worked example are the worked numbers', () => {
     expect(premiumRateRound(0.31147032704900574, cedi)).toBe(27_322n)
     expect(amountsDown(cedi, 27_322n, 10_000n * 10n ** 6n)).toEqual({
       premium: 273_220_000n,
@@ -55,7 +55,7 @@ describe('the amounts of a quote', () => {
     })
   })
 
-  test('are the payout that the protocol makes at and beyond the cap', () => {
+  test('the largest payout equals the protocol’s payout at and beyond the cap', () => {
     fc.assert(
       fc.property(range, millionths, (any, notional) => {
         const event = { ...any, strikeAbove: any.payoutCap > any.strike }
@@ -67,7 +67,7 @@ describe('the amounts of a quote', () => {
     )
   })
 
-  test('are within leverage at exactly 100 and not above, whatever the notional', () => {
+  test('leverage of exactly 100 is accepted and any more is rejected, for every notional', () => {
     const hundred = { initialRate: 10_000_000n, strike: 10_000_000n, payoutCap: 11_000_000n }
     expect(isWithinLeverage(hundred, 1_000n)).toBe(true)
     expect(isWithinLeverage(hundred, 999n)).toBe(false)

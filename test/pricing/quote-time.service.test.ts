@@ -11,7 +11,7 @@ const { client, send, outcome, newEvent, owner, creator, diamond, now } = await 
 
 const BLOCK_SECONDS = 2
 
-test('every quote signed while a chain makes a block each 2 s is accepted at the newest block and in the next', async () => {
+test('while a chain produces a block every 2 s, every signed quote is accepted at the newest block and in the next', async () => {
   const engine = await openEngine({
     ...engineOptions,
     deployments: [{ chainId: 8453, diamond, headTime: now }],

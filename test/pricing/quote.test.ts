@@ -9,7 +9,7 @@ const DAY = 86_400
 const asOf = quotingTime / 1000
 const { quote, market, calibrations } = await openQuoter()
 
-/** The specification's breakdown, and what is beyond it. */
+/** The specification's breakdown, and the additional fields. */
 const Breakdown = z.strictObject({
   pair: z.string(),
   spot: z.number(),
@@ -71,7 +71,7 @@ const priced = async (request: object = {}) => {
 }
 type Breakdown = z.output<typeof Breakdown>
 
-/** What the client is told, as `path: message`. */
+/** The rejection that the client receives, as `path: message`. */
 const refusal = async (request: object): Promise<string> => {
   const error = await quote(request).then(
     () => new Error('it was priced'),
@@ -83,7 +83,7 @@ const refusal = async (request: object): Promise<string> => {
 }
 
 describe('the worked example', () => {
-  test('has the worked numbers', async () => {
+  test('the worked example returns the worked numbers', async () => {
     const { breakdown, ...numbers } = await priced()
     expect(numbers).toEqual({
       premiumRate: 0.027322,
@@ -104,7 +104,7 @@ describe('the worked example', () => {
   })
 })
 
-/** The normal distribution by Simpson's rule: slow, and nothing of the engine's. */
+/** The normal distribution by Simpson's rule: slow, and independent of the engine. */
 const normal = (x: number): number => {
   const end = Math.min(Math.max(x, -9), 9)
   const steps = 400
@@ -114,7 +114,10 @@ const normal = (x: number): number => {
   return 0.5 + ((end / steps) * sum) / 3 / Math.sqrt(2 * Math.PI)
 }
 
-/** The premium rate from the breakdown alone, by the textbook form of the series: weights of lambda', rates of each n. */
+/**
+ * The premium rate from the breakdown alone, by the textbook form of the series: weights with lambda', and a rate for
+ * each n.
+ */
 const byHand = (b: Breakdown): number => {
   const { r, qEffective, sigmaRealizedRaw, volMarkup, volFloor, garch, jump } = b.inputs
   const p = garch.alpha + garch.beta
@@ -141,8 +144,8 @@ const byHand = (b: Breakdown): number => {
   return (option(b.strike) - option(b.payoutCap)) / b.spot
 }
 
-describe('a quote', () => {
-  test('follows from its breakdown alone', async () => {
+describe('quotes', () => {
+  test('a quote can be computed from its breakdown alone', async () => {
     for (const request of [
       {},
       { pair: 'GHS/USD', strike: 0.085, payoutCap: 0.07, strikeAbove: false },
@@ -157,7 +160,7 @@ describe('a quote', () => {
     }
   })
 
-  test('is in whole millionths that agree with each other, at any notional', async () => {
+  test('a quote is in whole millionths that agree with each other, at any notional', async () => {
     await fc.assert(
       fc.asyncProperty(fc.double({ min: 8e-6, max: 1e9, noNaN: true }), async (notional) => {
         const { premiumRate, premiumUsd, maxPayoutUsd, premiumRateFixed6 } = await priced({ notional })
@@ -169,12 +172,12 @@ describe('a quote', () => {
     )
   })
 
-  test('prices what the chain will see: edges of six decimals', async () => {
+  test('a quote prices the strike and cap that the chain stores: six decimals', async () => {
     const [fine, coarse] = await Promise.all([priced({ strike: 12.0000004 }), priced({ strike: 12 })])
     expect(fine).toEqual(coarse)
   })
 
-  test('is dearer for longer, for a nearer strike and for a further cap', async () => {
+  test('a quote costs more for a longer time, a nearer strike and a further cap', async () => {
     const base = (await priced()).premiumRate
     for (const more of [
       { expiryUnixSeconds: cedi.expiryUnixSeconds + 30 * DAY },
@@ -185,7 +188,7 @@ describe('a quote', () => {
     }
   })
 
-  test('prices a strike that is in the money already', async () => {
+  test('a quote prices a strike that is already in the money', async () => {
     const { premiumRate, breakdown } = await priced({ strike: 11 })
     expect(premiumRate).toBeGreaterThan(0.4 / 11.4 / 2)
     expect(breakdown.direction).toBe('upward')
@@ -193,7 +196,7 @@ describe('a quote', () => {
 })
 
 describe('drift and rates', () => {
-  test('of a frontier pair are empirical, capped at half a year’s change', async () => {
+  test('the drift of a frontier pair is empirical, capped at 50 % a year', async () => {
     const naira = (await priced({ pair: 'USD/NGN', strike: 1_600, payoutCap: 1_900 })).breakdown
     expect(naira.inputs).toMatchObject({ mu: 0.5, q: null, qEffective: 0.0425 - 0.5 })
     expect(naira.pairClassification).toMatchObject({ tier: 'frontierEM', useEmpiricalDrift: true })
@@ -209,7 +212,7 @@ describe('drift and rates', () => {
     ['USD/JPY', { strike: 155, payoutCap: 170 }, 0.005, 0.005 - 0.0425, 2 * 0.0425 - 0.005],
     ['EUR/JPY', { strike: 170, payoutCap: 185 }, 0.02, 0.005 - 0.02, 0.0425 - (0.005 - 0.02)],
     ['USD/BRL', { strike: 5.5, payoutCap: 6 }, 0.12, 0.12 - 0.0425, 2 * 0.0425 - 0.12],
-  ])('of %s follow interest parity', async (pair, range, q, mu, qEffective) => {
+  ])('the drift of %s follows interest parity', async (pair, range, q, mu, qEffective) => {
     const { inputs, pairClassification } = (await priced({ pair, ...range })).breakdown
     expect(inputs.q).toBe(q)
     expect(inputs.mu).toBeCloseTo(mu, 15)
@@ -217,7 +220,7 @@ describe('drift and rates', () => {
     expect(pairClassification.notes).toContain('2026-11-01')
   })
 
-  test('of a currency without a rate have no drift, and say so', async () => {
+  test('a currency without a rate has no drift, and the breakdown states it', async () => {
     const { inputs, pairClassification } = (await priced({ pair: 'USD/IDR', strike: 16_500, payoutCap: 18_000 }))
       .breakdown
     expect([inputs.mu, inputs.q, inputs.qEffective]).toEqual([0, 0.0425, 0.0425])
@@ -226,7 +229,7 @@ describe('drift and rates', () => {
 })
 
 describe('volatility', () => {
-  test('of a peg is at least its floor, of a frontier pair at least 15 %', async () => {
+  test('the volatility of a peg is at least its floor, and of a frontier pair at least 15 %', async () => {
     const peg = (await priced({ pair: 'USD/AED', strike: 3.7, payoutCap: 4.2 })).breakdown
     expect(peg.pairClassification.tier).toBe('pegged')
     expect(peg.inputs.sigma).toBe(0.3)
@@ -238,7 +241,7 @@ describe('volatility', () => {
     expect([short.inputs.garch.from, short.calibration.lastClose]).toEqual(['tier', null])
   })
 
-  test('is loaded by the tier’s markup', async () => {
+  test('the volatility is multiplied by the tier’s markup', async () => {
     const loaded = await openQuoter({ volMarkups: { developed: 1.25 } })
     const plain = await openQuoter()
     const request = { pair: 'USD/JPY', strike: 155, payoutCap: 170 }
@@ -251,8 +254,8 @@ describe('volatility', () => {
   })
 })
 
-describe('where rates come from', () => {
-  test('is told: source, dates, staleness', async () => {
+describe('the origin of rates', () => {
+  test('the breakdown states the source, dates and staleness of its rates', async () => {
     const fresh = (await priced({ pair: 'USD/JPY', strike: 155, payoutCap: 170 })).breakdown
     expect(fresh.history).toMatchObject({
       source: 'desk',
@@ -269,7 +272,7 @@ describe('where rates come from', () => {
     expect(made.pairClassification.notes).toContain('synthetic')
   })
 
-  test('is fresh up to seven days', async () => {
+  test('a history is fresh for seven days', async () => {
     const thursday = Date.UTC(2026, 10, 27, 23, 59)
     const at = async (now: number) => {
       const { quote } = await openQuoter({ now: () => now })
@@ -280,7 +283,7 @@ describe('where rates come from', () => {
   })
 })
 
-describe('a quote is refused for', () => {
+describe('rejected quotes', () => {
   test.each([
     ['a pair without history', { pair: 'USD/ZZZ' }, 'pair: unsupported pair USD/ZZZ'],
     ['29 closes', { pair: 'USD/PLN', strike: 3.8, payoutCap: 4 }, 'pair: unsupported pair USD/PLN'],
@@ -295,9 +298,9 @@ describe('a quote is refused for', () => {
     ['a cap at the strike', { payoutCap: 12.0000001 }, 'payoutCap: an upward range'],
     ['a cap above a downward strike', { strikeAbove: false }, 'payoutCap: a downward range'],
     ['leverage above 100', { strike: 20, payoutCap: 30 }, 'payoutCap: leverage above 100'],
-    ['a premium of nothing', { strike: 900, payoutCap: 1_000 }, 'payoutCap: leverage above 100'],
+    ['a premium of zero', { strike: 900, payoutCap: 1_000 }, 'payoutCap: leverage above 100'],
     [
-      'edges finer than the chain',
+      'a strike and cap with more than six decimals',
       { pair: 'IDR/USD', strike: 0.00006, payoutCap: 0.00005, strikeAbove: false },
       'pair: the spot needs more',
     ],
@@ -307,8 +310,8 @@ describe('a quote is refused for', () => {
       'payoutCap: the premium, 0.000001 of the notional when rounded to millionths, exceeds the greatest payout',
     ],
     ['a payout that rounds to 0', { notional: 0.000007 }, 'notional: the greatest payout rounds to 0'],
-    ['more than can be counted', { notional: 1e9, strike: 10, payoutCap: 100 }, 'notional: the payout is too large'],
-  ])('%s', async (_, request, reason) => {
+    ['a payout of more than 15 digits', { notional: 1e9, strike: 10, payoutCap: 100 }, 'notional: the payout has more'],
+  ])('a quote is rejected for %s', async (_, request, reason) => {
     expect(await refusal(request)).toContain(reason)
   })
 
@@ -329,13 +332,13 @@ describe('a quote is refused for', () => {
     ['creator', { chainId: 8453, diamondAddress: address }],
     ['chainId,creator', { diamondAddress: address }],
     ['', { extra: 1 }],
-  ])('a bad %s: %o', (path, fault) => {
+  ])('a quote is rejected for a bad %s: %o', (path, fault) => {
     const parsed = QuoteRequest.safeParse({ ...cedi, ...fault })
     expect(parsed.error?.issues.map((issue) => issue.path.join('.')).join()).toBe(path)
   })
 })
 
-test('a request that the engine can read is priced soundly or refused by its field, however extreme', async () => {
+test('every valid request is priced plausibly or rejected with its field, however extreme', async () => {
   const edge = fc.oneof(
     fc.double({ min: 1e-6, max: 1e9, noNaN: true }),
     fc
@@ -389,7 +392,7 @@ test('a request that the engine can read is priced soundly or refused by its fie
   expect(answered).toBeGreaterThan(50)
 })
 
-test('an expiry beyond what a number can discount is refused by its field, also where no jumps bound it', async () => {
+test('an expiry too far away to discount is rejected with its field, even for a pair without jumps', async () => {
   const calm = await openQuoter()
   const calibration = {
     garch: { alpha: 0.1, beta: 0.8, sigmaLongRun: 0.2 },

@@ -16,7 +16,7 @@ const creator = `0x${'2'.repeat(40)}`
 
 const dayBefore = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10)
 
-/** Closes of the last days, one up and one down, so that a folder has fresh rates of a pair. */
+/** Closes of the last days, alternating up and down: fresh rates of a pair for a folder. */
 const freshCloses = (spot: number): string =>
   ['date,close', ...Array.from({ length: 80 }, (_, i) => `${dayBefore(80 - i)},${spot * (i % 2 ? 1.004 : 1)}`)].join(
     '\n',
@@ -68,7 +68,7 @@ const production = (): EngineOptions => ({
   log,
 })
 
-/** Whether an engine signs a request, else the reason that the breakdown gives. */
+/** Whether an engine signs a request; otherwise the reason in the breakdown. */
 const outcome = async (options: EngineOptions, request: object): Promise<unknown> => {
   const engine = await openEngine(options)
   const { attestation, breakdown } = await engine.quote(QuoteRequest.parse(request))
@@ -77,13 +77,13 @@ const outcome = async (options: EngineOptions, request: object): Promise<unknown
   return attestation === null ? reason : 'signed'
 }
 
-describe('in production', () => {
-  test('a quote is signed when every rate it rests on is published and fresh', async () => {
+describe('signing in production', () => {
+  test('a quote is signed when all its rates are published and fresh', async () => {
     expect(await outcome(production(), cedi)).toBe('signed')
     expect(await outcome(production(), euro)).toBe('signed')
   })
 
-  test('a quote on the fallback dollar rate is answered and not signed, and the reason is given', async () => {
+  test('a quote on the fallback dollar rate is returned unsigned, with the reason', async () => {
     const fallback = { ...production(), usdRateUrl: undefined }
     expect(await outcome(fallback, cedi)).toMatch(/dollar rate.*configured.*ENGINE_USD_RATE_URL/)
     const engine = await openEngine(fallback)
@@ -98,7 +98,7 @@ describe('in production', () => {
     usdDate = dayBefore(1)
   })
 
-  test('a quote on a dollar rate that could not be fetched again for half a day is not signed', async () => {
+  test('a quote on a dollar rate that was not fetched for half a day is not signed', async () => {
     let now = Date.now()
     const engine = await openEngine({
       ...production(),
@@ -123,7 +123,7 @@ describe('in production', () => {
 })
 
 describe('the date of a signed quote', () => {
-  test('is some seconds before the clock and the newest block, whichever is earlier', async () => {
+  test('a signed quote is dated some seconds before the clock or the newest block, whichever is earlier', async () => {
     const clock = 1_000 * Math.floor(Date.now() / 1_000)
     for (const behind of [-9, -2, 0, 3, 9]) {
       const head = BigInt(clock / 1_000 - behind)
@@ -154,7 +154,7 @@ describe('the engine’s clock', () => {
     deployments: [{ chainId: 8453 as const, diamond, headTime: async () => BigInt(Math.floor(Date.now() / 1_000)) }],
   })
 
-  test('an hour ahead of the chain signs nothing, and says so', async () => {
+  test('a clock that is an hour ahead of the chain signs nothing, and the quote states the reason', async () => {
     expect(await outcome(at(HOUR_S), cedi)).toMatch(/clock is 36\d\d s ahead of the newest block of chain 8453/)
     const engine = await openEngine(at(HOUR_S))
     expect((await engine.health()).signing?.chains).toContainEqual(
@@ -167,7 +167,7 @@ describe('the engine’s clock', () => {
   })
 })
 
-describe('the engine signs only for configured deployments', () => {
+describe('configured deployments', () => {
   const refusal = async (request: object): Promise<unknown> => {
     const engine = await openEngine({ ...engineOptions, log })
     return Promise.resolve()
@@ -178,7 +178,7 @@ describe('the engine signs only for configured deployments', () => {
       )
   }
 
-  test('another diamond is refused by its field', async () => {
+  test('a quote for an unconfigured diamond is rejected with its field', async () => {
     expect(await refusal({ ...cedi, diamondAddress: creator })).toMatchObject({
       code: 'validation_error',
       details: [{ path: 'diamondAddress' }],
@@ -188,7 +188,7 @@ describe('the engine signs only for configured deployments', () => {
     })
   })
 
-  test('the zero address is no creator', () => {
+  test('the zero address is rejected as creator', () => {
     const { error } = QuoteRequest.safeParse({ ...cedi, creator: zeroAddress })
     expect(error?.issues.map(({ path }) => path.join())).toEqual(['creator'])
   })

@@ -4,7 +4,7 @@ import { classify, jumpsOf, tierNames, tiers } from '../../src/pricing/tiers.ts'
 
 const of = (name: string) => {
   const pair = parsePair(name)
-  if (pair === undefined) throw new Error(`${name} is no pair`)
+  if (pair === undefined) throw new Error(`${name} is not a pair`)
   return classify(pair)
 }
 
@@ -28,11 +28,11 @@ test.each([
   ['EUR/DKK', 'pegged', 1],
   ['SGD/BND', 'pegged', 1],
   ['USD/XYZ', 'frontierEM', 1],
-])('%s is %s, its risk pointing %i', (pair, tier, direction) => {
+])('%s is %s, and its risk has the direction %i', (pair, tier, direction) => {
   expect(of(pair)).toEqual({ tier, direction })
 })
 
-test.each(['USD/VES', 'RUB/EUR', 'LBP/SYP'])('%s is refused', (pair) => {
+test.each(['USD/VES', 'RUB/EUR', 'LBP/SYP'])('%s is unsupported', (pair) => {
   expect(of(pair)).toBeUndefined()
 })
 
@@ -49,12 +49,12 @@ test('every tier’s process is stationary and its jumps fit the series for two 
   }
 })
 
-test('the specification’s floors', () => {
+test('the tiers have the specification’s floors', () => {
   expect([tiers.frontierEM.floor, tiers.pegged.floor]).toEqual([0.15, 0.3])
   expect([tiers.developed.floor, tiers.mainstreamEM.floor]).toEqual([0, 0])
 })
 
-test('the mean jump turns with the pair', () => {
+test('the mean jump changes its sign with the direction of the pair', () => {
   const means = ['USD/GHS', 'GHS/USD', 'BRL/MXN'].map((name) => {
     const found = of(name)
     return found && jumpsOf(found).jumpMean

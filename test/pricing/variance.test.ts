@@ -11,7 +11,7 @@ const forecast = fc.record({
 })
 
 describe('the spot volatility', () => {
-  test('is that of the definition, weight by weight', () => {
+  test('the spot volatility follows its definition, weight by weight', () => {
     fc.assert(
       fc.property(fc.array(number(-0.1, 0.1), { minLength: 1, maxLength: 90 }), (returns) => {
         const last = returns.slice(-60)
@@ -23,20 +23,20 @@ describe('the spot volatility', () => {
     )
   })
 
-  test('of equal moves is their size, however many there are', () => {
+  test('the spot volatility of equal moves is their size, whatever their number', () => {
     for (const count of [1, 29, 60, 300]) {
       const returns = Array.from({ length: count }, (_, i) => (i % 2 === 0 ? 0.01 : -0.01))
       expect(ewmaVolatility(returns)).toBeCloseTo(0.01 * Math.sqrt(252), 14)
     }
   })
 
-  test('forgets what is more than 60 returns old', () => {
+  test('the spot volatility ignores returns before the last 60', () => {
     const quiet = Array.from({ length: 60 }, () => 0.001)
     expect(ewmaVolatility([0.5, ...quiet])).toBe(ewmaVolatility(quiet))
     expect(ewmaVolatility([0.5, ...quiet.slice(1)])).toBeGreaterThan(ewmaVolatility(quiet))
   })
 
-  test('is the same for a pair and its inverse', () => {
+  test('the spot volatility is the same for a pair and its inverse', () => {
     const closes = [11.4, 11.52, 11.31, 11.9, 12.2]
     const inverse = closes.map((close) => 1 / close)
     expect(ewmaVolatility(logReturns(inverse))).toBeCloseTo(ewmaVolatility(logReturns(closes)), 14)
@@ -44,19 +44,19 @@ describe('the spot volatility', () => {
     expect(logReturns(closes)[0]).toBeCloseTo(Math.log(11.52 / 11.4), 15)
   })
 
-  test('needs a return', () => {
+  test('the spot volatility needs a return', () => {
     expect(() => ewmaVolatility([])).toThrow(RangeError)
   })
 })
 
 describe('the average variance', () => {
-  test.each(publicVectors.garchTerm.cases)('of $id', (expected) => {
+  test.each(publicVectors.garchTerm.cases)('the average variance equals the public vector $id', (expected) => {
     const average = averageVariance(expected, expected.N)
     expect(Math.abs(average / expected.averageVariance - 1)).toBeLessThanOrEqual(1e-9)
     expect(Math.abs(Math.sqrt(average) / expected.sigmaIntegrated - 1)).toBeLessThanOrEqual(1e-9)
   })
 
-  test('is the mean of the daily expectations for whole days', () => {
+  test('the average variance is the mean of the daily expectations for whole days', () => {
     fc.assert(
       fc.property(forecast, fc.integer({ min: 1, max: 800 }), (process, days) => {
         let daily = process.sigma0 ** 2
@@ -70,7 +70,7 @@ describe('the average variance', () => {
     )
   })
 
-  test('tends to the long run as the horizon grows', () => {
+  test('the average variance tends to the long run as the horizon grows', () => {
     fc.assert(
       fc.property(forecast, (process) => {
         const [near, far] = [30, 3_000].map((days) =>
@@ -82,7 +82,7 @@ describe('the average variance', () => {
     )
   })
 
-  test('is the next day’s at no horizon, over one day, and for a process that never forgets', () => {
+  test('the average variance is the next day’s at no horizon, over one day, and for a process without reversion', () => {
     const process = { sigma0: 0.2, sigmaLongRun: 0.1, persistence: 0.95 }
     expect(averageVariance(process, 0)).toBe(0.2 ** 2)
     expect(averageVariance(process, 1)).toBeCloseTo(0.04, 15)
@@ -91,25 +91,25 @@ describe('the average variance', () => {
     expect(averageVariance({ ...process, persistence: 0 }, 2)).toBeCloseTo((0.04 + 0.01) / 2, 15)
   })
 
-  test('is never negative, also not within a day of a process that forgets at once', () => {
+  test('the average variance is never negative, even within a day of a process with fast reversion', () => {
     const process = { sigma0: 0.05, sigmaLongRun: 0.5, persistence: 0.2 }
     expect(averageVariance(process, 0.1)).toBe(0.05 ** 2)
     fc.assert(fc.property(forecast, number(0, 1), (any, days) => averageVariance(any, days) > 0))
   })
 
-  test('is refused for what is no forecast', () => {
+  test('the average variance rejects arguments that are negative or not finite', () => {
     const process = { sigma0: 0.2, sigmaLongRun: 0.1, persistence: 0.95 }
     expect(() => averageVariance(process, -1)).toThrow(RangeError)
     expect(() => averageVariance({ ...process, sigma0: Number.NaN }, 1)).toThrow(RangeError)
   })
 
-  test('of the worked example', () => {
+  test('the average variance of the worked example is the worked number', () => {
     const process = { sigma0: 0.11, sigmaLongRun: 0.17, persistence: 0.95 }
     expect(Math.sqrt(averageVariance(process, (252 * 90) / 365))).toBeCloseTo(0.15399950494384307, 15)
   })
 })
 
-test('the tier’s load comes before its floor', () => {
+test('the tier’s markup is applied before its floor', () => {
   expect(kernelSigma(0.14, { floor: 0.15, volMarkup: 1 })).toBe(0.15)
   expect(kernelSigma(0.14, { floor: 0.15, volMarkup: 1.25 })).toBeCloseTo(0.175, 15)
   expect(kernelSigma(0.1, { floor: 0, volMarkup: 1 })).toBe(0.1)

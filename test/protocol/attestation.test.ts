@@ -1,7 +1,10 @@
-import { recoverMessageAddress } from 'viem'
+import { type Hex, hashMessage, recoverMessageAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
-import { type AttestedQuote, attestationDigest, attestationMessage } from '../../src/protocol/attestation.ts'
+import { type AttestedQuote, attestationMessage } from '../../src/protocol/attestation.ts'
+
+/** The digest from which the signer of a signature is recovered. */
+const attestationDigest = (quote: AttestedQuote): Hex => hashMessage({ raw: attestationMessage(quote) })
 
 const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
 
@@ -20,7 +23,7 @@ const quote: AttestedQuote = {
   quoteNonce: `0x${'33'.repeat(32)}`,
 }
 
-test('message, digest and signature are the published ones', async () => {
+test('message, digest and signature equal the published vectors', async () => {
   const message = attestationMessage(quote)
   expect(message).toBe('0x04c73d7e86c30f256c7100b8c6d4ae54f3939328ce806fb7394e9d106e22a387')
   expect(attestationDigest(quote)).toBe('0xb965637ba7a65906b2776aae2bc29c98a17041c7f8b7c283747de3439dd11158')
@@ -44,6 +47,6 @@ test.each([
   { strikeAbove: false },
   { quoteTimestamp: 1_790_000_001n },
   { quoteNonce: `0x${'34'.repeat(32)}` },
-] satisfies Partial<AttestedQuote>[])('another %o is another digest', (change) => {
+] satisfies Partial<AttestedQuote>[])('a change of %o changes the digest', (change) => {
   expect(attestationDigest({ ...quote, ...change })).not.toBe(attestationDigest(quote))
 })

@@ -18,7 +18,7 @@ import {
 const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const max = 2n ** 256n - 1n
 
-/** Values at the edges of what one schema or another takes. */
+/** Values at the limits of the schemas. */
 const values: readonly unknown[] = [
   ...[undefined, null, true, false, [], {}, ['1'], 'true', ''],
   ...[0, -0, 1, -1, 0.5, 2 ** 53 - 1, 2 ** 53, 1e300, Number.NaN, Number.POSITIVE_INFINITY, 8453, 56, 1],
@@ -32,32 +32,32 @@ const values: readonly unknown[] = [
 
 const schemas = { Address20, BodyChainId, BodyInteger, Bool, Bytes, Bytes32, Destination, Selector, Text, Uint }
 
-/** Whether the short cut gives what the schema gives, or leaves the value to it. */
+/** Whether the fast decoder returns the schema's result, or leaves the value to the schema. */
 const agrees = (schema: z.ZodType, decoded: unknown, value: unknown): void => {
   if (decoded !== undefined) expect({ success: true, data: decoded }).toEqual(schema.safeParse(value))
 }
 
-describe.each(Object.entries(schemas))('the short cut of %s', (_, schema) => {
+describe.each(Object.entries(schemas))('the fast decoder of %s', (_, schema) => {
   const decode = shortcuts.get(schema)?.decode ?? expect.fail('there is none')
 
-  test('accepts no value that the schema refuses, and decodes the others as it does', () => {
+  test('the fast decoder accepts no value that the schema rejects, and decodes the others like the schema', () => {
     for (const value of values) agrees(schema, decode(value), value)
     fc.assert(fc.property(fc.anything(), (value) => agrees(schema, decode(value), value)))
   })
 
-  test('accepts the example of the documentation', () => {
+  test('the fast decoder accepts the example of the documentation', () => {
     const sample = { BodyChainId: 56, BodyInteger: 7, Bool: false, Text: 'a', Uint: '7', Selector: '0x01020304' }
     const { example } = z.object({ example: z.json().optional() }).parse(schema.meta() ?? {})
     expect([example, ...Object.values(sample)].map(decode).filter((it) => it !== undefined).length).toBeGreaterThan(0)
   })
 })
 
-describe('the short cut of a strict object', () => {
+describe('the fast decoder of a strict object', () => {
   const schema = z.strictObject({ chainId: BodyChainId, amount: Uint, from: Address20.optional() })
   const decode = compileDecoder(schema) ?? expect.fail('there is none')
   const body = { chainId: 56, amount: '7' }
 
-  test('decodes what the schema accepts', () => {
+  test('the fast decoder of a strict object returns the schema’s result', () => {
     expect(decode(body)).toEqual({ chainId: 56, amount: 7n })
     expect(decode({ ...body, from: address.toLowerCase() })).toEqual({ chainId: 56, amount: 7n, from: address })
   })
@@ -84,11 +84,11 @@ describe('the short cut of a strict object', () => {
     JSON.parse('{"chainId":56,"amount":"7","__proto__":{"from":"me"}}'),
     Object.create(body),
   ]
-  test.each(others)('leaves %j to the schema', (value) => {
+  test.each(others)('the fast decoder leaves %j to the schema', (value) => {
     expect(decode(value)).toBeUndefined()
   })
 
-  test('is there neither for an object that takes other fields nor for one with a field that has none', () => {
+  test('objects with unknown fields, and objects with a field without a fast decoder, have no fast decoder', () => {
     expect(compileDecoder(z.object({ amount: Uint }))).toBeUndefined()
     expect(compileDecoder(z.strictObject({ amount: z.string() }))).toBeUndefined()
     expect(compileDecoder(Uint)).toBeUndefined()

@@ -7,7 +7,7 @@ import { argsOf, emitted, encode, followed, origin } from '../support/random-log
 const lower = (value: unknown): unknown =>
   typeof value === 'string' && value.startsWith('0x') ? value.toLowerCase() : value
 
-/** Logs that change no record of the index; the chain alone is asked for what they change. */
+/** Logs that change no record of the index; the values that they change are read from the chain only. */
 const unindexed = [
   'PlatformFeesWithdrawn',
   'PlatformFeesByTokenWithdrawn',
@@ -33,7 +33,7 @@ test('the index follows every log of both profiles, except those that change no 
   expect(followed).toHaveLength(logTopics.length)
 })
 
-test.each(followed)('$name is read as viem reads it', (event) => {
+test.each(followed)('the log $name is decoded as viem decodes it', (event) => {
   fc.assert(
     fc.property(argsOf(event), (args) => {
       const log = encode(event, args)
@@ -57,13 +57,13 @@ test.each(followed)('$name is read as viem reads it', (event) => {
   )
 })
 
-test('a log nobody follows is nothing', () => {
+test('a log that the index does not follow is decoded to null', () => {
   expect(decodeLog({ ...origin, topics: [`0x${'11'.repeat(32)}`], data: '0x' })).toBeNull()
   expect(decodeLog({ ...origin, topics: [], data: '0x' })).toBeNull()
 })
 
 test.each(followed.filter(({ name }) => /Created|Deposited|Purchased/.test(name)))(
-  '$name cut short is refused',
+  'a truncated log $name is rejected',
   (event) => {
     expect(() => decodeLog({ ...origin, topics: [toEventSelector(event)], data: '0x' })).toThrow()
   },

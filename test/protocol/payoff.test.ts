@@ -15,18 +15,18 @@ describe('payoff', () => {
     [12_500_000n, 10_000n * 10n ** 18n, 438_596_491_228_070_175_438n],
     [13_500_000n, 10_000n * 10n ** 6n, 1_315_789_473n],
     [99_000_000n, 10_000n * 10n ** 18n, 1_315_789_473_684_210_526_315n],
-  ])('at %i a notional of %i pays %i', (settlement, notional, payout) => {
+  ])('at a rate of %i a notional of %i pays %i', (settlement, notional, payout) => {
     expect(payoff(cedi, settlement, notional)).toBe(payout)
   })
 
-  test('a downward event mirrors it', () => {
+  test('the payoff of a downward event mirrors that of an upward event', () => {
     const down = { strike: 10_000_000n, payoutCap: 8_000_000n, initialRate: 11_000_000n, strikeAbove: false }
     expect(payoff(down, 10_000_001n, 1_000_000n)).toBe(0n)
     expect(payoff(down, 9_000_000n, 1_100_000n)).toBe(100_000n)
     expect(payoff(down, 1n, 1_100_000n)).toBe(200_000n)
   })
 
-  test('a single-strike event pays the whole gap from its strike on, or nothing', () => {
+  test('a single-strike event pays the whole distance from its strike on, or nothing', () => {
     const single = { ...cedi, payoutCap: 0n }
     expect(payoff(single, 11_999_999n, 11_400_000n)).toBe(0n)
     expect(payoff(single, 12_000_000n, 11_400_000n)).toBe(600_000n)
@@ -36,12 +36,12 @@ describe('payoff', () => {
     expect(payoff(down, 10_000_001n, 11_000_000n)).toBe(0n)
   })
 
-  test('no settlement rate pays nothing', () => {
+  test('an event without a settlement rate pays nothing', () => {
     expect(payoff({ ...cedi, strikeAbove: false, payoutCap: 8_000_000n }, 0n, 1_000_000n)).toBe(0n)
   })
 })
 
-test('the largest notional fits the free liquidity and one more does not', () => {
+test('the largest notional fits the free liquidity, and one unit more does not', () => {
   const rate = fc.bigInt({ min: 1n, max: 10n ** 9n })
   fc.assert(
     fc.property(rate, rate, rate, fc.bigInt({ min: 0n, max: 10n ** 27n }), (strike, gap, initialRate, free) => {

@@ -4,7 +4,7 @@ import { Deposit, deposit, Position, position, utilization } from '../../src/pro
 
 const hedger = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
-test('claimable premiums are earned minus claimed, whatever the view says was earned', () => {
+test('claimable premiums are earned minus claimed, whatever the view returns as earned', () => {
   const view = {
     id: 1n,
     eventId: 2n,
@@ -15,12 +15,12 @@ test('claimable premiums are earned minus claimed, whatever the view says was ea
     withdrawn: false,
   } as const
   for (const premiumsEarned of [30n, 42n]) {
-    const record = Deposit.parse(deposit({ ...view, premiumsEarned }, 12n))
+    const record = Deposit.parse(deposit({ deposit: { ...view, premiumsEarned }, pending: 12n }))
     expect(record).toMatchObject({ premiumsEarned: '42', premiumsClaimed: '30' })
   }
 })
 
-test('a payout is 0 until the event is settled, also where the view shows the worst case', () => {
+test('a payout is 0 until the event is settled, even where the view returns the worst case', () => {
   const view = {
     id: 1n,
     eventId: 2n,
@@ -31,12 +31,12 @@ test('a payout is 0 until the event is settled, also where the view shows the wo
     payoutAmount: 500n,
     claimed: false,
   } as const
-  expect(Position.parse(position({ ...view, status: 0 })).payoutAmount).toBe('0')
-  expect(Position.parse(position({ ...view, status: 4 })).payoutAmount).toBe('500')
-  expect(position({ ...view, status: 4 }).notional).toBe('1000000000000000000000000')
+  expect(Position.parse(position({ position: { ...view, status: 0 } })).payoutAmount).toBe('0')
+  expect(Position.parse(position({ position: { ...view, status: 4 } })).payoutAmount).toBe('500')
+  expect(position({ position: { ...view, status: 4 } }).notional).toBe('1000000000000000000000000')
 })
 
-test('capacity is notional under both profiles, and none for a deployment whose pool writes none at the time', () => {
+test('capacity is notional under both profiles, and 0 when the pool writes none at the block’s time', () => {
   const range = { strike: 12_000_000n, payoutCap: 13_500_000n, initialRate: 11_400_000n, strikeAbove: true }
   const view = { totalLiquidity: 5_000n, totalExposure: 0n, availableCapacity: 1_500n, utilizationPercent: 0n }
   const core = { status: 0, poolOpen: true, expiryDate: 1_000n }

@@ -8,7 +8,7 @@ import { call } from '../../src/protocol/outputs.ts'
 const created = protocolAbi.find((item) => item.type === 'event' && item.name === 'EventCreated')
 if (created?.type !== 'event') throw new Error('the protocol has a log EventCreated')
 
-/** What the log and the view of an event with these texts are read as. */
+/** The decoded log and view of an event with these texts. */
 const readBoth = (text: string) => {
   const inData = created.inputs.filter(({ indexed }) => !indexed)
   const data = encodeAbiParameters(
@@ -31,19 +31,19 @@ test.each([
   ['random bytes', randomBytes(25_000).toString('hex'), undefined],
   ['pairs of surrogates that the limit divides', `x${'😀'.repeat(1_000)}`, `x${'😀'.repeat(127)}\uFFFD`],
 ])(
-  'an event with texts of 50 KB of %s is read with the same 256 characters from its log and from its view',
+  'a text of 50 KB of %s is truncated to the same 256 characters from an event’s log and from its view',
   (_, text, expected) => {
     const { id, inLog, name, underlying } = readBoth(text)
     expect(id).toBe(1n)
     expect([inLog.length, name.length]).toEqual([256, 256])
     expect([name, underlying]).toEqual([inLog, inLog])
     expect(inLog).toBe(expected ?? text.slice(0, 256))
-    // Longer keys are refused by an index of the database, and with them all that is written together.
+    // The database index rejects longer keys, and the whole write fails with them.
     expect(Buffer.byteLength(inLog)).toBeLessThan(2_704)
   },
 )
 
-test('texts of as many characters as requests may have are read whole', () => {
+test('texts of the maximum length of requests are not truncated', () => {
   const text = '€'.repeat(256)
   expect(readBoth(text)).toEqual({ id: 1n, inLog: text, name: text, underlying: text })
 })

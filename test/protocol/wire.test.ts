@@ -7,20 +7,20 @@ import { Address20, BodyInteger, Bytes, Bytes32, PathInteger, Selector, Uint } f
 const notIntegers = ['0x2105', '1e1', '', ' 5', '5 ', '5.0', '-1', '+1', '１', '0b1', 'NaN', '1_000', '\n1']
 
 describe('integers of paths and queries', () => {
-  test.each(notIntegers)('%j is refused', (text) => {
+  test.each(notIntegers)('the path integer %j is rejected', (text) => {
     expect(PathInteger.safeParse(text).success).toBe(false)
     expect(Uint.safeParse(text).success).toBe(false)
     expect(PathChainId.safeParse(text).success).toBe(false)
   })
 
-  test('2^53 - 1 is the last id', () => {
+  test('2^53 - 1 is the greatest id', () => {
     expect(PathInteger.parse('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER)
     expect(PathInteger.safeParse('9007199254740992').success).toBe(false)
   })
 })
 
 describe('uint256', () => {
-  test('every uint256 survives, and nothing above', () => {
+  test('every uint256 is accepted, and no greater number', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), (n) => {
         expect(Uint.parse(String(n))).toBe(n)
@@ -30,7 +30,7 @@ describe('uint256', () => {
     expect(Uint.safeParse('9'.repeat(100_000)).success).toBe(false)
   })
 
-  test('a number is not an amount, but may be an id', () => {
+  test('a number is rejected as an amount and accepted as an id', () => {
     expect(Uint.safeParse(5).success).toBe(false)
     expect(BodyInteger.parse(5)).toBe(5n)
     expect(BodyInteger.parse('5')).toBe(5n)
@@ -39,7 +39,7 @@ describe('uint256', () => {
 })
 
 describe('hex', () => {
-  test('an address is taken in any letter case and given back with its checksum', () => {
+  test('an address is accepted in any letter case and returned with its checksum', () => {
     const lower = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
     for (const text of [lower, `0x${lower.slice(2).toUpperCase()}`, lower.replace('f39f', 'F39f')]) {
       expect(Address20.parse(text)).toBe(getAddress(lower))
@@ -49,7 +49,7 @@ describe('hex', () => {
     }
   })
 
-  test('odd-length bytes, short words and long selectors are refused', () => {
+  test('odd-length bytes, short words and long selectors are rejected', () => {
     expect(Bytes.parse('0x')).toBe('0x')
     expect(Bytes.safeParse('0x123').success).toBe(false)
     expect(Bytes32.safeParse(`0x${'0'.repeat(63)}`).success).toBe(false)
@@ -58,7 +58,7 @@ describe('hex', () => {
   })
 })
 
-test('an unsupported chain is refused by a message that names the supported ones', () => {
+test('an unsupported chain is rejected with a message that names the supported ones', () => {
   for (const bad of ['1', '08453x', '999999999999999999']) {
     const parsed = PathChainId.safeParse(bad)
     expect(parsed.success).toBe(false)

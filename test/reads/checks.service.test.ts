@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { createChain } from '../../src/chain/chain.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
-import { createChecks } from '../../src/reads/checks.ts'
+import { createChecks } from '../../src/reads/health/checks.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { diamondFunctions } from '../../src/tx/builders.ts'
 import { openApp } from '../support/app.ts'
@@ -33,7 +33,7 @@ type Wrong = {
   readonly engineUrl?: string
 }
 
-/** The checks of one chain, what they find when they look, and what they write to the log; closed with the test. */
+/** Opens the checks of one chain, their results and their log lines. The test closes them. */
 const open = (protocol: typeof reference, wrong: Wrong = {}) => {
   const lines: z.output<typeof Line>[] = []
   const stream = { write: (line: string) => void lines.push(Line.parse(JSON.parse(line))) }
@@ -49,10 +49,10 @@ const open = (protocol: typeof reference, wrong: Wrong = {}) => {
   const checks = createChecks({ chains: new Map([[8453, chain]]), pricing, writes: diamondFunctions, log })
   return {
     lines,
-    states: () => Object.fromEntries(checks.of(8453).map(({ name, state }) => [name, state])),
+    states: () => Object.fromEntries(checks.of(8453).map(({ check, state }) => [check, state])),
     async faults() {
-      await checks.look()
-      return Object.fromEntries(checks.of(8453).flatMap(({ name, fault }) => (fault === null ? [] : [[name, fault]])))
+      await checks.runAll()
+      return Object.fromEntries(checks.of(8453).flatMap(({ check, fault }) => (fault === null ? [] : [[check, fault]])))
     },
     watch: checks.watch,
     close: () => Promise.all([chain.close(), pricing.close()]),
@@ -80,7 +80,7 @@ describe.each([
   ['reference', reference],
   ['deployed', deployed],
 ])('a %s deployment', (_, protocol) => {
-  test('is right where all is as configured, and waiting before anybody looked', () =>
+  test('passes every check when the configuration is correct, and is pending before the first run', () =>
     within(protocol, {}, async ({ faults, states, lines }) => {
       expect(states()).toEqual(waiting)
       expect(await faults()).toEqual({})
@@ -89,7 +89,7 @@ describe.each([
     }))
 })
 
-test('a function that the diamond has not is named; one that a profile may lack is not missed', async () => {
+test('a missing function of the diamond is a fault, unless the profile may lack it', async () => {
   const { send, owner } = deployed
   const selector = toFunctionSelector('claimPayout(uint256)')
   const cut = { facetAddress: zeroAddress, action: 2, functionSelectors: [selector] }
@@ -104,11 +104,11 @@ test('a function that the diamond has not is named; one that a profile may lack 
   )
 })
 
-test('an address that is no diamond, and a token of other decimals, are told apart', () =>
+test('an address that is not a diamond and a token with other decimals are different faults', () =>
   within(reference, { deployment: { diamond: reference.dai, usdc: reference.dai } }, async ({ faults }) =>
     expect(await faults()).toEqual({
       functions: expect.stringContaining('DIAMOND_ADDRESS_8453'),
-      tokens: expect.stringMatching(/^USDC_ADDRESS_8453 has 18 decimals, and not 6: /),
+      tokens: expect.stringMatching(/^USDC_ADDRESS_8453 has 18 decimals, expected 6: /),
     }),
   ))
 
@@ -127,7 +127,7 @@ test('a configured token that the diamond does not allow is named with its addre
   })
 })
 
-test('where the view of allowed tokens is missing, it is named as a missing function and the tokens stay unknown', async () => {
+test('a missing view of allowed tokens is reported as a missing function, and the check of payment tokens stays pending', async () => {
   const { send, owner } = deployed
   const selector = toFunctionSelector('isAllowedPaymentToken(address)')
   await send(owner, 'diamondCut', [
@@ -140,7 +140,7 @@ test('where the view of allowed tokens is missing, it is named as a missing func
     expect(states()).toMatchObject({ paymentTokens: 'waiting' })
   })
 })
-test('a start block above the head is reported with both blocks and what to do', () =>
+test('a start block above the head is reported with both blocks and the remedy', () =>
   within(reference, { deployment: { startBlock: 999_999n } }, async ({ faults, lines }) => {
     const fault = expect.stringMatching(
       /^START_BLOCK_8453 is 999999, and the newest block of chain 8453 is \d+: .*Set START_BLOCK_8453/,
@@ -149,16 +149,16 @@ test('a start block above the head is reported with both blocks and what to do',
     expect(lines).toEqual([expect.objectContaining({ level: 50, check: 'startBlock', fault })])
   }))
 
-test('an address without code is no token', () =>
+test('an address without code is not a token', () =>
   within(reference, { deployment: { usdc: reference.stranger } }, async ({ faults }) =>
     expect((await faults()).tokens).toMatch(/^USDC_ADDRESS_8453 has no decimals/),
   ))
 
-test("the engine's signer must be the registered one; the fault is logged once, and its end", () =>
+test("an engine's signer that is not the registered one is a fault, which is logged once when it starts and once when it ends", () =>
   within(reference, {}, async ({ faults, lines }) => {
     const { send, owner, stranger } = reference
     await send(owner, 'setPricingEngineSigner', [stranger])
-    const fault = expect.stringContaining(`The engine signs as ${SIGNER}, chain 8453 takes quotes of ${stranger}`)
+    const fault = expect.stringContaining(`The engine signs as ${SIGNER}, but chain 8453 accepts quotes of ${stranger}`)
     expect(await faults()).toEqual({ signer: fault })
     expect(await faults()).toEqual({ signer: fault })
     expect(lines).toEqual([expect.objectContaining({ level: 50, check: 'signer', fault })])
@@ -168,10 +168,10 @@ test("the engine's signer must be the registered one; the fault is logged once, 
     expect(lines[1]).toMatchObject({ level: 30, check: 'signer' })
   }))
 
-test('what keeps the engine from signing is named for the chain that it concerns; without a key it is not meant to', async () => {
+test('the reason why the engine does not sign is reported for its chain, unless the engine has no key', async () => {
   const hourAhead = () => Date.now() + 3_600_000
   const cases = [
-    [{ now: hourAhead }, /^Quotes for chain 8453 are not signed, or not all: the engine's clock is 3600 s ahead/],
+    [{ now: hourAhead }, /^Some or all quotes for chain 8453 are not signed: the engine's clock is 3600 s ahead/],
     [{ deployments: [] }, /set DIAMOND_ADDRESS_8453/],
     [
       { isProduction: true },
@@ -190,23 +190,25 @@ test('what keeps the engine from signing is named for the chain that it concerns
   }
 })
 
-test('a node of another chain is named by its place and never by its URL', () =>
+test('a node of another chain is reported by its position and never by its URL', () =>
   within(reference, { rpcUrls: [reference.url, bnb.url] }, async ({ faults, lines }) => {
     expect(await faults()).toEqual({
-      nodes: expect.stringMatching(/^Of RPC_URLS_8453, the nodes at 1 \(counted from 0\) are of another chain/),
+      nodes: expect.stringMatching(/^Nodes of RPC_URLS_8453 at the zero-based positions 1 are of another chain/),
     })
     expect(JSON.stringify(lines)).not.toMatch(/https?:|127\.0\.0\.1/)
   }))
 
-test('nodes that all are of another chain are named too', () =>
+test('nodes of another chain are also reported when all nodes are', () =>
   within(reference, { rpcUrls: [bnb.url] }, async ({ faults }) => {
-    expect(await faults()).toMatchObject({ nodes: expect.stringContaining('RPC_URLS_8453, the nodes at 0 ') })
+    expect(await faults()).toMatchObject({
+      nodes: expect.stringContaining('RPC_URLS_8453 at the zero-based positions 0 '),
+    })
   }))
 
-test('what nobody can tell waits: nodes away are no fault of the configuration, and an engine that is away is named', async () => {
+test('checks stay pending while nodes are out of reach, and an engine that is out of reach is a fault', async () => {
   await within(reference, { rpcUrls: [NOWHERE] }, async ({ faults, states, lines }) => {
     expect(await faults()).toEqual({})
-    // Of signing the engine itself can tell.
+    // The signing check needs only the engine.
     expect(states()).toEqual({ ...waiting, signing: 'right' })
     expect(lines.filter(({ level }) => level > 30 && level !== 40)).toEqual([])
   })
@@ -216,7 +218,7 @@ test('what nobody can tell waits: nodes away are no fault of the configuration, 
   })
 })
 
-test('checks run at once, again when the protocol state of their chain changes, and end with their signal', () =>
+test('checks run at once, run again when the protocol state of their chain changes, and end when their signal aborts', () =>
   within(reference, {}, async ({ watch, states }) => {
     const { send, owner, stranger } = reference
     const stop = new AbortController()
@@ -231,7 +233,7 @@ test('checks run at once, again when the protocol state of their chain changes, 
     }
     const watching = watch(stop.signal, changes)
     await expect.poll(states).toEqual(right)
-    // Every check waits for a minute now, or for a change.
+    // Every check now pauses for a minute or until a change.
     await expect.poll(() => listeners.size).toBe(7)
     await send(owner, 'setPricingEngineSigner', [stranger])
     version = 2
@@ -243,18 +245,18 @@ test('checks run at once, again when the protocol state of their chain changes, 
     expect(listeners.size).toBe(0)
   }))
 
-test('/status shows every check, and what is wrong among the alarms', async () => {
+test('/status contains every check, and its alarms contain the faults', async () => {
   const { url, deployment, dai } = reference
   const nodes = [{ url, deployment: { ...deployment, usdc: dai } }]
   const api = await openApp({ nodes, engineUrl: engine.url })
   try {
-    await api.checks.look()
+    await api.checks.runAll()
     const { chains } = (await api.app.inject('/status')).json().data
     expect(chains[0].checks).toMatchObject([
-      { check: 'nodes', state: 'right', fault: null },
+      { check: 'nodes', result: 'pass', state: 'right', fault: null },
       { check: 'startBlock', state: 'right', fault: null },
       { check: 'functions', state: 'right', fault: null },
-      { check: 'tokens', state: 'wrong', fault: expect.stringContaining('USDC_ADDRESS_8453') },
+      { check: 'tokens', result: 'fail', state: 'wrong', fault: expect.stringContaining('USDC_ADDRESS_8453') },
       { check: 'paymentTokens', state: 'right', fault: null },
       { check: 'signer', state: 'right', fault: null },
       { check: 'signing', state: 'right', fault: null },

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { ListingMeta } from '../../src/reads/listing-records.ts'
+import type { ListingMeta } from '../../src/reads/listings/records.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import {
@@ -80,7 +80,7 @@ const idsOf = (rows: readonly { readonly chainId: number; readonly id: number }[
 
 type Made = (typeof made)[number]
 
-/** What a list has to hold, by the rows themselves. */
+/** The expected rows of a list, by the generated rows. */
 const expected = <K extends 'events' | 'deposits' | 'positions'>(
   kind: K,
   keep: (row: Made[K][number], of: Made) => boolean,
@@ -91,7 +91,7 @@ const expected = <K extends 'events' | 'deposits' | 'positions'>(
       .map(({ fact }) => ({ chainId: of.chainId, id: Number(fact.id), block: fact.blockNumber })),
   )
 
-/** By time, which is by block here, the same on both chains; of one time the smaller chain id first, and then by id. */
+/** Sorts by time, which is equal for equal blocks of both chains, then by chain id, then by id. */
 const inOrder = (rows: ReturnType<typeof expected>, order: 1 | -1): string[] =>
   idsOf([...rows].sort((a, b) => order * Number(a.block - b.block) || a.chainId - b.chainId || order * (a.id - b.id)))
 
@@ -103,7 +103,7 @@ const eventOf = (of: Made, id: bigint) => {
 
 const now = blockOf(TIP).timestamp
 
-describe('each filter lets through what it says', () => {
+describe('each filter selects the matching rows', () => {
   const wallets = [walletOf(3), walletOf(5)]
   test.each<[string, Record<string, unknown>, (row: Made['positions'][number], of: Made) => boolean]>([
     ['nothing', {}, () => true],
@@ -185,7 +185,7 @@ describe('each filter lets through what it says', () => {
     expect(idsOf(await walk('/hedge/events', { ...query, limit: 13 }))).toEqual(inOrder(expected('events', keep), -1))
   })
 
-  test('events in the order of their expiries', async () => {
+  test('events can be sorted by expiry', async () => {
     const all = made.flatMap(({ chainId, events }) =>
       events.map(({ fact }) => ({ chainId, id: Number(fact.id), expiry: fact.expiryDate })),
     )

@@ -2,10 +2,10 @@ import { sql } from 'drizzle-orm'
 import { type Address, publicActions } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { CHANNEL } from '../../src/db/changes.ts'
-import { saveLook } from '../../src/db/looks.ts'
-import { markUnobserved } from '../../src/db/unobserved.ts'
-import { Portfolio } from '../../src/reads/portfolio-records.ts'
+import { CHANNEL } from '../../src/db/changes/changes.ts'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { requestRefresh } from '../../src/db/index/refresh-queue.ts'
+import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -25,15 +25,15 @@ const reader = () => world.actions.node.extend(publicActions)
 const see = async (ageSeconds = 0): Promise<void> => {
   const { timestamp, number } = await reader().getBlock()
   await api.database.run(async (handle) => {
-    await saveLook(handle, 8453, {
+    await saveHeartbeat(handle, 8453, {
       ...{ head: { number, timestamp }, proven: null, source: 'logs', trouble: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     })
     await handle.execute(sql`UPDATE looks SET looked_at = now() - ${ageSeconds} * interval '1 second'`)
     await handle.execute(sql`SELECT pg_notify(${CHANNEL}, '')`)
   })
-  // Nobody's look grows old at once but in tests: what is kept is kept until this is known.
-  await eventually('the look is known', () => {
+  // Only a test makes a heartbeat old at once. Cached answers are used until the process has read it.
+  await eventually('the heartbeat is known', () => {
     const { look = null } = api.sources.changes.reached(8453) ?? {}
     return look !== null && Math.floor(look.ageSeconds / 60) === Math.floor(ageSeconds / 60)
   })
@@ -44,7 +44,7 @@ beforeAll(async () => {
   const { deployment, anvil } = world
   api = await openApp({ databaseUrl: store.url, nodes: [{ url: anvil.url, deployment }] })
   indexOnly = await openApp({ databaseUrl: store.url, nodes: [{ deployment }] })
-  await indexAll({ chain: chainOf(api.sources, 8453), database: api.database })
+  await indexAll({ chain: chainOf(api.sources.chains, 8453), database: api.database })
   await see()
 })
 afterAll(async () => {
@@ -59,7 +59,7 @@ const portfolio = async (wallet: Parameters<typeof addressOf>[0], query = '', fr
 
 const Row = z.looseObject({ id: z.number(), eventId: z.number().optional() })
 
-/** The rows of a list, and what the reads of the specification say of the same entities, from the chain. */
+/** Reads the rows of a list, and the records of the same entities by the reads of the specification, from the chain. */
 const bothSides = async (kind: 'events' | 'positions' | 'deposits', from: Api) => {
   const { data } = await from.get(`/hedge/${kind}?chainId=8453&include=stats,utilization,range&order=asc`)
   const rows = z.array(Row).parse(data)
@@ -78,7 +78,7 @@ const bothSides = async (kind: 'events' | 'positions' | 'deposits', from: Api) =
 describe.each(['events', 'positions', 'deposits'] as const)('rows of %s', (kind) => {
   const extra = { chainId: 8453, symbol: 'USDC', decimals: 6 }
 
-  test('say what the reads of each say, and where they come from', async () => {
+  test('have the records of the single reads, and report their source', async () => {
     const { rows, records } = await bothSides(kind, indexOnly)
     expect(rows.length).toBeGreaterThan(2)
     for (const [at, row] of rows.entries()) {
@@ -88,7 +88,7 @@ describe.each(['events', 'positions', 'deposits'] as const)('rows of %s', (kind)
     }
   })
 
-  test('are read from the chain as long as they are not observed, and 503 when no node is in reach', async () => {
+  test('are read from the chain until they are observed, and are a 503 when no node is in reach', async () => {
     const before = await bothSides(kind, indexOnly)
     const one = kind.slice(0, -1)
     await api.database.run(async (handle) => {
@@ -98,7 +98,7 @@ describe.each(['events', 'positions', 'deposits'] as const)('rows of %s', (kind)
     try {
       expect((await bothSides(kind, api)).rows).toEqual(before.rows)
       expect((await indexOnly.get(`/hedge/${kind}`)).status).toBe(503)
-      // Of a portfolio that is a part.
+      // A portfolio leaves such rows out.
       const { chains } = await portfolio(kind === 'positions' ? 'hedger' : 'creator', '?state=all', indexOnly)
       expect(chains.map(({ status }) => status)).toEqual(['stale', 'unavailable'])
     } finally {
@@ -110,7 +110,7 @@ describe.each(['events', 'positions', 'deposits'] as const)('rows of %s', (kind)
   })
 })
 
-test('a portfolio holds what the lists of the wallet hold', async () => {
+test('a portfolio contains the rows of the lists of the wallet', async () => {
   for (const wallet of ['creator', 'lp', 'hedger', 'stranger'] as const) {
     const all = await portfolio(wallet, '?state=all&chainId=8453')
     const listed = async (kind: string, by: string) =>
@@ -122,7 +122,7 @@ test('a portfolio holds what the lists of the wallet hold', async () => {
   }
 })
 
-test('active is what something can still come of', async () => {
+test('an active portfolio contains the rows that can still change or pay out', async () => {
   // Position 4 is claimable; those of event 1 are open.
   expect((await portfolio('hedger')).positions.map(({ id }) => id)).toEqual([4, 3, 2, 1])
   expect((await portfolio('creator')).events.map(({ id }) => id)).toEqual([3, 2, 1])
@@ -142,7 +142,7 @@ test('totals are the sums of the rows', async () => {
   ])
 })
 
-test('chains are told apart: one that is not indexed, one that is behind, one that the worker has not seen lately', async () => {
+test('a portfolio distinguishes a chain that is not indexed, one that lags, and one with a silent worker', async () => {
   const statuses = async () => (await portfolio('hedger')).chains.map(({ status }) => status)
   expect(await statuses()).toEqual(['ok', 'unavailable'])
   await see(3_600)
@@ -156,7 +156,7 @@ test('chains are told apart: one that is not indexed, one that is behind, one th
   expect((await api.get('/hedge/positions')).error?.message).toContain('chain 56 is not indexed yet')
 })
 
-test('many wallets come in the order they were asked for', async () => {
+test('several portfolios are in the order of the requested wallets', async () => {
   const wallets = (['hedger', 'stranger', 'creator', 'hedger'] as const).map(addressOf)
   const { data } = await api.post('/wallets/portfolio', {
     wallets: wallets.map((it) => it.toLowerCase()),
@@ -176,16 +176,16 @@ test.each([
   ['state', { wallets: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'], state: 'open' }],
   ['chainIds.0', { wallets: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'], chainIds: [1] }],
   ['chainId', { wallets: ['0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'], chainId: 56 }],
-])('a wrong %s is refused', async (path, body) => {
+])('an invalid %s is rejected', async (path, body) => {
   const { status, error } = await api.post('/wallets/portfolio', body)
   expect(status).toBe(400)
   expect(error?.details?.map((detail) => detail.path)).toContain(path)
 })
 
-/** What the protocol keeps of each in this world, in parts of a million. */
+/** The protocol's fee of each kind of claim in this world, in parts per million. */
 const FEES = { payout: 10_000n, premiums: 20_000n, capital: 0n, 'creator-earnings': 0n } as const
 
-test('everything that is claimable is built by the request beside it, and pays its amount without the fee', async () => {
+test('the request of each claimable amount builds a claim that pays the amount minus the fee', async () => {
   const paid: string[] = []
   for (const name of ['creator', 'lp', 'hedger'] as const) {
     const wallet = world[name]
@@ -220,16 +220,16 @@ test('everything that is claimable is built by the request beside it, and pays i
   }
   expect(new Set(paid)).toEqual(new Set(['payout', 'premiums', 'capital', 'creator-earnings']))
 
-  await indexAll({ chain: chainOf(api.sources, 8453), database: api.database })
+  await indexAll({ chain: chainOf(api.sources.chains, 8453), database: api.database })
   expect((await portfolio('hedger')).claimables).toEqual([])
-  // What was claimed left fees, of which the creator has a part.
+  // The claims paid fees, of which the creator gets a part.
   expect(new Set((await portfolio('creator')).claimables.map(({ kind }) => kind))).toEqual(
     new Set(['creator-earnings']),
   )
 })
 
-test('an answer that is not to be older than a block waits for what is still to be observed', async () => {
-  await api.database.transaction((handle) => markUnobserved(handle, 8453, [{ subject: 'position', id: 1n }]))
+test('a portfolio with minBlock waits until the entities of that block are refreshed', async () => {
+  await api.database.transaction((handle) => requestRefresh(handle, 8453, [{ subject: 'position', id: 1n }]))
   const ask = (waitMs: number) => {
     const wanted = `minBlock=1&waitMs=${waitMs}`
     return Promise.all([
@@ -239,10 +239,10 @@ test('an answer that is not to be older than a block waits for what is still to 
     ])
   }
   for (const { status, error } of await ask(50))
-    expect([status, error?.message]).toEqual([503, expect.stringContaining('not read yet')])
-  // Which there are is told by the block alone.
+    expect([status, error?.message]).toEqual([503, expect.stringContaining('not refreshed yet')])
+  // A list of ids depends on the indexed block only.
   expect((await api.get(`/hedge/positions/8453/wallet/${addressOf('hedger')}?minBlock=1&waitMs=50`)).status).toBe(200)
   const waiting = ask(10_000)
-  await indexAll({ chain: chainOf(api.sources, 8453), database: api.database })
+  await indexAll({ chain: chainOf(api.sources.chains, 8453), database: api.database })
   for (const { status } of await waiting) expect(status).toBe(200)
 })

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { Vitals } from '../../src/db/vitals.ts'
-import { chainStatus } from '../../src/reads/status.ts'
-import { readiness } from '../../src/reads/vitals.ts'
+import type { IndexHealth } from '../../src/db/index/health.ts'
+import { readiness } from '../../src/reads/health/health.ts'
+import { chainStatus } from '../../src/reads/health/status.ts'
 
 const hash = `0x${'5f'.repeat(32)}` as const
 const at = (number: bigint, timestamp: bigint) => ({ number, hash, timestamp })
 const nodes = { endpoints: [], halted: false, hasLogs: true }
 
-/** An index that is well, of a chain whose clock is years behind. */
-const look: NonNullable<Vitals['look']> = {
+/** A healthy index of a chain whose clock is years behind. */
+const look: NonNullable<IndexHealth['look']> = {
   at: new Date(1_800_000_000_500),
   ageSeconds: 0.4,
   head: { number: 100n, timestamp: 1_000n },
@@ -17,7 +17,7 @@ const look: NonNullable<Vitals['look']> = {
   trouble: null,
   nodes,
 }
-const audit: NonNullable<Vitals['audit']> = {
+const audit: NonNullable<IndexHealth['audit']> = {
   blockNumber: 98n,
   auditedAt: new Date(1_799_999_999_000),
   compared: 500n,
@@ -27,7 +27,7 @@ const audit: NonNullable<Vitals['audit']> = {
   repaired: 0n,
   last: null,
 }
-const well: Vitals = {
+const well: IndexHealth = {
   indexed: at(99n, 998n),
   look,
   audit,
@@ -40,15 +40,17 @@ const well: Vitals = {
   },
 }
 
-const seeing = (changed: Partial<NonNullable<Vitals['look']>>): Partial<Vitals> => ({ look: { ...look, ...changed } })
+const seeing = (changed: Partial<NonNullable<IndexHealth['look']>>): Partial<IndexHealth> => ({
+  look: { ...look, ...changed },
+})
 
-const statusOf = (vitals: Partial<Vitals> | null) =>
-  chainStatus({ chainId: 8453, vitals: vitals && { ...well, ...vitals }, nodes, checks: [], maxLagSeconds: 60 })
+const statusOf = (health: Partial<IndexHealth> | null) =>
+  chainStatus({ chainId: 8453, health: health && { ...well, ...health }, nodes, checks: [], maxLagSeconds: 60 })
 
-const ready = (vitals: Partial<Vitals>) => () =>
-  readiness({ chainId: 8453, startBlock: 0n }, { ...well, ...vitals }, 60)
+const ready = (health: Partial<IndexHealth>) => () =>
+  readiness({ chainId: 8453, startBlock: 0n }, { ...well, ...health }, 60)
 
-test('an index that is well says so, in numbers and without alarms', () => {
+test('a healthy index has a status without alarms', () => {
   expect(statusOf({})).toEqual({
     chainId: 8453,
     state: 'following',
@@ -56,8 +58,10 @@ test('an index that is well says so, in numbers and without alarms', () => {
     indexedBlock: 99,
     lagSeconds: 2,
     proven: { number: 99, ageSeconds: 2 },
+    heartbeat: { at: 1_800_000_000, ageSeconds: 0 },
     look: { at: 1_800_000_000, ageSeconds: 0 },
     source: 'logs',
+    problem: null,
     trouble: null,
     observations: { waiting: 1, oldestSeconds: 0 },
     upgrade: { block: 40, transaction: null, at: Date.parse('2026-11-01T00:00:00Z') / 1_000 },
@@ -74,6 +78,7 @@ test('an index that is well says so, in numbers and without alarms', () => {
       compares: expect.arrayContaining([
         'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn, rowText',
       ]),
+      notCompared: expect.arrayContaining(['settlements: seq, blockNumber, blockHash']),
       comparesNot: expect.arrayContaining(['settlements: seq, blockNumber, blockHash']),
     },
     endpoints: { worker: [], api: [] },
@@ -86,76 +91,76 @@ test('an index that is well says so, in numbers and without alarms', () => {
 const halted = seeing({ nodes: { ...nodes, halted: true } })
 const difference = { difference: 'position 2 is missing in the index', at: new Date(1_799_999_000_000) }
 
-describe.each<[string, Partial<Vitals>, string, RegExp, RegExp | null]>([
+describe.each<[string, Partial<IndexHealth>, string, RegExp, RegExp | null]>([
   [
-    'no worker ever',
+    'an index without a heartbeat',
     { look: null },
     'stuck',
     /^The worker has not reached chain 8453 yet: .*RPC_URLS_8453/,
     /not reached chain 8453 yet/,
   ],
   [
-    'a worker that is silent',
+    'an index with a silent worker',
     seeing({ ageSeconds: 12.7 }),
     'stuck',
     /^The worker has not reached chain 8453 for 12 s: /,
     /for 12 s/,
   ],
   [
-    'a chain that stands still',
+    'an index of a halted chain',
     { ...halted, indexed: at(100n, 1_000n) },
     'halted',
-    /stands still at block 100: .*Wait/,
+    /is halted at block 100: .*Wait/,
     null,
   ],
   [
-    'a row that is missing',
+    'an index with a missing row',
     seeing({ trouble: 'deposit 7 is missing' }),
     'stuck',
     /not proved: deposit 7 is missing\. .*RPC_URLS_8453/,
     null,
   ],
   [
-    'a difference',
+    'an index with a recent difference',
     { audit: { ...audit, last: { ...difference, ageSeconds: 90.5 } } },
     'following',
     /difference 90 s ago: position 2 is missing in the index\. Run the audit command/,
     null,
   ],
   [
-    'a proof that is late',
+    'an index with a late proof',
     seeing({ proven: at(60n, 900n) }),
     'following',
     /^No block of the last 100 s .*worker's log/,
     null,
   ],
-  ['no proof yet', seeing({ proven: null }), 'following', /^No block of chain 8453 is proved equal/, null],
+  ['an index without a proof', seeing({ proven: null }), 'following', /^No block of chain 8453 is proved equal/, null],
   [
-    'observations that wait',
+    'an index with an old refresh request',
     { observations: { waiting: 12, oldestSeconds: 61.5 } },
     'following',
-    /^12 entities of chain 8453 wait to be observed, one for 61 s: .*REDIS_URL/,
+    /^12 entities of chain 8453 wait to be refreshed, the oldest for 61 s: .*REDIS_URL/,
     null,
   ],
   [
-    'no node with logs',
+    'an index without nodes that serve logs',
     seeing({ source: 'ids', nodes: { ...nodes, hasLogs: false } }),
     'following',
     /serves logs.*RPC_URLS_8453/,
     null,
   ],
-])('%s', (_, vitals, state, alarm, unready) => {
-  test('has its state, one alarm that says what to do, and its readiness', () => {
-    const status = statusOf(vitals)
+])('%s', (_, health, state, alarm, unready) => {
+  test('has its state, one alarm with the remedy, and its readiness', () => {
+    const status = statusOf(health)
     expect(status.state).toBe(state)
     expect(status.alarms).toEqual([expect.stringMatching(alarm)])
-    if (unready === null) expect(ready(vitals)).not.toThrow()
-    else expect(ready(vitals)).toThrow(unready)
+    if (unready === null) expect(ready(health)).not.toThrow()
+    else expect(ready(health)).toThrow(unready)
   })
 })
 
 describe('an index that catches up', () => {
-  test('is not ready past its bound, measured by the clock of the chain', () => {
+  test('is not ready when its lag by the clock of the chain is above the limit', () => {
     const behind = { indexed: at(40n, 939n) }
     expect(statusOf(behind)).toMatchObject({ state: 'catching up', lagSeconds: 61, alarms: [] })
     expect(ready(behind)).toThrow('61 s behind')
@@ -167,67 +172,83 @@ describe('an index that catches up', () => {
     expect(ready({ indexed: null })).toThrow('not indexed yet')
   })
 
-  test('of a chain that stands still is not halted before it is there', () => {
+  test('of a halted chain is halted only after it has reached the head', () => {
     expect(statusOf({ ...halted, indexed: at(40n, 900n) }).state).toBe('catching up')
   })
 })
 
 test.each([
-  ['ok', 995n, 'ok'],
-  ['ok', 994n, 'lagging'],
-  ['doubted', 994n, 'doubted'],
+  ['ok', 995n, 'ok', 'ok'],
+  ['ok', 994n, 'lagging', 'lagging'],
+  ['doubted', 994n, 'doubted', 'penalized'],
+  ['forgetful', 1_000n, 'forgetful', 'incomplete logs'],
+  ['resting', 1_000n, 'resting', 'paused'],
+  ['unseen', 1_000n, 'unseen', 'unknown'],
+  ['of a later version', 1_000n, 'of a later version', 'unknown'],
 ])(
-  'an endpoint that is %s, with a block of second %i where the worker saw one of second 1000, is shown as %s',
-  (state, timestamp, shown) => {
+  'an endpoint that is %s, with a block of second %i and a head of second 1000, has the state %s and the rank %s',
+  (state, timestamp, shown, rank) => {
     const endpoint = { index: 0, state, height: 90n, timestamp, heightAgeSeconds: 1, width: 1n, lacks: [], fault: null }
     const status = chainStatus({
       chainId: 8453,
-      vitals: well,
+      health: well,
       nodes: { ...nodes, endpoints: [endpoint] },
       checks: [],
       maxLagSeconds: 60,
     })
-    expect(status.endpoints.api).toMatchObject([{ state: shown, height: 90, heightAgeSeconds: 1 }])
+    expect(status.endpoints.api).toMatchObject([{ state: shown, rank, height: 90, heightAgeSeconds: 1 }])
   },
 )
 
-test('an old difference is history', () => {
+test('a difference of more than an hour ago is not an alarm', () => {
   const status = statusOf({ audit: { ...audit, differences: 1n, last: { ...difference, ageSeconds: 3_601 } } })
   expect(status.alarms).toEqual([])
   expect(status.audit).toMatchObject({ lastDifference: difference.difference, lastDifferenceAt: 1_799_999_000 })
 })
 
-test('without the database, the nodes are what is left to say', () => {
+test('the status without the database contains the nodes and the checks', () => {
   const endpoint = { index: 0, state: 'ok', height: 7n, width: 2_000n, lacks: ['logs'], fault: null }
   const status = chainStatus({
     chainId: 56,
-    vitals: null,
+    health: null,
     nodes: { ...nodes, endpoints: [endpoint] },
     checks: [
-      { name: 'nodes', state: 'right', fault: null, at: 1_800_000_000_700 },
-      { name: 'tokens', state: 'wrong', fault: 'USDC_ADDRESS_56 has 6 decimals, and not 18', at: 1_800_000_000_700 },
-      { name: 'signer', state: 'waiting', fault: null, at: null },
+      { check: 'nodes', result: 'pass', state: 'right', fault: null, at: 1_800_000_000 },
+      {
+        check: 'tokens',
+        result: 'fail',
+        state: 'wrong',
+        fault: 'USDC_ADDRESS_56 has 6 decimals, expected 18',
+        at: 1_800_000_000,
+      },
+      { check: 'signer', result: 'pending', state: 'waiting', fault: null, at: null },
     ],
     maxLagSeconds: 60,
   })
   expect(status).toMatchObject({ state: 'unknown', head: null, audit: null, observations: null })
   expect(status.endpoints).toEqual({
     worker: [],
-    api: [{ ...endpoint, height: 7, heightAgeSeconds: null, width: 2_000 }],
+    api: [{ ...endpoint, rank: 'ok', height: 7, heightAgeSeconds: null, width: 2_000, missingCapabilities: ['logs'] }],
   })
   expect(status.checks).toEqual([
-    { check: 'nodes', state: 'right', at: 1_800_000_000, fault: null },
-    { check: 'tokens', state: 'wrong', at: 1_800_000_000, fault: 'USDC_ADDRESS_56 has 6 decimals, and not 18' },
-    { check: 'signer', state: 'waiting', at: null, fault: null },
+    { check: 'nodes', result: 'pass', state: 'right', at: 1_800_000_000, fault: null },
+    {
+      check: 'tokens',
+      result: 'fail',
+      state: 'wrong',
+      at: 1_800_000_000,
+      fault: 'USDC_ADDRESS_56 has 6 decimals, expected 18',
+    },
+    { check: 'signer', result: 'pending', state: 'waiting', at: null, fault: null },
   ])
-  // What is found wrong at the start is an alarm like any other.
+  // Faults of the checks are alarms too.
   expect(status.alarms).toEqual([
     expect.stringMatching(/database is out of reach: .*DATABASE_URL/),
-    'USDC_ADDRESS_56 has 6 decimals, and not 18',
+    'USDC_ADDRESS_56 has 6 decimals, expected 18',
   ])
 })
 
-test('readiness names a start block above the head and what to do', () => {
+test('readiness reports a start block above the head with the remedy', () => {
   const asked = { chainId: 8453, startBlock: 500n } as const
   expect(() => readiness(asked, { ...well, indexed: null }, 60)).toThrow(
     'START_BLOCK_8453 is 500, and the newest block of chain 8453 is 100: nothing is indexed.',

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
-import { type Kind, kinds } from '../../src/protocol/kinds.ts'
+import { type Kind, kinds } from '../../src/protocol/entities.ts'
 import { profiles } from '../../src/protocol/profiles.ts'
 import * as record from '../../src/protocol/records.ts'
 import { inclusions } from '../../src/protocol/rows.ts'
@@ -49,7 +49,7 @@ const run = (statement: string) =>
 
 type Include = (typeof inclusions)[number]
 
-/** The single read's record of each entity by the mappers of the protocol's views, in the order of the ids, and its event. */
+/** The record of each entity by the mappers of the protocol's views, in the order of the ids, with its event. */
 const recordsOf = (kind: Kind, { events, deposits, positions }: RandomRows) => {
   const eventOf = (id: bigint) => {
     const event = events[Number(id) - 1]
@@ -59,18 +59,20 @@ const recordsOf = (kind: Kind, { events, deposits, positions }: RandomRows) => {
   if (kind === 'event') return events.map((event) => ({ entity: record.eventCore(event.seen), ...event, event }))
   if (kind === 'deposit')
     return deposits.map(({ fact, seen }) => ({
-      entity: record.deposit(seen.deposit, seen.pending),
+      entity: record.deposit(seen),
       fact,
       event: eventOf(fact.eventId),
     }))
   return positions.map(({ fact, seen }) => ({
-    entity: record.position(seen.position),
+    entity: record.position(seen),
     fact,
     event: eventOf(fact.eventId),
   }))
 }
 
-/** The rows of a list by their definition: the record, where it was created, its token, and what `include` adds of its event. */
+/**
+ * The expected rows of a list: the record, its creation, its token, and the records of its event that `include` adds.
+ */
 const expectedRows = (
   kind: Kind,
   { deployment, rows }: (typeof chains)[number],
@@ -126,7 +128,7 @@ const orders = (rest: readonly Include[] = inclusions): Include[][] => [
 
 const observationsOf = (kind: Kind): string => `${kind}_observations`
 
-/** Observes a chain's entities again, and so renders them. */
+/** Reads a chain's entities again, which renders them. */
 const writeTexts = ({ deployment, rows }: (typeof chains)[number], tokens = rows.tokens): Promise<void> =>
   api.database.transaction((handle) => observeRandomRows(handle, deployment, { ...rows, tokens }))
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newestChange } from '../../src/db/changes.ts'
+import { newestChange } from '../../src/db/changes/changes.ts'
+import { insertFacts, moveCursor, rollBack } from '../../src/db/index/write.ts'
 import { createRenderer, type Renderer } from '../../src/db/rendering.ts'
-import { insertFacts, moveCursor, rollBack } from '../../src/db/write.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
-import { ROW_FORMAT } from '../../src/protocol/rows.ts'
+import { ROW_FORMAT } from '../../src/protocol/records.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
@@ -11,10 +11,10 @@ import { eventually } from '../support/process.ts'
 import { observeRandomRows, type RandomRows, randomRows, writeRandomRows } from '../support/random-rows.ts'
 import { blockOf, seedDeployment } from '../support/seed-index.ts'
 
-/** Two releases over one database while one replaces the other: each renders, stores and serves rows of its own format. */
+/** Two releases on one database during a rolling update: each renders, stores and serves rows of its own format. */
 const formats = [ROW_FORMAT, ROW_FORMAT + 1] as const
 
-/** Rows and inclusions of a format begin with its number, so that one of the other is known at once. */
+/** Rows and inclusions of a format start with its number, so that the other format is recognized. */
 const rendererOf =
   (format: number) =>
   (deployment: Deployment): Renderer => {
@@ -22,11 +22,7 @@ const rendererOf =
     const marked = (text: string): string => text.replace('{', `{"format":${format},`)
     return {
       ...renderer,
-      row: {
-        event: (...of) => marked(renderer.row.event(...of)),
-        deposit: (...of) => marked(renderer.row.deposit(...of)),
-        position: (...of) => marked(renderer.row.position(...of)),
-      },
+      row: (...of) => marked(renderer.row(...of)),
       inclusions: (...of) => renderer.inclusions(...of).map(marked),
     }
   }
@@ -35,7 +31,7 @@ const deployment = seedDeployment(8453)
 const COUNT = 40
 const base = randomRows(deployment, COUNT, 3)
 
-/** What the writers store in turn: the same facts, observed with other amounts. */
+/** The versions that the writers store alternately: the same facts, observed with other amounts. */
 const versions: readonly RandomRows[] = [0n, 1n, 2n].map((change) => ({
   ...base,
   events: base.events.map((it) => ({
@@ -51,7 +47,7 @@ const versions: readonly RandomRows[] = [0n, 1n, 2n].map((change) => ({
 
 let store: TestDatabase
 let apis: readonly Awaited<ReturnType<typeof openApp>>[]
-/** What each format may answer: the row of each version, by the path and the row's id. */
+/** The possible rows of each format: the row of each version, by the path and the row's id. */
 const allowed = formats.map(() => new Map<string, Set<string>>())
 
 const paths = ['events', 'deposits', 'positions'].flatMap((kind) => [
@@ -76,12 +72,12 @@ beforeAll(async () => {
   const [first] = apis
   if (first === undefined) throw new Error('no API')
   await writeRandomRows(first.database, deployment, base, rendererOf(formats[0])(deployment))
-  // One format after the other alone, so that what each may say is known.
+  // Each format is stored alone first, to learn its possible rows.
   for (const version of versions) {
     for (const [at, format] of formats.entries()) {
       const renderer = rendererOf(format)(deployment)
       await first.database.transaction((handle) => observeRandomRows(handle, deployment, version, renderer))
-      // Answers from before are kept until the change is known.
+      // Earlier responses are cached until the change is known.
       const newest = await first.database.run(newestChange)
       await eventually('the change is known', () => apis[at]?.sources.changes.position() === newest)
       for (const path of paths) {

@@ -22,7 +22,7 @@ const start = async (options: AnvilOptions) => {
 const caches = (): string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith('fx-anvil-') && !dir.endsWith(name))
 
-test('a node has the chain id and the past it was asked for, and leaves no process behind', async () => {
+test('a node has the requested chain id and genesis time, and leaves no process behind', async () => {
   const genesisTimestamp = Math.floor(Date.now() / 1000) - 90 * 86_400
   const before = caches()
   const node = await start({ chainId: 56, genesisTimestamp })
@@ -33,16 +33,16 @@ test('a node has the chain id and the past it was asked for, and leaves no proce
   expect(isAlive(node.pid)).toBe(false)
 })
 
-test('a taken port is an error that names the variable and what to do', async () => {
+test('a port in use is an error that names the variable and the remedy', async () => {
   const first = await start({ chainId: 8453 })
   const port = Number(new URL(first.url).port)
   await expect(startAnvil({ chainId: 56, port, portVariable: 'SANDBOX_RPC_PORT_56' })).rejects.toThrow(
-    `port ${port} is taken: stop what listens there, or choose another port with SANDBOX_RPC_PORT_56=<port>`,
+    `port ${port} is taken: stop the program that listens on it, or choose another port with SANDBOX_RPC_PORT_56=<port>`,
   )
   expect(await first.client.getChainId()).toBe(8453)
 })
 
-test('with a block time blocks come by themselves and transactions still at once', async () => {
+test('with a block time, blocks are mined periodically and transactions still immediately', async () => {
   const node = await start({ chainId: 8453, blockTime: 1 })
   const wallet = createWalletClient({
     account: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
@@ -61,7 +61,7 @@ test('with a block time blocks come by themselves and transactions still at once
   expect(await node.client.getBlockNumber({ cacheTime: 0 })).toBeGreaterThanOrEqual(mined + 2n)
 })
 
-test('a closed node with a state file comes back with the same blocks and goes on in the present', async () => {
+test('a node resumed from a state file has the same blocks and continues in the present', async () => {
   const stateFile = join(dir, 'state.json')
   const genesisTimestamp = Math.floor(Date.now() / 1000) - 1_000_000
   const first = await start({ chainId: 56, stateFile, genesisTimestamp })

@@ -11,7 +11,7 @@ import { eventually, isAlive } from '../support/process.ts'
 const shell = (script: string, extra: { graceMs?: number; scratch?: string[] } = {}) =>
   startChild({ name: 'the shell', command: '/bin/sh', args: ['-c', script], ...extra })
 
-test('a program that does not exist is an error that names it, and its directories are removed', async () => {
+test('a missing program is an error that names it, and its directories are removed', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'fx-child-'))
   const options = { name: 'nothing', command: '/nonexistent/program', args: [], scratch: [scratch] }
   await expect(startChild(options)).rejects.toThrow('nothing: cannot execute /nonexistent/program')
@@ -28,28 +28,28 @@ test('stop ends the child, its own children and its directories', async () => {
   expect(existsSync(scratch)).toBe(false)
 })
 
-test('a child that ignores the signal is killed after the grace', async () => {
+test('a child that ignores the signal is killed after the grace period', async () => {
   const child = await shell('trap "" TERM; echo ready; while :; do sleep 0.1; done', { graceMs: 300 })
   await child.waitForLine(/ready/, 5_000)
   await child.stop()
   expect(await child.exited).toBe('was ended by SIGKILL')
 })
 
-test('a child that ends while it is waited for is an error with its last lines', async () => {
+test('a child that ends before it is ready is an error with its last lines', async () => {
   const child = await shell('echo some reason >&2; exit 3')
   await expect(child.waitForLine(/ready/, 5_000)).rejects.toThrow(
     'the shell exited with code 3; its last lines:\nsome reason',
   )
 })
 
-test('a child lives in a session of its own, so the Ctrl-C of our terminal does not reach it', async () => {
+test('a child runs in its own session, so the terminal’s Ctrl-C does not reach it', async () => {
   const child = await shell('echo "session $(ps -o sid= -p $$)"; sleep 1000')
   const [, session] = await child.waitForLine(/^session\s+(\d+)$/, 5_000)
   expect(Number(session)).toBe(child.pid)
   await child.stop()
 })
 
-test('when we are killed with -9 the child and its directories go too', async () => {
+test('killing the parent with -9 also ends the child and removes its directories', async () => {
   const scratch = mkdtempSync(join(tmpdir(), 'fx-child-'))
   const module = new URL('../../src/sandbox/child.ts', import.meta.url).href
   const script = `

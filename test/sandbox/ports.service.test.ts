@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { claimPorts, freePort } from '../../src/sandbox/ports.ts'
 
-test('0 is any free port, never the same one twice, and each can be listened on afterwards', async () => {
+test('0 requests a free port, all ports differ, and each can be used afterwards', async () => {
   const given = await freePort()
   const ports = await claimPorts([
     { variable: 'A', port: 0 },
@@ -19,7 +19,7 @@ test('0 is any free port, never the same one twice, and each can be listened on 
   }
 })
 
-test('a taken port is an error that names its variable, and the others are free again', async () => {
+test('a port in use is an error that names its variable, and the other ports are released', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo
@@ -29,19 +29,19 @@ test('a taken port is an error that names its variable, and the others are free 
     { variable: 'SANDBOX_RPC_PORT_56', port },
   ]
   await expect(claimPorts(wanted)).rejects.toThrow(
-    `port ${port} is taken: stop what listens there, or choose another port with SANDBOX_RPC_PORT_56=<port> (0 = any free one)`,
+    `port ${port} is taken: stop the program that listens on it, or choose another port with SANDBOX_RPC_PORT_56=<port> (0 = any free one)`,
   )
   taken.close()
   await once(taken, 'close')
   expect(await claimPorts(wanted)).toEqual([free, port])
 })
 
-test('two variables with one port are an error that names both', async () => {
+test('two variables with the same port are an error that names both', async () => {
   const wanted = [
     { variable: 'PORT', port: 8545, host: '0.0.0.0' },
     { variable: 'SANDBOX_RPC_PORT_8453', port: 8545 },
   ]
   await expect(claimPorts(wanted)).rejects.toThrow(
-    'PORT and SANDBOX_RPC_PORT_8453 are both 8545: give each a port of its own',
+    'PORT and SANDBOX_RPC_PORT_8453 are both 8545: set two different ports',
   )
 })

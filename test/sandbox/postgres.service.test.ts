@@ -8,7 +8,7 @@ import { isAlive } from '../support/process.ts'
 import { ranMs } from '../support/stopwatch.ts'
 
 const parent = mkdtempSync(join(tmpdir(), 'fx-kept-'))
-// mkdtemp makes it private; as root the server runs as another account, which must be able to pass.
+// mkdtemp makes it private. As root the server runs as another account, which must be able to enter it.
 chmodSync(parent, 0o711)
 const kept = join(parent, 'postgres')
 afterAll(() => rmSync(parent, { recursive: true }))
@@ -23,7 +23,7 @@ const query = async (url: string, sql: string): Promise<Record<string, unknown> 
   }
 }
 
-test('a throw-away server answers, is nobody else’s, and leaves neither process nor directory', async () => {
+test('a temporary server answers, is private to its account, and leaves neither process nor directory', async () => {
   const postgres = await startPostgres()
   const row = await query(
     postgres.url,
@@ -40,7 +40,7 @@ test('a throw-away server answers, is nobody else’s, and leaves neither proces
   expect(existsSync(join(dir, '..'))).toBe(false)
 })
 
-test('close does not wait for clients who never leave', async () => {
+test('close does not wait for connected clients', async () => {
   const postgres = await startPostgres()
   const client = new Client(postgres.url)
   client.on('error', () => {})
@@ -50,7 +50,7 @@ test('close does not wait for clients who never leave', async () => {
   expect(ranMs() - started).toBeLessThan(5_000)
 })
 
-test('a kept cluster is durable and comes back with its rows and password', async () => {
+test('a persistent cluster is durable and resumes with its rows and password', async () => {
   const first = await startPostgres({ dir: kept })
   await query(first.url, 'create table t as select 7 as n')
   expect((await query(first.url, "select current_setting('fsync') as fsync"))?.fsync).toBe('on')

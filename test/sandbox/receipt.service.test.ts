@@ -19,7 +19,7 @@ afterAll(async () => {
   await anvil?.close()
 })
 
-test('a receipt is found although its block is the last one and comes between two polls', async () => {
+test('a receipt is found even if its block is the last one and arrives between two polls', async () => {
   const node = createRpc(anvil.url)
   const [from, to] = createCast().users.map(({ account }) => account.address)
   await node.send('evm_setAutomine', [false])
@@ -28,7 +28,8 @@ test('a receipt is found although its block is the last one and comes between tw
   let headers = 0
   proxy.alter((method, result) => {
     if (method === 'eth_getTransactionReceipt') polls += 1
-    // A wait that asks for the header before the block, to see whether the transaction was replaced, is still busy when the block comes.
+    // A wait that first reads the previous header, to detect a replaced transaction, is still busy when the block
+    // arrives.
     return method === 'eth_getBlockByNumber' && ++headers <= 3 ? null : result
   })
   const client = createPublicClient({ transport: http(proxy.url, { batch: true }), pollingInterval: 50 })

@@ -15,12 +15,12 @@ const connect = async (url: string): Promise<Redis> => {
 
 const isOnPath = (command: string): boolean => spawnSync('sh', ['-c', `command -v ${command}`]).status === 0
 
-test('an address that was given is used as it is', async () => {
+test('a configured Redis address is used unchanged', async () => {
   const redis = await findRedis({ redisUrl: 'redis://elsewhere:6379' })
   expect(redis).toMatchObject({ url: 'redis://elsewhere:6379', origin: 'REDIS_URL' })
 })
 
-test('two sandboxes on one Redis keep apart, and each removes what is its own', async () => {
+test('two sandboxes on one Redis stay separate, and each removes its own keys', async () => {
   const service = await startTestRedis()
   const client = await connect(service.url)
   const log = pino({ level: 'silent' })
@@ -45,13 +45,13 @@ test('two sandboxes on one Redis keep apart, and each removes what is its own', 
   await service.close()
 })
 
-test('a Redis that is gone does not hold up the end', async () => {
+test('an unreachable Redis does not delay the close', async () => {
   const redis = await findRedis({ redisUrl: 'redis://127.0.0.1:9' })
   await redis?.close()
 })
 
-test('a redis-server on PATH is started privately, never forgets a job, and ends when it is closed', async () => {
-  const service = await startTestRedis() // installs one where it may
+test('a redis-server on PATH is started privately, never evicts a job, and stops with the sandbox', async () => {
+  const service = await startTestRedis() // installs a server where that is permitted
   await service.close()
   const redis = await findRedis({})
   expect(redis !== null).toBe(isOnPath('redis-server'))

@@ -7,26 +7,26 @@ import { SCENARIO_DAYS, scenario } from '../../src/sandbox/scenario.ts'
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 const rate = (decimal: string): bigint => parseUnits(decimal, 6)
 
-test('the story has at least 20 deposits of others and 50 positions', () => {
+test('the scenario has at least 20 deposits by others than the creators, and 50 positions', () => {
   expect(sum(scenario.map((plan) => plan.deposits))).toBeGreaterThanOrEqual(20)
   expect(sum(scenario.map((plan) => plan.positions))).toBeGreaterThanOrEqual(50)
 })
 
-test('every event fits into the past of the chain, and into the year an event may last', () => {
+test('every event fits into the past of the chain, and into the maximum duration of an event', () => {
   for (const plan of scenario) {
     expect(plan.createdDaysAgo, plan.name).toBeLessThan(SCENARIO_DAYS)
     expect(plan.days, plan.name).toBeLessThanOrEqual(365)
   }
 })
 
-test('an event has expired exactly when its outcome says so', () => {
+test('an event has expired exactly when its outcome requires it', () => {
   for (const { name, outcome, createdDaysAgo, days } of scenario) {
     const stillOn = outcome.state === 'open' || outcome.state === 'pool closed'
     expect(days > createdDaysAgo, name).toBe(stillOn)
   }
 })
 
-test('strike and cap lie beyond the initial rate, on the same side', () => {
+test('strike and cap are beyond the initial rate, on the same side', () => {
   for (const { name, initialRate, strike, payoutCap } of scenario) {
     const up = rate(strike) > rate(initialRate)
     expect(rate(strike), name).not.toBe(rate(initialRate))
@@ -34,7 +34,7 @@ test('strike and cap lie beyond the initial rate, on the same side', () => {
   }
 })
 
-test('the accounts are those every anvil and hardhat node starts with', () => {
+test('the accounts are the default accounts of anvil and hardhat nodes', () => {
   const { owner, oracles, users, extras } = createCast()
   expect(owner.privateKey).toBe('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
   expect(owner.account.address).toBe('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
@@ -42,7 +42,7 @@ test('the accounts are those every anvil and hardhat node starts with', () => {
   expect([owner, ...oracles, ...users, ...extras].map(({ index }) => index)).toEqual([...Array(16).keys()])
 })
 
-test('a seed gives the same numbers again, within their bounds, and another seed others', () => {
+test('a seed repeats its numbers within their bounds, and another seed gives others', () => {
   const draw = (seed: number): number[] => {
     const random = createRandom(seed)
     return Array.from({ length: 1_000 }, () => random.int(3, 9))

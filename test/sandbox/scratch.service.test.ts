@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { writeEnvFile } from '../../src/sandbox/env-file.ts'
 import { eventually } from '../support/process.ts'
 
-test('the environment file is nobody else’s, and removing it removes its directory', async () => {
+test('the environment file is private to its account, and removing it removes its directory', async () => {
   const { path, remove } = await writeEnvFile({ SECRET: '1' })
   expect([statSync(path).mode & 0o077, statSync(dirname(path)).mode & 0o077]).toEqual([0, 0])
   await remove()
@@ -22,7 +22,7 @@ test.each([
     `console.log((await makeScratch('fx-test-')).path)`,
     'makeScratch',
   ],
-])('%s is gone when we are killed with -9', async (_, file, script, name) => {
+])('%s is removed when the process is killed with -9', async (_, file, script, name) => {
   const module = new URL(`../../src/sandbox/${file}`, import.meta.url).href
   const source = `const { ${name} } = await import(${JSON.stringify(module)}); ${script}; setInterval(() => {}, 1000)`
   const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', source]

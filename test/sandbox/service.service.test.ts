@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openKeep } from '../../src/sandbox/keep.ts'
 import { startService } from '../../src/sandbox/service.ts'
+import { chainIds } from '../support/known-chains.ts'
 import { eventually, isAlive } from '../support/process.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fx-keep-test-'))
@@ -18,22 +19,22 @@ const start = async (script: string) => {
   return { service, lines, pids }
 }
 
-test('a service killed with -9 is started again at once, and closing ends the new one', async () => {
+test('a service killed with -9 is restarted immediately, and close ends the new process', async () => {
   const { service, lines, pids } = await start('echo "pid $$"; exec sleep 1000')
   await eventually('the first start', () => pids().length === 1)
   process.kill(pids()[0] ?? 0, 'SIGKILL')
   await eventually('the second start', () => pids().length === 2, 2_000)
-  expect(lines).toContain('[worker] was ended by SIGKILL; starting it again')
+  expect(lines).toContain('[worker] was ended by SIGKILL; restarting')
   expect(service.deaths()).toBe(1)
   await service.close()
   expect(pids().map(isAlive)).toEqual([false, false])
 })
 
-test('a service that keeps dying is started with growing pauses, and its last words are kept', async () => {
+test('a service that keeps crashing is restarted with growing pauses, and its last lines are kept', async () => {
   const { service, lines } = await start('echo no database; exit 1')
   await eventually('three deaths', () => service.deaths() >= 3)
-  expect(lines).toContain('[worker] exited with code 1; starting it again')
-  expect(lines.some((line) => /starting it again in \d\.\d s$/.test(line))).toBe(true)
+  expect(lines).toContain('[worker] exited with code 1; restarting')
+  expect(lines.some((line) => /restarting in \d\.\d s$/.test(line))).toBe(true)
   expect(service.output()).toContain('no database')
   await service.close()
   const deaths = service.deaths()
@@ -42,21 +43,32 @@ test('a service that keeps dying is started with growing pauses, and its last wo
 })
 
 test('a kept directory serves one sandbox at a time, and is free again after a crash', async () => {
-  const first = await openKeep(dir)
-  await expect(openKeep(dir)).rejects.toThrow(`process ${process.pid} runs a sandbox on ${dir}`)
+  const first = await openKeep(dir, chainIds)
+  await expect(openKeep(dir, chainIds)).rejects.toThrow(`process ${process.pid} runs a sandbox on ${dir}`)
   first.release()
   expect(existsSync(join(dir, 'sandbox.lock'))).toBe(false)
   writeFileSync(join(dir, 'sandbox.lock'), '4194304') // above the largest process id Linux gives
-  const second = await openKeep(dir)
+  const second = await openKeep(dir, chainIds)
   second.release()
 })
 
 test('what a start that failed half-way left is cleared away', async () => {
-  const keep = await openKeep(dir)
+  const keep = await openKeep(dir, chainIds)
   writeFileSync(keep.stateFile(56), '{}')
   keep.release()
-  const again = await openKeep(dir)
+  const again = await openKeep(dir, chainIds)
   expect(again.deployment).toBeUndefined()
   expect(existsSync(again.stateFile(56))).toBe(false)
   again.release()
+})
+
+test('a kept directory is refused, and left as it is, when other chains are configured', async () => {
+  const own = join(dir, 'chains')
+  const keep = await openKeep(own, [8453, 56])
+  const record = { diamond: `0x${'1'.repeat(40)}` as const, tokens: [], deployBlock: 1 }
+  await keep.saveDeployment([8453, 56].map((chainId) => ({ chainId, ...record })))
+  keep.release()
+  await expect(openKeep(own, [8453, 56, 137])).rejects.toThrow('set CHAINS=8453,56, or give --persist another folder')
+  expect(existsSync(join(own, 'deployment.json'))).toBe(true)
+  expect(existsSync(join(own, 'sandbox.lock'))).toBe(false)
 })

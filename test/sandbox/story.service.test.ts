@@ -30,14 +30,14 @@ const logsOf = ({ chain, actions }: Chain) =>
     strict: true,
   })
 
-/** Who did what, in order; without the times, which differ from run to run. */
+/** Senders and actions in order, without the times, which differ between runs. */
 const storyOf = async (chain: Chain): Promise<string[]> =>
   (await logsOf(chain)).map(({ eventName, args }) => {
     const told = Object.entries(args).filter(([key]) => key !== 'expiryDate')
     return `${eventName} ${told.map(([key, value]) => `${key}=${value}`).join(' ')}`
   })
 
-test('a chain has events in every state', async () => {
+test('a seeded chain has events in every state', async () => {
   const { actions, chain } = here
   const now = await actions.now()
   const events = await actions.newestEvents(100)
@@ -62,7 +62,7 @@ test('a chain has events in every state', async () => {
   ])
 })
 
-test('at least ten wallets made at least 20 deposits and 50 positions, in both tokens, and every kind of log is there', async () => {
+test('at least ten wallets made at least 20 deposits and 50 positions, in both tokens, with every kind of log', async () => {
   const logs = await logsOf(here)
   const kinds: string[] = logs.map((log) => log.eventName)
   const count = (kind: string): number => kinds.filter((name) => name === kind).length
@@ -83,7 +83,7 @@ test('at least ten wallets made at least 20 deposits and 50 positions, in both t
   for (const { address } of chain.tokens) expect(await actions.balance(address, chain.diamond)).toBeGreaterThan(0n)
 })
 
-test('accounts 0 to 9 hold a million of each token when the story has been told', async () => {
+test('accounts 0 to 9 hold a million of each token after seeding', async () => {
   const { actions, cast, chain } = here
   for (const wallet of [cast.owner, ...cast.oracles, ...cast.users]) {
     for (const { address, symbol } of chain.tokens) {
@@ -93,17 +93,17 @@ test('accounts 0 to 9 hold a million of each token when the story has been told'
   }
 })
 
-test('the clock of the node is back in the present', async () => {
+test('the node’s clock is in the present after seeding', async () => {
   expect(Math.abs((await here.actions.now()) - Date.now() / 1000)).toBeLessThan(30)
 })
 
-test('the same seed tells the same story', async () => {
+test('the same seed gives the same scenario', async () => {
   const [one, other] = [await storyOf(here), await storyOf(twin)]
   expect(one.length).toBeGreaterThan(200)
   expect(other).toEqual(one)
 })
 
-test('the live activity acts without a fault, settles what it let expire, and leaves the story and the users’ nonces alone', async () => {
+test('the live activity acts without errors, settles its own expired events, and does not touch seeded events and the users’ nonces', async () => {
   const { actions, cast } = here
   const lines: string[] = []
   const stop = new AbortController()
@@ -125,7 +125,7 @@ test('the live activity acts without a fault, settles what it let expire, and le
   expect(await nonce()).toEqual(nonces)
 }, 90_000)
 
-test('the live activity goes on when the node has gone, and stops when told', async () => {
+test('the live activity continues when the node is down, and stops with its signal', async () => {
   const lines: string[] = []
   const stop = new AbortController()
   await twin.node.close()

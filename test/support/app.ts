@@ -5,28 +5,25 @@ import type { Limits } from '../../src/api/limits.ts'
 import type { LimitStore } from '../../src/api/rate-limit.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { measureChains } from '../../src/chain/metrics.ts'
+import { createSources } from '../../src/compose/sources.ts'
 import { measureDatabases } from '../../src/db/metrics.ts'
-import { createQueries } from '../../src/db/query.ts'
 import type { Renderer } from '../../src/db/rendering.ts'
-import { createSettlementQueries } from '../../src/db/settlements.ts'
-import { readVitals } from '../../src/db/vitals.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import type { Tracing } from '../../src/lib/tracing.ts'
 import { createPricingClient } from '../../src/pricing/client.ts'
-import { chainIds, type Deployment } from '../../src/protocol/chains.ts'
-import { createChanges } from '../../src/reads/changes.ts'
-import { createChecks } from '../../src/reads/checks.ts'
-import { createLists } from '../../src/reads/lists.ts'
-import { showIndex } from '../../src/reads/metrics.ts'
-import type { Sources } from '../../src/reads/read.ts'
+import type { Deployment } from '../../src/protocol/chains.ts'
+import { createChanges } from '../../src/reads/cache/resources.ts'
+import { createChecks } from '../../src/reads/health/checks.ts'
+import { showIndex } from '../../src/reads/health/metrics.ts'
 import { diamondFunctions } from '../../src/tx/builders.ts'
 import { createClient } from './client.ts'
+import { chainIds, factsOf } from './known-chains.ts'
 import { openDatabase } from './open-database.ts'
 
-/** Nobody listens on the discard port: connections are refused at once. */
+/** The discard port is closed: connections are refused at once. */
 const NOWHERE = '127.0.0.1:9'
 
 const nobody: Address = '0x000000000000000000000000000000000000dEaD'
@@ -54,7 +51,7 @@ type Options = {
   readonly log?: Logger
 }
 
-/** The app as the API process builds it; what is not given is out of reach. */
+/** The app as the API process builds it. Services without an option are out of reach. */
 export const openApp = async (options: Options) => {
   const {
     databaseUrl,
@@ -70,6 +67,7 @@ export const openApp = async (options: Options) => {
     const node = nodes.find(({ deployment }) => deployment.chainId === chainId)
     const deployment: Deployment = node?.deployment ?? {
       chainId,
+      ...factsOf(chainId),
       diamond: nobody,
       usdc: nobody,
       usdt: null,
@@ -82,7 +80,7 @@ export const openApp = async (options: Options) => {
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })
   const url = databaseUrl ?? `postgres://user:secret-password@${NOWHERE}/none`
-  // As many as the API has unless told otherwise.
+  // The API's default.
   const database = openDatabase(url, { maxConnections: 10, log })
   closers.add('database', database, (it) => it.close())
   const opened = new Map(chains.map((chain) => [chain.chainId, chain]))
@@ -90,16 +88,10 @@ export const openApp = async (options: Options) => {
   const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 15_000 })
   closers.add('pricing', pricing, (it) => it.close())
   const checks = createChecks({ chains: opened, pricing, writes: diamondFunctions, log })
-  const sources: Sources = {
-    chains: opened,
-    queries: createQueries(database),
-    lists: createLists({ database, chains: opened, ...(options.rendererOf && { rendererOf: options.rendererOf }) }),
-    changes,
-    settlements: createSettlementQueries(database),
-    vitals: (chainId) => readVitals(database, chainId),
-    checks,
-    maxLagSeconds: 60,
-  }
+  const sources = createSources({
+    ...{ chains: opened, database, reader: database, changes, checks, maxLagSeconds: 60 },
+    ...(options.rendererOf && { rendererOf: options.rendererOf }),
+  })
   const {
     userinfoUrl,
     claims = defaultClaims,
@@ -118,7 +110,7 @@ export const openApp = async (options: Options) => {
     maxStreamsPerClient: 1_000,
     maxWaits: 1_000,
     maxWaitsPerClient: 1_000,
-    // A machine that runs many tests at once is late for no fault of the app.
+    // A machine that runs many tests at once may pause.
     maxEventLoopDelayMs: 0,
     maxHeapBytes: 0,
     trustedProxies: 0,

@@ -19,7 +19,7 @@ type Pool = {
 }
 
 /**
- * The protocol's books as its logs alone tell them, apart from its storage.
+ * The protocol's books from its logs alone, independent of its storage.
  *
  * @example
  * const books = createBooks()
@@ -31,7 +31,7 @@ export const createBooks = () => {
   const eventOf = { deposit: new Map<bigint, bigint>(), position: new Map<bigint, bigint>() }
   const pool = (eventId: bigint | undefined): Pool => {
     const found = eventId === undefined ? undefined : pools.get(eventId)
-    if (found === undefined) throw new Error(`no log has told of event ${eventId}`)
+    if (found === undefined) throw new Error(`no log has created event ${eventId}`)
     return found
   }
   const of = (kind: keyof typeof eventOf, id: bigint | undefined): Pool => pool(eventOf[kind].get(id ?? 0n))
@@ -84,7 +84,7 @@ export const createBooks = () => {
     pool,
     /** The event a deposit or position belongs to. */
     eventOf: (kind: keyof typeof eventOf, id: bigint) => eventOf[kind].get(id),
-    /** Takes up a transaction's logs; an event created in it pays in `token`. */
+    /** Adds a transaction's logs. An event that it creates pays in `token`. */
     note(logs: readonly Log[], token: Address): void {
       for (const [name, args] of logs) entries[name]?.(args as Logged, token)
     },

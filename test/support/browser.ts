@@ -33,18 +33,24 @@ const unpack = async (): Promise<Program> => {
     throw new Error('the tests need a browser: install chromium or google-chrome, or set TEST_BROWSER to its program')
   }
   const folder = mkdtempSync(join(tmpdir(), 'fx-browser-'))
-  // The package unpacks to the temporary folder under fixed names, and its libraries only where it takes the machine for a bare one.
+  const before = { ...process.env }
+  // The package unpacks to the temporary folder under fixed names. It unpacks its libraries only in an environment like
+  // AWS Lambda's.
   process.env.TMPDIR = folder
   process.env.AWS_EXECUTION_ENV = 'AWS_Lambda_nodejs20.x'
   const { default: chromium } = await import('@sparticuz/chromium')
   const executablePath = await chromium.executablePath()
+  const unpacked = { ...process.env }
+  // Other test files run in this process and must not see the folder, which is removed.
+  for (const name of Object.keys(unpacked)) if (!(name in before)) delete process.env[name]
+  Object.assign(process.env, before)
   // Its own settings look for its fonts in /tmp; without any font at all the browser dies.
   const fonts = join(folder, 'fonts.conf')
   const settings = `<dir>${join(folder, 'fonts')}</dir><cachedir>${join(folder, 'font-cache')}</cachedir>`
   writeFileSync(fonts, `<?xml version="1.0"?><fontconfig>${settings}</fontconfig>`)
   return {
     executablePath,
-    env: { ...process.env, FONTCONFIG_FILE: fonts },
+    env: { ...unpacked, FONTCONFIG_FILE: fonts },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
@@ -55,8 +61,8 @@ const findProgram = async (): Promise<Program> => {
 }
 
 /**
- * Chromium without a window and without a network but for this machine's own: the program `TEST_BROWSER` names, else one on PATH,
- * else the one of the npm package. Throws an Error that says what to install when there is none.
+ * Headless Chromium that can reach only this machine: the program in `TEST_BROWSER`, else one on PATH, else the one of
+ * the npm package. Throws an Error that names the program to install when there is none.
  */
 export const startBrowser = async (): Promise<{ readonly browser: Browser; readonly close: () => Promise<void> }> => {
   const { executablePath, env, remove } = await findProgram()
@@ -65,7 +71,7 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
       executablePath,
       env,
       headless: 'shell',
-      // A container's root has no sandbox to give it; only our own pages are shown.
+      // Chromium's sandbox does not work for root in a container. The browser opens only our own pages.
       args: [
         '--no-sandbox',
         '--no-zygote',

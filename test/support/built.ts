@@ -1,14 +1,19 @@
 import { fileURLToPath } from 'node:url'
+import { share } from './shared-setup.ts'
 
-/** Processes that tests start run the build, as they do in production; a project that starts any makes it once before its tests. */
-export const setup = async (): Promise<void> => {
-  await import('../../build.ts')
+/** Builds the product once per run: the processes that tests start run the build, as in production. */
+export const setup = async (): Promise<() => Promise<void>> => {
+  const { release } = await share('build', async () => {
+    await import('../../build.ts')
+    return { value: undefined, close: async () => {} }
+  })
+  return release
 }
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
 
 /**
- * What starts a command of the product.
+ * The program and arguments that start a command of the product.
  *
  * @example
  * const { command, args } = builtCommand('worker')

@@ -1,13 +1,13 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { envelope, listingEnvelope, pagedEnvelope } from '../../src/api/envelope.ts'
+import { envelope, listingEnvelope, pagedEnvelope } from '../../src/api/operation.ts'
 import { Me } from '../../src/identity/me.ts'
 import { ErrorBody } from '../../src/lib/problem.ts'
 import * as pricing from '../../src/pricing/contract.ts'
-import { listings } from '../../src/reads/listings.ts'
-import { Portfolio } from '../../src/reads/portfolio-records.ts'
-import { reads } from '../../src/reads/table.ts'
+import { reads } from '../../src/reads/entities/table.ts'
+import { listings } from '../../src/reads/listings/listings.ts'
+import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
 import { BuiltTx } from '../../src/tx/build.ts'
 import { Broadcast } from '../../src/tx/relay.ts'
 
@@ -44,8 +44,8 @@ function staticParts(path: string): number {
 const Body = z.object({ data: z.unknown(), meta: z.unknown(), error: z.unknown() }).partial()
 
 /**
- * Speaks to the app as a client does. Whatever comes back is held against what every response promises: its own schema or the
- * error envelope, a request id, CORS headers, and no number that JSON readers would round.
+ * Sends requests to the app as a client does, and checks every response: its own schema or the error envelope, a
+ * request id, CORS headers, and no number that JSON parsers would round.
  */
 export const createClient = (app: FastifyInstance) => {
   const send = async (options: InjectOptions & { readonly url: string }): Promise<Answer> => {

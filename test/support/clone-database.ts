@@ -4,11 +4,13 @@ import { Client } from 'pg'
 
 export type TestDatabase = {
   readonly url: string
-  /** Drops it. Throws when somebody still has a connection to it: whoever opened one must close it. */
+  /** Drops the database. Throws when a connection to it is still open: the test that opened it must close it. */
   readonly close: () => Promise<void>
 }
 
-/** The connections to a database. A closed one stays in the list until its backend has gone, so look for up to a second. */
+/**
+ * The connections to a database. A closed one is listed until its backend has exited, so this polls for up to a second.
+ */
 const lingering = async (client: Client, name: string): Promise<string[]> => {
   for (let attempt = 0; ; attempt += 1) {
     const found = await client.query<{ label: string }>(

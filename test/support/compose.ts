@@ -7,7 +7,7 @@ const Condition = z.object({
   condition: z.enum(['service_started', 'service_healthy', 'service_completed_successfully']),
 })
 
-/** What a service of ours may say; a word that nobody knows is a mistake. */
+/** The keys that our services may have. An unknown key is an error. */
 const Service = z.strictObject({
   image: z.string(),
   build: z.string().optional(),

@@ -10,7 +10,7 @@ import { builders as specified } from '../vectors/specification.ts'
 const DIAMOND = '0x610178dA211FEF7D417bC0e6FeD39F05609AD788'
 const TOKEN = '0x000000000000000000000000000000000000dead'
 
-/** A value as a body has it, and as libraries of the ABI take it. */
+/** A value as in a body, and as the ABI libraries accept it. */
 type Sample = { readonly sent: unknown; readonly value: unknown }
 
 /** Texts whose characters take one to four bytes. */
@@ -85,8 +85,8 @@ const comparable = (body: unknown): string =>
   JSON.stringify(body, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))
 
 /**
- * Builds a call from each of so many random bodies and throws where its calldata is not, byte for byte, that of viem and that of ethers, where
- * the short cut of the body decodes otherwise than its schema, and where the answer is not serialised as `JSON.stringify` does.
+ * Builds a call from each of many random bodies. Throws if the calldata differs from that of viem or ethers, if the
+ * fast decoder of the body differs from its schema, or if the answer is not serialised like `JSON.stringify`.
  */
 export const compareEncodings = (builder: CompiledBuilder, runs: number, seed: number): void => {
   const item = parseAbiItem([`function ${specified[builder.path]}`] as never) as unknown as AbiFunction
@@ -101,7 +101,7 @@ export const compareEncodings = (builder: CompiledBuilder, runs: number, seed: n
     const target = builder.target === 'token' ? { token: TOKEN } : {}
     const request = { chainId: 56, ...target, ...sent }
     const body = builder.body.parse(request)
-    // What it leaves to the schema is of no matter here.
+    // Bodies that it leaves to the schema are not compared.
     const decoded = decode?.(request) ?? body
     same('bodies', comparable(decoded), comparable(body), request)
 

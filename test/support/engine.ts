@@ -3,20 +3,21 @@ import type { Address } from 'viem'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { type EngineOptions, openEngine } from '../../src/pricing/engine.ts'
 import { buildEngineApp } from '../../src/pricing/server.ts'
-import { chainIds } from '../../src/protocol/chains.ts'
+import { chainIds } from './known-chains.ts'
 
-/** A key that everybody may know. */
+/** A key that is no secret. */
 export const ENGINE_KEY = `0x${'01'.repeat(32)}`
 
 /** The diamond of chain 8453 that the engines of tests sign for. */
 export const signingTarget: Address = '0x1111111111111111111111111111111111111111'
 
-/** The newest block of a chain that is of now. */
+/** The newest block of a chain, with the current time. */
 const headNow = async (): Promise<bigint> => BigInt(Math.floor(Date.now() / 1_000))
 
-/** What an engine is opened with when nothing is configured but a key and made-up rates of USD/GHS. */
+/** The options of an engine with only a key and invented rates of USD/GHS. */
 export const engineOptions = {
   key: ENGINE_KEY,
+  chainIds,
   isProduction: false,
   findSet: undefined,
   ratesFolder: undefined,

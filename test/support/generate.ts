@@ -19,7 +19,7 @@ import {
   text,
 } from './samples.ts'
 
-/** A request and what may come of it: the statuses, and for a 400 the fields that its details have to name. */
+/** A request and its allowed outcomes: the statuses, and for a 400 the fields that its details must name. */
 export type Generated = {
   /** The path by which the specification lists it; empty for what it does not list. */
   readonly operation: string
@@ -81,7 +81,7 @@ const bodyChain = mostly(
 )
 const address: AbiParameter = { name: '', type: 'address' }
 
-/** A body of a builder; broken as a whole now and then. */
+/** A body of a builder; sometimes invalid as a whole. */
 const builds = (path: string, signature: string): fc.Arbitrary<Generated> => {
   const item = parseAbiItem([`function ${signature}`] as readonly string[]) as AbiFunction
   const token = path === '/tx/erc20/approve' ? { token: argument(address) } : {}
@@ -106,7 +106,7 @@ const builds = (path: string, signature: string): fc.Arbitrary<Generated> => {
 
 const encoded = (value: unknown): string => encodeURIComponent(String(value))
 
-/** A read's path and query. The path is judged first, so a fault there hides those of the query. */
+/** A read's path and query. The path is validated first, so a fault in it hides those of the query. */
 const reads = (
   path: string,
   named: readonly string[],
@@ -154,7 +154,7 @@ const reads = (
     })
 }
 
-/** Values separated by commas: each alone right, or one of them wrong. */
+/** Values separated by commas: all valid, or one of them invalid. */
 const some = (item: fc.Arbitrary<unknown>, wrong: fc.Arbitrary<unknown>, max: number): Arb => {
   const right = fc.array(item, { minLength: 1, maxLength: max }).map((items) => items.join())
   return mostly(
@@ -199,7 +199,7 @@ const listed = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
     state: oneOf('open', 'expired', 'settled', 'triggered'),
     include: some(fc.constantFrom('stats', 'utilization', 'range'), fc.constantFrom('core', 'Stats'), 3),
     count: flag,
-    // Alone it waits for nothing.
+    // Alone it does not wait.
     waitMs: mostly(good(fc.constantFrom('0', '10000')), bad(fc.constantFrom('', '10001', '1e3', '-1'))),
     minBlock: bad(fc.constantFrom('', '-1', '1.5', '9007199254740992')),
     wallet: wallets100,
@@ -268,7 +268,7 @@ const portfolios = (wallets: readonly string[]): fc.Arbitrary<Generated> => {
     state: mostly(good(fc.constantFrom('active', 'all')), bad(fc.constantFrom<unknown>('', 'open', 1, null))),
   })
   return body.map(({ value, faults }) => {
-    // What may be left out is not at fault for it.
+    // A missing optional field is not a fault.
     const named = faults.map((fault) => fault.slice(1)).filter((name) => name !== 'state' || 'state' in Object(value))
     return {
       operation: '/wallets/portfolio',
@@ -318,7 +318,10 @@ const terms = object([{ name: 'strikeAbove', type: 'bool' }], {
   notional: positive(1_000_000),
 })
 
-/** A quote, with none, all or some of what it takes to sign it; what fits its schema may still be refused by the engine. */
+/**
+ * A quote with none, some or all of the fields that a signature needs. The engine may reject a quote that fits the
+ * schema.
+ */
 const quotes: fc.Arbitrary<Generated> = fc
   .tuple(
     terms,
@@ -327,7 +330,7 @@ const quotes: fc.Arbitrary<Generated> = fc
   )
   .map(([{ value, faults }, signing, kind]) => {
     const names = Object.keys(signing)
-    // Whether the three are complete is judged when each field is right.
+    // The three fields are checked for completeness only after each of them is valid.
     const left = kind < 2 && faults.length === 0 ? names.slice(kind + 1) : []
     const added = kind < 5 ? Object.entries(signing).filter(([name]) => !left.includes(name)) : []
     const named = [...faults.map((fault) => fault.slice(1)), ...left]
@@ -380,7 +383,9 @@ const strays: fc.Arbitrary<Generated> = fc.oneof(
   })),
 )
 
-/** Requests to every operation of the specification: valid ones, those at a bound, and those with something wrong in them. */
+/**
+ * Requests to every operation of the specification: valid ones, ones at a limit, and invalid ones.
+ */
 export const requests = (known: {
   readonly wallets: readonly string[]
   readonly tokens: readonly string[]

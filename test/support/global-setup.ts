@@ -2,18 +2,19 @@ import { Client } from 'pg'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../../src/db/migrate.ts'
 import { startTestPostgres } from './services.ts'
+import { share } from './shared-setup.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The server of this run, as a superuser. */
+    /** The PostgreSQL server of this run, as a superuser. */
     postgresUrl: string
     /** A migrated, empty database that test files clone. */
     templateDatabase: string
   }
 }
 
-/** One server and one migrated template a run; cloning it takes milliseconds where migrating takes many. */
-export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
+/** One server and one migrated template per run: cloning the template takes milliseconds, migrating takes longer. */
+const start = async () => {
   const postgres = await startTestPostgres()
   const template = `fx_template_${process.pid}`
   const execute = async (sql: string): Promise<void> => {
@@ -38,7 +39,12 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
     await close()
     throw error
   }
-  project.provide('postgresUrl', postgres.url)
-  project.provide('templateDatabase', template)
-  return close
+  return { value: { url: postgres.url, template }, close }
+}
+
+export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
+  const { value, release } = await share('PostgreSQL', start)
+  project.provide('postgresUrl', value.url)
+  project.provide('templateDatabase', value.template)
+  return release
 }

@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { createLogger } from '../../src/lib/log.ts'
 import { serve } from '../../src/lib/serve.ts'
 
-/** A process that is served as ours are and hangs in the way named, with short times. It prints `started`, and `stopping` as it begins to stop. */
+/**
+ * A process that runs like those of the product, with short timeouts, and hangs in a given way. It prints `started`,
+ * and `stopping` when it begins to stop.
+ */
 const way = process.argv[2]
 
 const hang = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)

@@ -13,7 +13,7 @@ const abi = parseAbi([
 ])
 
 /**
- * A payment token with 18 decimals that misbehaves on every transfer once it was asked to.
+ * A payment token with 18 decimals that misbehaves on every transfer after `behave`.
  *
  * @example
  * const hostile = await deployHostileToken(protocol)
@@ -23,14 +23,14 @@ export const deployHostileToken = async ({ deploy, transact, client, owner, diam
   const token: Address = await deploy('HostileToken')
   return {
     token,
-    /** Behaves so from now on. `callsBack` calls this function of the protocol from inside each transfer. */
+    /** Sets the behaviour. `callsBack` calls this function of the protocol from inside each transfer. */
     behave<N extends WriteName>(manner: Manner, ...back: [] | [name: N, args: WriteArgs<N>]) {
       const [functionName, args] = back
       const data = functionName ? encodeFunctionData({ abi: protocolAbi, functionName, args } as never) : '0x'
       const given = [manners.indexOf(manner), diamond, data] as const
       return transact(owner, token, encodeFunctionData({ abi, functionName: 'behave', args: given }))
     },
-    /** What the last call back was refused with; `no reason` when it was not. */
+    /** The revert reason of the last call back; `no reason` if it did not revert. */
     answer: async (): Promise<string> =>
       revertOf(await client.readContract({ address: token, abi, functionName: 'answer' })),
   }

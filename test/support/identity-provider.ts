@@ -78,12 +78,14 @@ export const startIdentityProvider = async (users: readonly User[]) => {
 
   return {
     userinfoUrl: `${issuer}/me`,
-    /** How many requests it has had. */
+    /** The number of requests that it received. */
     asked: () => asked,
     /** Requests without an answer yet, now and at most so far. */
     open: () => open,
     mostOpen: () => mostOpen,
-    /** What it does from now on: its own work, or an error, an answer that is no JSON, too long or too deep, or nothing. */
+    /**
+     * Sets its behaviour: normal, or an error, an answer that is not JSON, too long or too deeply nested, or no answer.
+     */
     fail(next: typeof fault): void {
       fault = next
     },
@@ -97,7 +99,7 @@ export const startIdentityProvider = async (users: readonly User[]) => {
       const grants = { accountId, grantId, client: registered, scope, gty: 'authorization_code' }
       return new provider.AccessToken({ ...grants, expiresIn }).save()
     },
-    /** Takes a token back, as an application does when its user signs out. */
+    /** Revokes a token, as an application does when its user signs out. */
     async revoke(token: string): Promise<void> {
       const { client_id, client_secret } = client
       const body = new URLSearchParams({ token, client_id, client_secret })

@@ -14,7 +14,7 @@ const parse = (dockerfile: string): Instruction[] =>
     .filter((line) => line.trim() !== '')
     .map((line) => ({ name: line.split(' ', 1)[0] ?? '', rest: line.slice(line.indexOf(' ') + 1) }))
 
-/** What `.dockerignore` lets through: all is left out, then some of it is not. */
+/** The files that `.dockerignore` includes: it excludes all files, then includes some again. */
 const sent = (): readonly string[] => {
   const [first, ...rest] = readFileSync('.dockerignore', 'utf8')
     .split('\n')
@@ -27,7 +27,7 @@ const Words = z.array(z.string())
 const words = (rest: string): string[] => Words.parse(JSON.parse(rest))
 
 export type Image = {
-  /** What `WORKDIR` is in the image. */
+  /** The `WORKDIR` of the image. */
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
   readonly entrypoint: readonly string[]
@@ -37,8 +37,8 @@ export type Image = {
 }
 
 /**
- * Does what the Dockerfile does, without Docker: folders for its stages, of what their lines copy and run. Only `npm ci` is left out, for the
- * packages of this checkout.
+ * Builds the image of the Dockerfile without Docker: a folder for each stage, with the files that its lines copy and
+ * create. Instead of `npm ci` it uses the packages of this checkout.
  */
 export const buildImage = (): Image => {
   const context = sent()
@@ -86,7 +86,7 @@ export const buildImage = (): Image => {
     RUN: run,
     ENV(rest) {
       const at = rest.indexOf('=')
-      image.environment[rest.slice(0, at)] = rest.slice(at + 1)
+      image.environment[rest.slice(0, at)] = rest.slice(at + 1).replace(/^"(.*)"$/, '$1')
     },
     ENTRYPOINT(rest) {
       image.entrypoint = words(rest)

@@ -1,11 +1,10 @@
 import { pino } from 'pino'
 import { expect } from 'vitest'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { takeLease } from '../../src/db/lease.ts'
+import { takeLease } from '../../src/db/index/lease.ts'
+import { refreshLag } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { readFacts } from '../../src/db/progress.ts'
-import { createQueries } from '../../src/db/query.ts'
-import { observationLag } from '../../src/db/unobserved.ts'
+import { createQueries } from '../../src/db/queries/entities.ts'
 import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createStep } from '../../src/indexer/step.ts'
@@ -13,11 +12,12 @@ import { createTestDatabase } from './database.ts'
 import type { World } from './indexing.ts'
 import { openDatabase } from './open-database.ts'
 import { eventually } from './process.ts'
+import { readFacts } from './read-facts.ts'
 
 const log = pino({ level: 'silent' })
 const TTL_MS = 60_000
 
-/** An index that a test moves step by step: what happened on the chain is indexed, and observed, when the test says so. */
+/** An index that a test moves step by step: the chain is indexed and observed only when the test asks for it. */
 export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonly database: Database }) => {
   const { chainId } = chain
 
@@ -44,9 +44,11 @@ export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonl
 
     observeAll: (): Promise<void> => createObserver({ chain, database, log }).observeAll(new AbortController().signal),
 
-    /** Expects that nothing waits, and that every observation equals what the chain says at the block of the index. */
+    /**
+     * Expects that nothing waits, and that every observation equals the state of the chain at the block of the index.
+     */
     async expectObserved(): Promise<void> {
-      expect(await observationLag(database, chainId)).toEqual({ waiting: 0, oldestSeconds: null })
+      expect(await refreshLag(database, chainId)).toEqual({ waiting: 0, oldestSeconds: null })
       const { cursor, events, deposits, positions } = await readIndex()
       const seen = await observe({ chain, log }, cursor, [
         { subject: 'chain', id: 0n },
@@ -70,7 +72,9 @@ export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonl
   }
 }
 
-/** The same over a database of its own, and everything that it needs; `rpcUrl` may be a proxy before the world's node. */
+/**
+ * The same over a database of its own, and everything that it needs; `rpcUrl` may be a proxy before the world's node.
+ */
 export const openIndexSteps = async ({ deployment }: Pick<World, 'deployment'>, rpcUrl: string) => {
   const chain = createChain({ deployment, rpcUrls: [rpcUrl], timeoutMs: 15_000, headMaxAgeMs: 1, log })
   const store = await createTestDatabase()

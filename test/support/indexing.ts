@@ -1,8 +1,8 @@
 import { pino } from 'pino'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
-import { newestChange } from '../../src/db/changes.ts'
+import { newestChange } from '../../src/db/changes/changes.ts'
+import { refreshLag } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { observationLag } from '../../src/db/unobserved.ts'
 import { follow } from '../../src/indexer/follow.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
@@ -13,7 +13,7 @@ import { openDatabase } from './open-database.ts'
 import { eventually } from './process.ts'
 import { startWorld } from './world.ts'
 
-/** Often, so that tests wait for little. In milliseconds. */
+/** The polling interval in milliseconds. It is short so that tests wait little. */
 const POLL_MS = 50
 
 const log = pino({ level: 'silent' })
@@ -21,7 +21,7 @@ const log = pino({ level: 'silent' })
 type App = Awaited<ReturnType<typeof openApp>>
 export type World = Awaited<ReturnType<typeof startWorld>>
 
-/** Keeps a chain's index following it, observations included, as a worker does; gives what ends that. */
+/** Keeps a chain's index and observations up to date, like a worker. Returns the function that ends this. */
 const startIndexing = (deps: {
   readonly chain: Chain
   readonly database: Database
@@ -33,10 +33,10 @@ const startIndexing = (deps: {
   const stop = new AbortController()
   const observer = createObserver({ chain, database, log })
   let observing = Promise.resolve()
-  const onNoted = (): void => {
+  const onWrite = (): void => {
     observing = observing.then(() => observer.observeAll(stop.signal)).catch(() => {})
   }
-  const following = follow({ chain, database, session, pollMs: POLL_MS, onNoted, log }, stop.signal)
+  const following = follow({ chain, database, session, pollMs: POLL_MS, onWrite, log }, stop.signal)
   return async () => {
     stop.abort()
     await following
@@ -46,7 +46,7 @@ const startIndexing = (deps: {
 }
 
 /**
- * Worlds, and one database that their index is kept in as workers keep it. API processes are opened over it, as many as a test wants; all
+ * Worlds with one database, which is kept up to date as by workers. A test opens any number of API processes on it. All
  * close together.
  *
  * @example
@@ -95,14 +95,11 @@ export const startIndexed = async (chainIds: readonly [ChainId, ...ChainId[]]) =
       return api
     },
     reachHead,
-    /** Waits until every process knows all that there is to know: the newest blocks, all of them observed. */
+    /** Waits until every process knows the newest blocks and all their observations. */
     async quiet(): Promise<void> {
       await reachHead()
       for (const { chainId } of worlds.map(({ deployment }) => deployment))
-        await eventually(
-          `chain ${chainId}, observed`,
-          async () => (await observationLag(database, chainId)).waiting === 0,
-        )
+        await eventually(`chain ${chainId}, observed`, async () => (await refreshLag(database, chainId)).waiting === 0)
       await eventually('every change is known', async () => {
         const newest = await database.run(newestChange)
         return apis.every(({ sources }) => sources.changes.position() === newest && sources.changes.isCurrent(chainIds))

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import { createConnection, createServer, type Socket } from 'node:net'
 
-/** A TCP line to a service that can be cut, or lead to another service: connections that are open stay where they are. */
+/**
+ * A TCP proxy to a service. It can be cut, or moved to another service; open connections stay with the old one.
+ */
 export const startLine = async (url: string) => {
   let target = new URL(url)
   const ends = new Set<Socket>()

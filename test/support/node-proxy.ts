@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Answer = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
 
-/** Changes the result of one call; gives it back as it is to leave it alone. */
+/** Changes the result of one call, or returns it unchanged. */
 export type Alter = (method: string, result: unknown, params: readonly unknown[]) => unknown
 
 const honest: Alter = (_, result) => result
@@ -21,17 +21,17 @@ const nothing: Refuse = () => undefined
 /** The function that runs many calls as one. */
 const AGGREGATE3 = '82ad56cb'
 
-/** As a node that does not run many views at once: then each is asked for by itself. */
+/** A node that does not support batched views, so that each view is a separate call. */
 export const oneByOne: Refuse = (method, params) =>
   method === 'eth_call' && JSON.stringify(params).includes(AGGREGATE3)
     ? { code: -32_000, message: 'out of gas' }
     : undefined
 
-/** What the proxy says instead of asking the node: a status, and a body that may be no JSON-RPC at all. */
+/** The proxy's own answer instead of the node's: a status, and a body that may be no JSON-RPC at all. */
 type Instead = (asked: readonly Call[]) => { readonly status?: number; readonly body: string } | 'nothing'
 
 /**
- * Stands between the service and a real node, as a provider's balancer does, and changes what the node says.
+ * A proxy between the service and a real node, like a provider's load balancer, that changes the node's answers.
  *
  * @example
  * const proxy = await startNodeProxy(anvil.url)
@@ -49,8 +49,8 @@ export const startNodeProxy = async (target: string) => {
     requests += 1
     const asked: Call[] = JSON.parse(body)
     if (instead === undefined) return void response.end(await relayed(body, asked))
-    const said = instead(asked)
-    if (said !== 'nothing') response.writeHead(said.status ?? 200).end(said.body)
+    const answer = instead(asked)
+    if (answer !== 'nothing') response.writeHead(answer.status ?? 200).end(answer.body)
   }
 
   const relayed = async (body: string, asked: readonly Call[]): Promise<string> => {
@@ -68,7 +68,7 @@ export const startNodeProxy = async (target: string) => {
     return JSON.stringify(changed)
   }
 
-  // A connection that is closed for being idle while a request is on its way would be a fault that no test asked for.
+  // A long idle timeout: closing an idle connection while a request arrives would be a fault that no test requested.
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     answer(request, response).catch(() => response.destroy())
   }).listen(0, '127.0.0.1')
@@ -83,7 +83,7 @@ export const startNodeProxy = async (target: string) => {
     refuse(next: Refuse): void {
       refuse = next
     },
-    /** Answers in the node's place from now on; `nothing` leaves the asker waiting. */
+    /** Answers in place of the node from now on; `nothing` sends no answer. */
     say(next: Instead): void {
       instead = next
     },
@@ -92,13 +92,13 @@ export const startNodeProxy = async (target: string) => {
       refuse = nothing
       instead = undefined
     },
-    /** The methods asked for since the last look. */
+    /** The requested methods since the last call of this function. */
     calls(): string[] {
       const seen = calls
       calls = []
       return seen
     },
-    /** HTTP requests since the last look. */
+    /** HTTP requests since the last call of this function. */
     requests(): number {
       const seen = requests
       requests = 0

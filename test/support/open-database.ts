@@ -3,8 +3,8 @@ import { createDatabase, type Database } from '../../src/db/pool.ts'
 import type { Logger } from '../../src/lib/log.ts'
 
 /**
- * A database as the processes open theirs, but patient: a machine that runs many tests at once, or stands still for a moment, is late for no
- * fault of the database.
+ * A database as the processes open theirs, but with long timeouts, because a machine that runs many tests at once may
+ * pause.
  *
  * @example const database = openDatabase(store.url)
  */

@@ -12,8 +12,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Liveness
-         * @description The process answers.
+         * Check liveness
+         * @description Returns 200 while the process answers.
          */
         get: operations["getLivez"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Readiness
-         * @description The database answers, a worker reaches every chain, its index is as close to the head as it must be, and the process is not about to stop.
+         * Check readiness
+         * @description Returns 200 while the database answers, a worker reaches every chain, the lag of each index is within bounds, and the process is not about to stop. Otherwise returns 503 with the reason.
          */
         get: operations["getReadyz"];
         put?: never;
@@ -52,8 +52,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * State of the index
-         * @description How every chain and its index are, what is proved of it, and what is wrong, in words. For people and dashboards: whether to send traffic is for `/readyz` to say.
+         * Retrieve the state of the index
+         * @description Returns the state of every chain and its index, and problems with their remedies in words. It is meant for operators and dashboards; load balancers should use `/readyz`.
          */
         get: operations["getStatus"];
         put?: never;
@@ -72,8 +72,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Changes of the API
-         * @description By release, newest first. What will be removed is announced here at least six months ahead.
+         * Retrieve the changelog
+         * @description Returns the changes of the API by release, newest first. Removals are announced here at least six months ahead.
          */
         get: operations["getChangelog"];
         put?: never;
@@ -92,8 +92,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The user a bearer token stands for
-         * @description Asked of the identity provider; its answer, a refusal too, is kept for 60 s.
+         * Retrieve the authenticated user
+         * @description Returns the user of the bearer token, as the identity provider reports it. Results are cached for 60 seconds, including rejected tokens.
          */
         get: operations["getMe"];
         put?: never;
@@ -113,7 +113,7 @@ export interface paths {
         };
         /**
          * Supported chains
-         * @description Where the protocol and its payment tokens are on each, and a public node.
+         * @description Returns the addresses of the protocol and of its payment tokens on each chain, and a public node's URL.
          */
         get: operations["getChains"];
         put?: never;
@@ -132,8 +132,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Fees of new events
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * Fee configuration
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeFees"];
         put?: never;
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * Whether the hedge facet is paused
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgePaused"];
         put?: never;
@@ -172,8 +172,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The signer whose quotes the protocol accepts; the zero address for none
-         * @description From the chain at one pinned block.
+         * The signer whose quotes the protocol accepts; the zero address when there is none
+         * @description Reads the chain at one pinned block.
          */
         get: operations["getHedgePricingEngineSigner"];
         put?: never;
@@ -192,8 +192,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Events ever created on a chain
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * Number of events created on a chain
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeEventsTotal"];
         put?: never;
@@ -213,7 +213,7 @@ export interface paths {
         };
         /**
          * An event's core record
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeEventsById"];
         put?: never;
@@ -233,7 +233,7 @@ export interface paths {
         };
         /**
          * An event's settlement and totals
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeEventsStatsById"];
         put?: never;
@@ -252,8 +252,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What an event's pay-off depends on
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * An event's payout range
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeEventsRangeById"];
         put?: never;
@@ -272,8 +272,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How full an event's pool is
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * An event's pool utilization
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeEventsUtilizationById"];
         put?: never;
@@ -293,7 +293,7 @@ export interface paths {
         };
         /**
          * Position ids of an event
-         * @description From the index; from the chain, marked by `X-Stale: 1`, when the index is out of reach. Ascending.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeEventsPositionsById"];
         put?: never;
@@ -313,7 +313,7 @@ export interface paths {
         };
         /**
          * LP deposit ids of an event
-         * @description From the index; from the chain, marked by `X-Stale: 1`, when the index is out of reach. Ascending.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeEventsDepositsById"];
         put?: never;
@@ -333,7 +333,7 @@ export interface paths {
         };
         /**
          * Event ids created by a wallet
-         * @description From the index; from the chain, marked by `X-Stale: 1`, when the index is out of reach. Ascending.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeCreatorsWalletByAddr"];
         put?: never;
@@ -353,7 +353,7 @@ export interface paths {
         };
         /**
          * Gross payout of a notional at a hypothetical settlement rate
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeQuotePayoutById"];
         put?: never;
@@ -373,7 +373,7 @@ export interface paths {
         };
         /**
          * A position
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgePositionsById"];
         put?: never;
@@ -393,7 +393,7 @@ export interface paths {
         };
         /**
          * Position ids owned by a wallet
-         * @description From the index; from the chain, marked by `X-Stale: 1`, when the index is out of reach. Ascending.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgePositionsWalletByAddr"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * An LP deposit
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeDepositsById"];
         put?: never;
@@ -433,7 +433,7 @@ export interface paths {
         };
         /**
          * Unclaimed premiums of an LP deposit
-         * @description From the chain at one pinned block; from the index, marked by `X-Stale: 1`, when no node is in reach.
+         * @description Reads the chain at one pinned block. When no node is in reach, the index answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeDepositsPendingById"];
         put?: never;
@@ -453,7 +453,7 @@ export interface paths {
         };
         /**
          * LP deposit ids owned by a wallet
-         * @description From the index; from the chain, marked by `X-Stale: 1`, when the index is out of reach. Ascending.
+         * @description Returns the ids in ascending order. Reads the index. When the index is out of reach or lags, the chain answers and the response has `X-Stale: 1`.
          */
         get: operations["getHedgeDepositsWalletByAddr"];
         put?: never;
@@ -472,8 +472,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How many oracles must agree, and how closely
-         * @description From the chain at one pinned block.
+         * Oracle configuration: required signers and tolerance
+         * @description Reads the chain at one pinned block.
          */
         get: operations["getOracleConfig"];
         put?: never;
@@ -493,7 +493,7 @@ export interface paths {
         };
         /**
          * The registered oracles
-         * @description From the chain at one pinned block.
+         * @description Reads the chain at one pinned block.
          */
         get: operations["getOracleOracles"];
         put?: never;
@@ -513,7 +513,7 @@ export interface paths {
         };
         /**
          * Settlement rates submitted for an event
-         * @description From the chain at one pinned block.
+         * @description Reads the chain at one pinned block.
          */
         get: operations["getOracleSubmissionsByEventId"];
         put?: never;
@@ -532,8 +532,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The protocol's owner and a pending one
-         * @description From the chain at one pinned block.
+         * The protocol's owner and pending owner
+         * @description Reads the chain at one pinned block.
          */
         get: operations["getGovernanceOwner"];
         put?: never;
@@ -553,7 +553,7 @@ export interface paths {
         };
         /**
          * The facets of the proxy and their functions
-         * @description From the chain at one pinned block.
+         * @description Reads the chain at one pinned block.
          */
         get: operations["getGovernanceFacets"];
         put?: never;
@@ -572,8 +572,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A queued upgrade
-         * @description From the chain at one pinned block.
+         * A queued upgrade proposal
+         * @description Reads the chain at one pinned block.
          */
         get: operations["getGovernanceProposalsByProposalId"];
         put?: never;
@@ -592,8 +592,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Events by their terms and state
-         * @description From the index, in the order of creation. A walk by `meta.nextCursor` gives every row that was there at its first page once, whatever is created meanwhile.
+         * List events
+         * @description Returns a paginated list from the index, by default in order of creation, newest first. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none that was created later.
          */
         get: operations["getHedgeEvents"];
         put?: never;
@@ -612,8 +612,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Positions of wallets and events
-         * @description From the index, in the order of creation. A walk by `meta.nextCursor` gives every row that was there at its first page once, whatever is created meanwhile.
+         * List positions
+         * @description Returns a paginated list from the index, by default in order of creation, newest first. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none that was created later.
          */
         get: operations["getHedgePositions"];
         put?: never;
@@ -632,8 +632,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * LP deposits of wallets and events
-         * @description From the index, in the order of creation. A walk by `meta.nextCursor` gives every row that was there at its first page once, whatever is created meanwhile.
+         * List LP deposits
+         * @description Returns a paginated list from the index, by default in order of creation, newest first. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none that was created later.
          */
         get: operations["getHedgeDeposits"];
         put?: never;
@@ -652,8 +652,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A wallet's positions, deposits and events, and what it can claim
-         * @description From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any, or not what `minBlock` or `afterTx` asks for.
+         * Retrieve a wallet's positions, deposits, events and claimable amounts
+         * @description Reads the index. Each claimable amount comes with the request that builds its claim transaction. `chains` reports the status and freshness of each chain. The response is a 503 only when the data of every chain is unavailable, or older than `minBlock` or `afterTx` requires.
          */
         get: operations["getWalletsPortfolioByAddr"];
         put?: never;
@@ -674,8 +674,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The same of up to 100 wallets, in their order
-         * @description From the index. Beside each amount that can be claimed is the request that builds its transaction. What is known of each chain, and how fresh, is in `chains`; 503 only when nothing is known of any, or not what `minBlock` or `afterTx` asks for.
+         * Retrieve the portfolios of up to 100 wallets, in the order of the request
+         * @description Reads the index. Each claimable amount comes with the request that builds its claim transaction. `chains` reports the status and freshness of each chain. The response is a 503 only when the data of every chain is unavailable, or older than `minBlock` or `afterTx` requires.
          */
         post: operations["postWalletsPortfolio"];
         delete?: never;
@@ -692,8 +692,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Settlements, as they happen
-         * @description What was settled since a place in the feed, in the order it was seen; a settlement that left the chain is told once as `reverted`. Poll with `since=meta.nextCursor` and `If-None-Match`, or ask with `Accept: text/event-stream` for the same items as a stream: `id` is the cursor, `Last-Event-ID` goes on after it; `dropped` and `end` are the stream's last words.
+         * List or stream settlements
+         * @description Returns the settlements after a position in the feed, in the order in which the index found them. A settlement that a reorg removes is reported once as `reverted`. Poll with `since=meta.nextCursor` and `If-None-Match`, or send `Accept: text/event-stream` to receive the same items as server-sent events. The `id` of an event is its cursor, and `Last-Event-ID` resumes after it. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
          */
         get: operations["getHedgeSettlements"];
         put?: never;
@@ -712,8 +712,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the pricing engine prices with
-         * @description The dollar's rate, the engine's signer, the pairs it has rates of, and what keeps quotes from being signed now.
+         * Retrieve the pricing engine's health
+         * @description Returns the engine's USD rate, its signer, the pairs that it has rates of, and the reasons why quotes are not signed now.
          */
         get: operations["getPricingHealth"];
         put?: never;
@@ -732,8 +732,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The pricing engine's signer
-         * @description Null in advisory mode: an engine without a key signs nothing.
+         * Retrieve the pricing engine's signer
+         * @description Returns null in advisory mode: an engine without a key signs nothing.
          */
         get: operations["getPricingSigner"];
         put?: never;
@@ -754,8 +754,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A fair-value quote
-         * @description Signed for the protocol when `chainId`, `diamondAddress` and `creator` are there and the engine has a key and fresh rates; otherwise `breakdown.attestation` has the reason. `diamondAddress` must be the one that `/v1/chains` lists for `chainId`. A signature is dated a few seconds back and holds for 120 seconds from then (`expiresAt`).
+         * Request a fair-value quote
+         * @description Returns a fair-value premium. The quote is signed for the protocol when the request has `chainId`, `diamondAddress` and `creator`, and the engine has a key and fresh rates. Otherwise `breakdown.attestation` has the reason. `diamondAddress` must be the address that `/v1/chains` returns for `chainId`. A signature is dated a few seconds back and is valid for 120 seconds from then (`expiresAt`).
          */
         post: operations["postPricingQuote"];
         delete?: never;
@@ -775,7 +775,7 @@ export interface paths {
         put?: never;
         /**
          * Allow a spender to pull tokens
-         * @description Encodes `approve(spender, amount)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `approve(spender, amount)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildApprove"];
         delete?: never;
@@ -795,7 +795,7 @@ export interface paths {
         put?: never;
         /**
          * Create an event and seed its pool
-         * @description Encodes `createEvent(name, underlying, strike, payoutCap, premiumRate, expiry, allowExternalLp, initialLiquidity, initialRate, strikeAbove, paymentToken, signature, quoteTimestamp, quoteNonce)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `createEvent(name, underlying, strike, payoutCap, premiumRate, expiry, allowExternalLp, initialLiquidity, initialRate, strikeAbove, paymentToken, signature, quoteTimestamp, quoteNonce)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildCreateEvent"];
         delete?: never;
@@ -815,7 +815,7 @@ export interface paths {
         put?: never;
         /**
          * Add liquidity to an event's pool
-         * @description Encodes `deposit(eventId, amount)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `deposit(eventId, amount)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildDeposit"];
         delete?: never;
@@ -835,7 +835,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a position against an event
-         * @description Encodes `buyProtection(eventId, notional, maxCost, deadline)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `buyProtection(eventId, notional, maxCost, deadline)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildBuyProtection"];
         delete?: never;
@@ -855,7 +855,7 @@ export interface paths {
         put?: never;
         /**
          * Claim a position's payout
-         * @description Encodes `claimPayout(positionId)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `claimPayout(positionId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildClaimPayout"];
         delete?: never;
@@ -875,7 +875,7 @@ export interface paths {
         put?: never;
         /**
          * Claim a deposit's premiums
-         * @description Encodes `claimPremiums(depositId)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `claimPremiums(depositId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildClaimPremiums"];
         delete?: never;
@@ -895,7 +895,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw a deposit's capital
-         * @description Encodes `withdrawCapital(depositId)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `withdrawCapital(depositId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildWithdrawCapital"];
         delete?: never;
@@ -915,7 +915,7 @@ export interface paths {
         put?: never;
         /**
          * Open or close an event's pool
-         * @description Encodes `setPoolSettings(eventId, poolOpen, allowExternalLp)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `setPoolSettings(eventId, poolOpen, allowExternalLp)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetPoolSettings"];
         delete?: never;
@@ -935,7 +935,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw an event creator's loyalty earnings
-         * @description Encodes `withdrawCreatorEarnings(eventId)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `withdrawCreatorEarnings(eventId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildWithdrawCreatorEarnings"];
         delete?: never;
@@ -955,7 +955,7 @@ export interface paths {
         put?: never;
         /**
          * Set the fees of new events (owner)
-         * @description Encodes `initializeHedgeFees(creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `initializeHedgeFees(creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildInitializeHedgeFees"];
         delete?: never;
@@ -975,7 +975,7 @@ export interface paths {
         put?: never;
         /**
          * Settle an event (oracle admin)
-         * @description Encodes `settleEvent(eventId, settlementPrice)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `settleEvent(eventId, settlementPrice)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSettleEvent"];
         delete?: never;
@@ -995,7 +995,7 @@ export interface paths {
         put?: never;
         /**
          * Pause the hedge facet (owner)
-         * @description Encodes `pause()`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `pause()`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildPause"];
         delete?: never;
@@ -1015,7 +1015,7 @@ export interface paths {
         put?: never;
         /**
          * Unpause the hedge facet (owner)
-         * @description Encodes `unpause()`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `unpause()`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildUnpause"];
         delete?: never;
@@ -1034,8 +1034,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Leave settlement to oracle consensus for good (owner)
-         * @description Encodes `activateOracleV2()`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * Switch settlement to oracle consensus permanently (owner)
+         * @description Encodes a call of `activateOracleV2()`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildActivateOracleV2"];
         delete?: never;
@@ -1054,8 +1054,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Name the oracle admin (owner)
-         * @description Encodes `setOracleAdmin(admin)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * Set the oracle admin (owner)
+         * @description Encodes a call of `setOracleAdmin(admin)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetOracleAdmin"];
         delete?: never;
@@ -1075,7 +1075,7 @@ export interface paths {
         put?: never;
         /**
          * Register the pricing engine's signer (owner)
-         * @description Encodes `setPricingEngineSigner(signer)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `setPricingEngineSigner(signer)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetPricingEngineSigner"];
         delete?: never;
@@ -1095,7 +1095,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw platform fees in USDC (owner)
-         * @description Encodes `withdrawPlatformFees(amount)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `withdrawPlatformFees(amount)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildWithdrawPlatformFees"];
         delete?: never;
@@ -1115,7 +1115,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw platform fees in a token (owner)
-         * @description Encodes `withdrawPlatformFeesByToken(token, amount)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `withdrawPlatformFeesByToken(token, amount)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildWithdrawPlatformFeesByToken"];
         delete?: never;
@@ -1134,8 +1134,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send out coin the proxy holds (owner)
-         * @description Encodes `rescueETH(to)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * Send out the proxy's native coin (owner)
+         * @description Encodes a call of `rescueETH(to)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildRescueETH"];
         delete?: never;
@@ -1154,8 +1154,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send out a stray token (owner)
-         * @description Encodes `rescueERC20(token, to)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * Send out tokens that were sent to the proxy by mistake (owner)
+         * @description Encodes a call of `rescueERC20(token, to)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildRescueERC20"];
         delete?: never;
@@ -1175,7 +1175,7 @@ export interface paths {
         put?: never;
         /**
          * Allow or disallow a payment token (owner)
-         * @description Encodes `setAllowedPaymentToken(token, allowed)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `setAllowedPaymentToken(token, allowed)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetAllowedPaymentToken"];
         delete?: never;
@@ -1194,8 +1194,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take unclaimed payouts back after the grace period (owner)
-         * @description Encodes `recoverExpiredPayouts(eventId)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * Recover unclaimed payouts after the grace period (owner)
+         * @description Encodes a call of `recoverExpiredPayouts(eventId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildRecoverExpiredPayouts"];
         delete?: never;
@@ -1215,7 +1215,7 @@ export interface paths {
         put?: never;
         /**
          * Submit an event's settlement rate (oracle)
-         * @description Encodes `submitRate(eventId, price)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `submitRate(eventId, price)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSubmitRate"];
         delete?: never;
@@ -1235,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Add an oracle (owner)
-         * @description Encodes `addOracle(oracle)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `addOracle(oracle)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildAddOracle"];
         delete?: never;
@@ -1255,7 +1255,7 @@ export interface paths {
         put?: never;
         /**
          * Remove an oracle (owner)
-         * @description Encodes `removeOracle(oracle)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `removeOracle(oracle)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildRemoveOracle"];
         delete?: never;
@@ -1274,8 +1274,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set how many oracles must agree (owner)
-         * @description Encodes `setRequiredSigners(required)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * Set the number of oracles that must agree (owner)
+         * @description Encodes a call of `setRequiredSigners(required)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetRequiredSigners"];
         delete?: never;
@@ -1294,8 +1294,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set how closely they must agree (owner)
-         * @description Encodes `setToleranceBps(bps)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * Set how closely oracles must agree (owner)
+         * @description Encodes a call of `setToleranceBps(bps)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetToleranceBps"];
         delete?: never;
@@ -1315,7 +1315,7 @@ export interface paths {
         put?: never;
         /**
          * Clear an event's submissions (owner)
-         * @description Encodes `clearStaleSubmissions(eventId)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `clearStaleSubmissions(eventId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildClearStaleSubmissions"];
         delete?: never;
@@ -1334,8 +1334,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Offer the ownership (owner)
-         * @description Encodes `transferOwnership(newOwner)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * Offer the ownership to another address (owner)
+         * @description Encodes a call of `transferOwnership(newOwner)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildTransferOwnership"];
         delete?: never;
@@ -1355,7 +1355,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an offered ownership
-         * @description Encodes `acceptOwnership()`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `acceptOwnership()`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildAcceptOwnership"];
         delete?: never;
@@ -1375,7 +1375,7 @@ export interface paths {
         put?: never;
         /**
          * Queue an upgrade (owner)
-         * @description Encodes `diamondCut(cuts, init, initData)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `diamondCut(cuts, init, initData)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildDiamondCut"];
         delete?: never;
@@ -1395,7 +1395,7 @@ export interface paths {
         put?: never;
         /**
          * Execute a queued upgrade (owner)
-         * @description Encodes `executeCut(proposalId)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `executeCut(proposalId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildExecuteCut"];
         delete?: never;
@@ -1415,7 +1415,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a queued upgrade (owner)
-         * @description Encodes `cancelCut(proposalId)`. Gas is estimated when `from` is there and the simulated call succeeds.
+         * @description Encodes a call of `cancelCut(proposalId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildCancelCut"];
         delete?: never;
@@ -1434,8 +1434,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Hand a signed transaction to a node
-         * @description A transaction that the node already knows is a success. A refusal of the node is 502 with its reason.
+         * Broadcast a signed transaction
+         * @description Sends a signed transaction to a node. A transaction that the node already knows is a success. When the node rejects the transaction, the response is a 502 with its reason.
          */
         post: operations["postTxBroadcast"];
         delete?: never;
@@ -1461,13 +1461,11 @@ export interface components {
             };
         };
         ChainStatus: {
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /** @enum {string} */
             state: "following" | "catching up" | "stuck" | "halted" | "unknown";
+            /** @description The newest block that the worker has seen */
             head: {
                 /**
                  * @description Block number
@@ -1490,7 +1488,7 @@ export interface components {
              * @example 2
              */
             lagSeconds: number | null;
-            /** @description The last block at which index and chain were proved equal, and how far the head is ahead */
+            /** @description The last block at which the index was proved equal to the chain, and how far the head is ahead, in seconds */
             proven: {
                 /**
                  * @description Block number
@@ -1503,7 +1501,23 @@ export interface components {
                  */
                 ageSeconds: number;
             } | null;
-            /** @description When the worker saw the chain last */
+            /** @description The worker's last report on the chain; null before the first */
+            heartbeat: {
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                at: number;
+                /**
+                 * @description Seconds
+                 * @example 2
+                 */
+                ageSeconds: number;
+            } | null;
+            /**
+             * @deprecated
+             * @description Deprecated; use `heartbeat`
+             */
             look: {
                 /**
                  * @description Unix seconds
@@ -1516,11 +1530,23 @@ export interface components {
                  */
                 ageSeconds: number;
             } | null;
-            /** @enum {string|null} */
+            /**
+             * @description `logs` when the index follows logs, `ids` when no node serves logs and ids are polled
+             * @enum {string|null}
+             */
             source: "logs" | "ids" | null;
-            /** @example position 7 is missing */
+            /**
+             * @description The problem that prevents a proof of the index; null when there is none
+             * @example position 7 is missing
+             */
+            problem: string | null;
+            /**
+             * @deprecated
+             * @description Deprecated; use `problem`
+             * @example position 7 is missing
+             */
             trouble: string | null;
-            /** @description What is to be read again */
+            /** @description The entities that are queued to be read again */
             observations: {
                 /** @example 3 */
                 waiting: number;
@@ -1530,7 +1556,7 @@ export interface components {
                  */
                 oldestSeconds: number | null;
             } | null;
-            /** @description The newest change of the diamond's functions, the deployment included. Every entity is read again after it: see `observations` */
+            /** @description The newest change of the diamond's functions, which may be the deployment. After an upgrade every entity is read again; `observations` shows the progress */
             upgrade: {
                 /**
                  * @description Block number
@@ -1538,12 +1564,12 @@ export interface components {
                  */
                 block: number;
                 /**
-                 * @description Null where no node serves logs
+                 * @description Null when no node serves logs
                  * @example 0x7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f7f
                  */
                 transaction: string | null;
                 /**
-                 * @description When the index learned of it
+                 * @description When the worker recorded the upgrade, in Unix seconds
                  * @example 1800000000
                  */
                 at: number;
@@ -1551,22 +1577,22 @@ export interface components {
             /** @description The continuous comparison of the index with the chain */
             audit: {
                 /**
-                 * @description When the last part was compared, in Unix seconds
+                 * @description When rows were last compared, in Unix seconds
                  * @example 1800000000
                  */
                 at: number;
                 /**
-                 * @description Block number
+                 * @description The block at which rows were last compared
                  * @example 31415926
                  */
                 block: number;
                 /**
-                 * @description Since ever
+                 * @description Rows compared since the first run
                  * @example 1234
                  */
                 compared: number;
                 /**
-                 * @description Since ever
+                 * @description Complete rounds over all rows since the first run
                  * @example 1234
                  */
                 rounds: number;
@@ -1576,45 +1602,60 @@ export interface components {
                  */
                 roundAt: number | null;
                 /**
-                 * @description Since ever
+                 * @description Rows that differed since the first run
                  * @example 1234
                  */
                 differences: number;
                 /**
-                 * @description Since ever
+                 * @description Rows that were repaired since the first run
                  * @example 1234
                  */
                 repaired: number;
-                /** @example position 7 is missing */
+                /**
+                 * @description The last row that differed; null when none has
+                 * @example position 7 is missing
+                 */
                 lastDifference: string | null;
                 /**
                  * @description Unix seconds
                  * @example 1800000000
                  */
                 lastDifferenceAt: number | null;
-                /** @description The columns that it compares, by table */
+                /** @description The columns that are compared, by table */
                 compares: string[];
-                /** @description The columns that only the `audit` command compares, and those that are of the service alone */
+                /** @description The columns that only the `audit` command compares, and those with no counterpart on the chain */
+                notCompared: string[];
+                /**
+                 * @deprecated
+                 * @description Deprecated; use `notCompared`
+                 */
                 comparesNot: string[];
             } | null;
-            /** @description The nodes as the worker and as this process see them */
+            /** @description The nodes as seen by the worker and by this process */
             endpoints: {
                 worker: components["schemas"]["Endpoint"][];
                 api: components["schemas"]["Endpoint"][];
             };
-            /** @description What is configured, held against the nodes, the diamond, its tokens and the pricing engine */
+            /** @description Checks of the configuration against the nodes, the diamond, its tokens and the pricing engine */
             checks: components["schemas"]["StartUpCheck"][];
-            /** @description What is wrong and what to do about it; empty when all is well */
+            /** @description The problems and their remedies; empty when there are none */
             alarms: string[];
         };
         Endpoint: {
             /**
-             * @description Its place in the configuration
+             * @description Zero-based position in `RPC_URLS_<chain>`
              * @example 0
              */
             index: number;
             /**
-             * @description `lagging` for a height behind the newest known block, `stale` for one that was read more than 10 s ago
+             * @description `ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 10 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used
+             * @example ok
+             * @enum {string}
+             */
+            rank: "ok" | "incomplete logs" | "lagging" | "penalized" | "stale" | "paused" | "wrong chain" | "unknown";
+            /**
+             * @deprecated
+             * @description Deprecated; use `rank`. `forgetful` is `incomplete logs`, `doubted` is `penalized`, `resting` is `paused`, `unseen` is `unknown`
              * @example ok
              */
             state: string;
@@ -1629,23 +1670,39 @@ export interface components {
              */
             heightAgeSeconds: number | null;
             /**
-             * @description Blocks whose logs it is asked for at once
+             * @description Number of blocks in one request for logs
              * @example 10000
              */
             width: number;
-            /** @description What it turned out not to do */
+            /** @description Requests that the node has refused as not supported, by kind */
+            missingCapabilities: string[];
+            /**
+             * @deprecated
+             * @description Deprecated; use `missingCapabilities`
+             */
             lacks: string[];
             /**
-             * @description Its last fault
+             * @description The last error of the node; null when there was none
              * @example node gave no answer (TimeoutError)
              */
             fault: string | null;
         };
         StartUpCheck: {
-            /** @enum {string} */
+            /**
+             * @description The name of the check
+             * @enum {string}
+             */
             check: "nodes" | "startBlock" | "functions" | "tokens" | "paymentTokens" | "signer" | "signing";
             /**
-             * @description `waiting` until somebody could tell
+             * @description `pending` until the check could run for the first time
+             * @example pass
+             * @enum {string}
+             */
+            result: "pending" | "pass" | "fail";
+            /**
+             * @deprecated
+             * @description Deprecated; use `result`. `waiting` is `pending`, `right` is `pass`, `wrong` is `fail`
+             * @example right
              * @enum {string}
              */
             state: "waiting" | "right" | "wrong";
@@ -1655,7 +1712,7 @@ export interface components {
              */
             at: number | null;
             /**
-             * @description What is wrong
+             * @description What is wrong and how to correct it
              * @example null
              */
             fault: string | null;
@@ -1696,11 +1753,8 @@ export interface components {
          *     }
          */
         Chain: {
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             name: string;
             symbol: string;
             /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
@@ -1715,19 +1769,13 @@ export interface components {
                 USDT?: number;
             };
         };
-        /**
-         * @example 8453
-         * @enum {integer}
-         */
-        PathChainId: 8453 | 56;
+        /** @example 8453 */
+        PathChainId: number;
         /** @example 1 */
         PathInteger: number;
         FeeConfig: {
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /**
              * @description Payment-token units
              * @example 5000000
@@ -1922,7 +1970,7 @@ export interface components {
              */
             platformFeePaid: string;
             /**
-             * @description Greater than 0 and not claimed: claimable
+             * @description Claimable when greater than 0 and not claimed
              * @example 438596491
              */
             payoutAmount: string;
@@ -1968,18 +2016,15 @@ export interface components {
             withdrawn: boolean;
         };
         OracleConfig: {
+            /** @example 8453 */
+            chainId: number;
             /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
-            /**
-             * @description How many must agree
+             * @description Number of oracles that must agree
              * @example 2
              */
             requiredSigners: number;
             /**
-             * @description How closely, in basis points
+             * @description Maximum difference between agreeing rates, in basis points
              * @example 700
              */
             toleranceBps: number;
@@ -1989,11 +2034,8 @@ export interface components {
             maxOracles: number;
         };
         Submissions: {
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /**
              * @description Id, per chain and kind
              * @example 1
@@ -2014,16 +2056,13 @@ export interface components {
                  * @example 1800000000
                  */
                 timestamp: number;
-                /** @description Too old to count towards settlement, by the chain */
+                /** @description Whether the protocol considers it too old to count towards settlement */
                 isStale: boolean;
             }[];
         };
         Ownership: {
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
             owner: string;
             /**
@@ -2033,11 +2072,8 @@ export interface components {
             pendingOwner: string;
         };
         Facets: {
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             facets: {
                 /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
                 facetAddress: string;
@@ -2045,11 +2081,8 @@ export interface components {
             }[];
         };
         Proposal: {
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
             proposalId: string;
             /**
@@ -2063,12 +2096,12 @@ export interface components {
              */
             executeAfter: number;
             /**
-             * @description Called once the cut is made; the zero address for none
+             * @description Contract called after the cut; the zero address for none
              * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
              */
             initAddress: string;
             /**
-             * @description What it is called with
+             * @description Calldata of that call
              * @example 0x
              */
             initCalldata: string;
@@ -2120,18 +2153,15 @@ export interface components {
              * @example 0
              */
             status: number;
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /**
              * @description The block it was created in
              * @example 31415926
              */
             createdBlock: number;
             /**
-             * @description The transaction that created it; null when it was found in state and not by a log
+             * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
              * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
              */
             createdTx: string | null;
@@ -2141,20 +2171,20 @@ export interface components {
              */
             token: string;
             /**
-             * @description Null when the token has none
+             * @description Symbol of the token; null when it has none
              * @example USDC
              */
             symbol: string | null;
             /**
-             * @description Null when the token does not say
+             * @description Decimals of the token; null when the token does not report them
              * @example 18
              */
             decimals: number | null;
-            /** @description The event's, with `include=stats` */
+            /** @description The event's stats; with `include=stats` */
             stats?: components["schemas"]["EventStats"];
-            /** @description The event's, with `include=utilization` */
+            /** @description The event's pool utilization; with `include=utilization` */
             utilization?: components["schemas"]["Utilization"];
-            /** @description The event's, with `include=range` */
+            /** @description The event's payout range; with `include=range` */
             range?: components["schemas"]["EventRange"];
         };
         ListingMeta: {
@@ -2165,21 +2195,18 @@ export interface components {
             /** @example null */
             nextCursor: string | null;
             asOf: components["schemas"]["AsOf"][];
-            /** @description With `ids`: those that do not exist */
+            /** @description The requested `ids` that do not exist */
             missing?: number[];
             /**
-             * @description With `count=true`: rows on all pages
+             * @description Number of rows on all pages; with `count=true`
              * @example 42
              */
             total?: number;
         };
-        /** @description Rows created after this block are not in the list, on no page of it */
+        /** @description The block that the list is as of. No page has rows created after it */
         AsOf: {
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /**
              * @description Block number
              * @example 31415926
@@ -2193,12 +2220,12 @@ export interface components {
              */
             blockTimestamp: number;
             /**
-             * @description Seconds that the index is behind the chain; null while the worker has not seen the chain
+             * @description How far the index is behind the chain, in seconds; null while the worker has not seen the chain
              * @example 1
              */
             lagSeconds: number | null;
             /**
-             * @description Blocks up to here left the chain since the first page: start again to be sure of every row
+             * @description True when a reorg since the first page removed blocks that the list is as of: start again from the first page to be sure of every row
              * @example false
              */
             reorgedSince: boolean;
@@ -2232,7 +2259,7 @@ export interface components {
              */
             platformFeePaid: string;
             /**
-             * @description Greater than 0 and not claimed: claimable
+             * @description Claimable when greater than 0 and not claimed
              * @example 438596491
              */
             payoutAmount: string;
@@ -2243,18 +2270,15 @@ export interface components {
             status: number;
             /** @example false */
             claimed: boolean;
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /**
              * @description The block it was created in
              * @example 31415926
              */
             createdBlock: number;
             /**
-             * @description The transaction that created it; null when it was found in state and not by a log
+             * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
              * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
              */
             createdTx: string | null;
@@ -2264,20 +2288,20 @@ export interface components {
              */
             token: string;
             /**
-             * @description Null when the token has none
+             * @description Symbol of the token; null when it has none
              * @example USDC
              */
             symbol: string | null;
             /**
-             * @description Null when the token does not say
+             * @description Decimals of the token; null when the token does not report them
              * @example 18
              */
             decimals: number | null;
-            /** @description The event's, with `include=stats` */
+            /** @description The event's stats; with `include=stats` */
             stats?: components["schemas"]["EventStats"];
-            /** @description The event's, with `include=utilization` */
+            /** @description The event's pool utilization; with `include=utilization` */
             utilization?: components["schemas"]["Utilization"];
-            /** @description The event's, with `include=range` */
+            /** @description The event's payout range; with `include=range` */
             range?: components["schemas"]["EventRange"];
         };
         DepositRow: {
@@ -2312,18 +2336,15 @@ export interface components {
             premiumsClaimed: string;
             /** @example false */
             withdrawn: boolean;
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /**
              * @description The block it was created in
              * @example 31415926
              */
             createdBlock: number;
             /**
-             * @description The transaction that created it; null when it was found in state and not by a log
+             * @description The transaction that created it; null when the index found it in the state of the chain and not in a log
              * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
              */
             createdTx: string | null;
@@ -2333,38 +2354,35 @@ export interface components {
              */
             token: string;
             /**
-             * @description Null when the token has none
+             * @description Symbol of the token; null when it has none
              * @example USDC
              */
             symbol: string | null;
             /**
-             * @description Null when the token does not say
+             * @description Decimals of the token; null when the token does not report them
              * @example 18
              */
             decimals: number | null;
-            /** @description The event's, with `include=stats` */
+            /** @description The event's stats; with `include=stats` */
             stats?: components["schemas"]["EventStats"];
-            /** @description The event's, with `include=utilization` */
+            /** @description The event's pool utilization; with `include=utilization` */
             utilization?: components["schemas"]["Utilization"];
-            /** @description The event's, with `include=range` */
+            /** @description The event's payout range; with `include=range` */
             range?: components["schemas"]["EventRange"];
         };
         Portfolio: {
             /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
             wallet: string;
             chains: {
+                /** @example 8453 */
+                chainId: number;
                 /**
-                 * @example 8453
-                 * @enum {integer}
-                 */
-                chainId: 8453 | 56;
-                /**
-                 * @description `stale`: the index is behind, or a row could not be read; `unavailable`: nothing of this chain is in the answer
+                 * @description `ok`; `stale`: the index lags, or a row could not be read; `unavailable`: the response has no data of this chain
                  * @enum {string}
                  */
                 status: "ok" | "stale" | "unavailable";
                 /**
-                 * @description The block that the index has reached
+                 * @description The newest indexed block
                  * @example 31415926
                  */
                 blockNumber: number | null;
@@ -2376,49 +2394,46 @@ export interface components {
                  */
                 blockTimestamp: number | null;
                 /**
-                 * @description Seconds that the index is behind the chain; null while the worker has not seen the chain
+                 * @description How far the index is behind the chain, in seconds; null while the worker has not seen the chain
                  * @example 1
                  */
                 lagSeconds: number | null;
             }[];
             positions: components["schemas"]["PositionRow"][];
             deposits: components["schemas"]["DepositRow"][];
-            /** @description Created by the wallet */
+            /** @description Events created by the wallet */
             events: components["schemas"]["EventRow"][];
-            /** @description A row a token */
+            /** @description One item per chain and token */
             totals: {
-                /**
-                 * @example 8453
-                 * @enum {integer}
-                 */
-                chainId: 8453 | 56;
+                /** @example 8453 */
+                chainId: number;
                 /**
                  * @description The token of all amounts
                  * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
                  */
                 token: string;
                 /**
-                 * @description Null when the token has none
+                 * @description Symbol of the token; null when it has none
                  * @example USDC
                  */
                 symbol: string | null;
                 /**
-                 * @description Null when the token does not say
+                 * @description Decimals of the token; null when the token does not report them
                  * @example 18
                  */
                 decimals: number | null;
                 /**
-                 * @description Of the positions here
+                 * @description Notional of the returned positions
                  * @example 1000000
                  */
                 notional: string;
                 /**
-                 * @description Of the positions here
+                 * @description Premiums paid for the returned positions
                  * @example 1000000
                  */
                 premiumPaid: string;
                 /**
-                 * @description Of the deposits here whose capital is not withdrawn
+                 * @description Capital of the returned deposits that is not withdrawn
                  * @example 1000000
                  */
                 deposited: string;
@@ -2446,13 +2461,10 @@ export interface components {
             claimables: {
                 /** @enum {string} */
                 kind: "payout" | "premiums" | "capital" | "creator-earnings";
+                /** @example 8453 */
+                chainId: number;
                 /**
-                 * @example 8453
-                 * @enum {integer}
-                 */
-                chainId: 8453 | 56;
-                /**
-                 * @description Of the position, deposit or event
+                 * @description The id of the position, deposit or event
                  * @example 1
                  */
                 id: number;
@@ -2462,22 +2474,22 @@ export interface components {
                  */
                 token: string;
                 /**
-                 * @description Null when the token has none
+                 * @description Symbol of the token; null when it has none
                  * @example USDC
                  */
                 symbol: string | null;
                 /**
-                 * @description Null when the token does not say
+                 * @description Decimals of the token; null when the token does not report them
                  * @example 18
                  */
                 decimals: number | null;
                 /**
-                 * @description Before the protocol's fee, where it takes one
+                 * @description The claimable amount, before the protocol's fee if there is one
                  * @example 438596491
                  */
                 amount: string;
                 /**
-                 * @description The request that builds the transaction which claims it
+                 * @description The request that builds the claim transaction
                  * @example {
                  *       "method": "POST",
                  *       "path": "/v1/tx/hedge/claim-payout",
@@ -2497,33 +2509,27 @@ export interface components {
                 };
             }[];
             /**
-             * @description False when the wallet has more of a kind than is shown here: the lists have the rest
+             * @description False when the wallet has more rows of a kind than the response: use the lists to read all of them
              * @example true
              */
             complete: boolean;
         };
-        /**
-         * @example 8453
-         * @enum {integer}
-         */
-        BodyChainId: 8453 | 56;
+        /** @example 8453 */
+        BodyChainId: number;
         Settlement: {
             /**
-             * @description Grows with every item, over all chains
+             * @description Sequence number of the item, which grows with every item over all chains
              * @example 1800000300000000
              */
             seq: number;
             /**
-             * @description `reverted`: the settlement that was told left the chain, and does not count any more
+             * @description `settled`: the event was settled; `reverted`: a reorg removed a settlement that was reported before
              * @example settled
              * @enum {string}
              */
             type: "settled" | "reverted";
-            /**
-             * @example 8453
-             * @enum {integer}
-             */
-            chainId: 8453 | 56;
+            /** @example 8453 */
+            chainId: number;
             /**
              * @description Id, per chain and kind
              * @example 1
@@ -2541,7 +2547,7 @@ export interface components {
              */
             settlementPrice: string;
             /**
-             * @description The block at which it was seen
+             * @description The block at which the index found the settlement
              * @example 31415926
              */
             blockNumber: number;
@@ -2550,22 +2556,19 @@ export interface components {
         };
         SettlementsMeta: {
             /**
-             * @description What to ask with as `since` next
+             * @description The value of `since` for the next request
              * @example 1800000300000000
              */
             nextCursor: string;
             hasMore: boolean;
             /**
-             * @description When to ask again, in milliseconds
+             * @description When to poll again, in milliseconds
              * @example 1000
              */
             pollAfterMs: number;
             asOf: {
-                /**
-                 * @example 8453
-                 * @enum {integer}
-                 */
-                chainId: 8453 | 56;
+                /** @example 8453 */
+                chainId: number;
                 /** @example 31415926 */
                 blockNumber: number;
                 /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
@@ -2576,13 +2579,13 @@ export interface components {
                  */
                 blockTimestamp: number;
                 /**
-                 * @description How far the index was behind the chain
+                 * @description How far the index is behind the chain, in seconds
                  * @example 1
                  */
                 lagSeconds: number;
             }[];
         };
-        /** @description Also `signing`, null in advisory mode: for each of its `chains` the `reason` that no quote is signed (null when quotes are), and the `rates` on which none is */
+        /** @description Also `signing`, null in advisory mode: for each of its `chains` the `reason` why no quote is signed (null when quotes are signed), and the `rates` that prevent a signature */
         PricingHealth: {
             usdRate: {
                 /** @example 0.044 */
@@ -2617,7 +2620,7 @@ export interface components {
             /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
             signerAddress: string | null;
         };
-        /** @description What to price. chainId, diamondAddress, creator are given together, for a quote to be signed, or not at all. */
+        /** @description The range to price. Give chainId, diamondAddress, creator together to request a signed quote, or leave out all three. */
         QuoteRequest: {
             /**
              * @description BASE/QUOTE; rates are QUOTE per 1 BASE
@@ -2664,11 +2667,11 @@ export interface components {
              */
             maxPayoutUsd: number;
             /**
-             * @description What createEvent takes as premiumRate
+             * @description The value for premiumRate in createEvent
              * @example 27322
              */
             premiumRateFixed6: string;
-            /** @description The signature; null when it was not requested or is refused: `breakdown.attestation` has the reason */
+            /** @description The signature; null when it was not requested or the engine does not sign: `breakdown.attestation` has the reason */
             attestation: {
                 /** @example 0xfc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc631c */
                 signature: string;
@@ -2682,14 +2685,14 @@ export interface components {
                 /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
                 signerAddress: string;
                 /**
-                 * @description Unix seconds; the last second at which the protocol takes the signature
+                 * @description Unix seconds; the last second at which the protocol accepts the signature
                  * @example 1790000120
                  */
                 expiresAt: string;
             } | null;
             breakdown: components["schemas"]["PricingBreakdown"];
         };
-        /** @description Everything the premium follows from */
+        /** @description The inputs and intermediate results that determine the premium */
         PricingBreakdown: {
             /** @example USD/GHS */
             pair: string;
@@ -2731,7 +2734,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
-            /** @description Of a signed quote also `clock`, `newestBlock` and `marginSeconds`: its `quoteTimestamp` is `marginSeconds` before the earlier of the two times */
+            /** @description A signed quote also has `clock`, `newestBlock` and `marginSeconds`: its `quoteTimestamp` is `marginSeconds` before the earlier of the two times */
             attestation?: {
                 /**
                  * @description Why the quote is not signed; null when it is
@@ -2791,7 +2794,7 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description All lower case, all upper case, or mixed case with the right EIP-55 checksum
+         * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
          * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
          */
         Destination: string;
@@ -2818,7 +2821,7 @@ export interface components {
         BroadcastBody: {
             chainId: components["schemas"]["BodyChainId"];
             /**
-             * @description What a wallet signed, whole
+             * @description The complete signed transaction
              * @example 0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45
              */
             signedTx: string;
@@ -2828,7 +2831,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description A part of the request is not acceptable, such as an unknown or repeated query parameter; `details` names up to 20 faults */
+        /** @description The request is invalid. `details` names up to 20 faults, such as an unknown or repeated query parameter */
         validation_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2876,7 +2879,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description A query parameter is there, and the route takes none */
+        /** @description The request has a query parameter, and the route takes none */
         unknown_parameter: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2942,7 +2945,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Too many requests of one address, where the operator has set a limit (none by default), or too many streams or waits of it at once; `Retry-After` says when to come back */
+        /** @description Too many requests per minute from one address, if the operator has set a limit (none by default), or too many concurrent streams or waits. `Retry-After` has the time to wait */
         rate_limited: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2954,14 +2957,14 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "rate_limited",
-                 *         "message": "more than 600 requests a minute"
+                 *         "message": "rate limit exceeded: at most 600 requests a minute"
                  *       }
                  *     }
                  */
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description A fault of the service; its log knows more under the request id */
+        /** @description An error of the service. Its log has the details under the request id */
         internal_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2979,7 +2982,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description A node, the pricing engine or the identity provider answered with an error, whose reason the message carries */
+        /** @description A node, the pricing engine or the identity provider returned an error. The message contains its reason */
         upstream_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2997,7 +3000,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Whoever would have to answer is out of reach; `Retry-After` says when to come back */
+        /** @description A required node, the database or another service is out of reach, or the service is overloaded. `Retry-After` has the time to wait */
         service_unavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3021,67 +3024,67 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The caller's own when it is sane, else a new one
+         * @description The id of the request: the value that the client sent, if it has only allowed characters, else a new one
          * @example checkout-42
          */
         "X-Request-Id": string;
         /**
-         * @description Who answered: `chain`, `database` or `static`
+         * @description The source of the response: `chain`, `database` or `static`
          * @example chain
          */
         "X-Data-Source": string;
         /**
-         * @description The block that the answer is true at; absent for what no block changes
+         * @description The number of the block that the response is as of; absent for static data and for responses of several chains
          * @example 31415926
          */
         "X-Block-Number": string;
         /**
-         * @description Its hash
+         * @description The hash of that block
          * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
          */
         "X-Block-Hash": string;
         /**
-         * @description Its time in Unix seconds
+         * @description The time of that block, in Unix seconds
          * @example 1800000000
          */
         "X-Block-Timestamp": string;
         /**
-         * @description `1` when the source that should have answered is out of reach, else absent
+         * @description `1` when the preferred source is out of reach or lags and the response may be outdated; otherwise absent
          * @example 1
          */
         "X-Stale": string;
         /**
-         * @description Seconds that the index is behind the chain, the furthest of several
+         * @description How far the index is behind the chain, in seconds; the greatest lag for responses of several chains
          * @example 1
          */
         "X-Index-Lag": string;
         /**
-         * @description Changes when something of what was read changed, and not with every block; `If-None-Match` gets a 304 until then
+         * @description Changes when the returned data changes, and not with every block. Until then, `If-None-Match` with this value returns a 304
          * @example "1.0.0~mhx2k1v3q9"
          */
         ETag: string;
         /**
-         * @description How long the answer may be kept without asking
+         * @description How long the response may be cached without revalidation
          * @example public, no-cache
          */
         "Cache-Control": string;
         /**
-         * @description What else the answer depends on
+         * @description The request headers that the response depends on
          * @example accept
          */
         Vary: string;
         /**
-         * @description The next page, where there is one; left out where it is longer than 8 KB, when `meta.nextCursor` alone has it
+         * @description The URL of the next page, if there is one. Absent when it is longer than 8 KB: use `meta.nextCursor` then
          * @example </v1/hedge/events/8453/1/positions?cursor=AAAA>; rel="next"
          */
         Link: string;
         /**
-         * @description Milliseconds spent in nodes, database and the service itself
+         * @description Milliseconds spent waiting for nodes (`rpc`) and for the database (`db`), and in total (`app`)
          * @example rpc;dur=3.1, db;dur=0.8, app;dur=4.2
          */
         "Server-Timing": string;
         /**
-         * @description Seconds after which to come back
+         * @description When to try again, in seconds
          * @example 1
          */
         "Retry-After": string;
@@ -3210,11 +3213,16 @@ export interface operations {
                      *               "number": 31415926,
                      *               "ageSeconds": 2
                      *             },
+                     *             "heartbeat": {
+                     *               "at": 1800000000,
+                     *               "ageSeconds": 2
+                     *             },
                      *             "look": {
                      *               "at": 1800000000,
                      *               "ageSeconds": 2
                      *             },
                      *             "source": "logs",
+                     *             "problem": "position 7 is missing",
                      *             "trouble": "position 7 is missing",
                      *             "observations": {
                      *               "waiting": 3,
@@ -3238,6 +3246,9 @@ export interface operations {
                      *               "compares": [
                      *                 "deposits: eventId, lp, amount, shares"
                      *               ],
+                     *               "notCompared": [
+                     *                 "deposits: blockNumber, blockHash, blockTimestamp, txHash, logIndex"
+                     *               ],
                      *               "comparesNot": [
                      *                 "deposits: blockNumber, blockHash, blockTimestamp, txHash, logIndex"
                      *               ]
@@ -3246,10 +3257,14 @@ export interface operations {
                      *               "worker": [
                      *                 {
                      *                   "index": 0,
+                     *                   "rank": "ok",
                      *                   "state": "ok",
                      *                   "height": 31415926,
                      *                   "heightAgeSeconds": 2,
                      *                   "width": 10000,
+                     *                   "missingCapabilities": [
+                     *                     "logs"
+                     *                   ],
                      *                   "lacks": [
                      *                     "logs"
                      *                   ],
@@ -3259,10 +3274,14 @@ export interface operations {
                      *               "api": [
                      *                 {
                      *                   "index": 0,
+                     *                   "rank": "ok",
                      *                   "state": "ok",
                      *                   "height": 31415926,
                      *                   "heightAgeSeconds": 2,
                      *                   "width": 10000,
+                     *                   "missingCapabilities": [
+                     *                     "logs"
+                     *                   ],
                      *                   "lacks": [
                      *                     "logs"
                      *                   ],
@@ -3273,7 +3292,8 @@ export interface operations {
                      *             "checks": [
                      *               {
                      *                 "check": "nodes",
-                     *                 "state": "waiting",
+                     *                 "result": "pass",
+                     *                 "state": "right",
                      *                 "at": 1800000000,
                      *                 "fault": null
                      *               }
@@ -3291,7 +3311,7 @@ export interface operations {
                         data: {
                             chains: components["schemas"]["ChainStatus"][];
                             /**
-                             * @description What is wrong with this process, of whatever chain, and what to do about it; empty when all is well
+                             * @description The problems of this process that concern no chain in particular, and their remedies; empty when there are none
                              * @example []
                              */
                             alarms: string[];
@@ -3485,7 +3505,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3499,7 +3519,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3564,7 +3584,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3578,7 +3598,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3644,7 +3664,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3710,7 +3730,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3724,7 +3744,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3805,7 +3825,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3819,7 +3839,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3896,7 +3916,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3910,7 +3930,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3981,7 +4001,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3995,7 +4015,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4066,7 +4086,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4080,7 +4100,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4153,7 +4173,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4167,7 +4187,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4240,7 +4260,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4254,7 +4274,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4327,7 +4347,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4395,7 +4415,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4471,7 +4491,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4544,7 +4564,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4615,7 +4635,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4685,7 +4705,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4758,7 +4778,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4825,7 +4845,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4892,7 +4912,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4970,7 +4990,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5038,7 +5058,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5112,7 +5132,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5185,7 +5205,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description It does not exist on the chain */
+            /** @description The resource does not exist on the chain */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5306,7 +5326,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5412,7 +5432,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5517,7 +5537,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5688,7 +5708,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5729,12 +5749,12 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description 1 to 100 */
+                    /** @description The wallets, 1 to 100 */
                     wallets: components["schemas"]["Address"][];
-                    /** @description Both chains when omitted */
+                    /** @description The chains; all chains when omitted */
                     chainIds?: components["schemas"]["BodyChainId"][];
                     /**
-                     * @description `active`, which is what something can still come of, when omitted
+                     * @description `active` (default): rows that can still change or pay out; `all`: settled and claimed rows too
                      * @enum {string}
                      */
                     state?: "active" | "all";
@@ -5975,7 +5995,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Nothing of it changed since the answer with that tag */
+            /** @description The data has not changed since the response with that tag */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6200,7 +6220,7 @@ export interface operations {
                     token: components["schemas"]["Destination"];
                     spender: components["schemas"]["Destination"];
                     /**
-                     * @description How much, in the token's own units
+                     * @description Amount, in the token's own units
                      * @example 1000000000
                      */
                     amount: components["schemas"]["Uint256"];
@@ -6278,7 +6298,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     /**
-                     * @description Label for people
+                     * @description Human-readable label
                      * @example Cedi importers Q3
                      */
                     name: string;
@@ -6288,12 +6308,12 @@ export interface operations {
                      */
                     underlying: string;
                     /**
-                     * @description Where the payout zone begins, 1e6 fixed point
+                     * @description Rate at which the payout zone begins, 1e6 fixed point
                      * @example 12000000
                      */
                     strike: components["schemas"]["Uint256"];
                     /**
-                     * @description Where the payout stops growing; `0` for a single strike, 1e6 fixed point
+                     * @description Rate at which the payout stops growing; `0` for a single strike, 1e6 fixed point
                      * @example 13500000
                      */
                     payoutCap: components["schemas"]["Uint256"];
@@ -6313,7 +6333,7 @@ export interface operations {
                      */
                     allowExternalLp: boolean;
                     /**
-                     * @description The pool's first capital, of the creator, in the token's own units
+                     * @description The creator's seed capital for the pool, in the token's own units
                      * @example 75000000000
                      */
                     initialLiquidity: components["schemas"]["Uint256"];
@@ -6418,7 +6438,7 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     eventId: components["schemas"]["BodyInteger"];
                     /**
-                     * @description How much, in the token's own units
+                     * @description Amount, in the token's own units
                      * @example 1000000000
                      */
                     amount: components["schemas"]["Uint256"];
@@ -6487,12 +6507,12 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     eventId: components["schemas"]["BodyInteger"];
                     /**
-                     * @description What is protected, in the token's own units
+                     * @description Protected amount, in the token's own units
                      * @example 10000000000
                      */
                     notional: components["schemas"]["Uint256"];
                     /**
-                     * @description The most that premium and fees may come to, in the token's own units
+                     * @description Maximum total of premium and fees, in the token's own units
                      * @example 250000000
                      */
                     maxCost: components["schemas"]["Uint256"];
@@ -6902,7 +6922,7 @@ export interface operations {
                      */
                     lpProfitFeeRate: components["schemas"]["Uint256"];
                     /**
-                     * @description The creator's part of the platform fee, 1e6 fixed point
+                     * @description The creator's share of the platform fee, 1e6 fixed point
                      * @example 100000
                      */
                     creatorLoyaltyRate: components["schemas"]["Uint256"];
@@ -7325,7 +7345,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     /**
-                     * @description How much, in the token's own units
+                     * @description Amount, in the token's own units
                      * @example 1000000000
                      */
                     amount: components["schemas"]["Uint256"];
@@ -7391,7 +7411,7 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     token: components["schemas"]["Destination"];
                     /**
-                     * @description How much, in the token's own units
+                     * @description Amount, in the token's own units
                      * @example 1000000000
                      */
                     amount: components["schemas"]["Uint256"];
@@ -7893,7 +7913,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     /**
-                     * @description How many oracles must agree
+                     * @description Number of oracles that must agree
                      * @example 2
                      */
                     required: components["schemas"]["Uint256"];
@@ -8216,12 +8236,12 @@ export interface operations {
                         functionSelectors: string[];
                     }[];
                     /**
-                     * @description Called once the cut is made; the zero address for none
+                     * @description Contract called after the cut; the zero address for none
                      * @example 0x0000000000000000000000000000000000000000
                      */
                     init: components["schemas"]["Destination"];
                     /**
-                     * @description What it is called with; `0x` for nothing
+                     * @description Calldata of that call; `0x` for none
                      * @example 0x
                      */
                     initData: string;
@@ -8310,7 +8330,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     /**
-                     * @description Of the queued upgrade
+                     * @description Id of the queued upgrade
                      * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
                      */
                     proposalId: string;
@@ -8374,7 +8394,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     /**
-                     * @description Of the queued upgrade
+                     * @description Id of the queued upgrade
                      * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
                      */
                     proposalId: string;

@@ -26,7 +26,7 @@ const Operation = z.object({
     .pipe(z.record(z.string().regex(/^\d{3}$/), Response)),
 })
 
-/** As much of an OpenAPI document as the tests look at. */
+/** The part of an OpenAPI document that the tests use. */
 const Document = z.object({
   openapi: z.literal('3.1.1'),
   paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post']), Operation)),

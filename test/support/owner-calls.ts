@@ -20,7 +20,10 @@ const TIMELOCK_SECONDS = 48 * 3_600
 type Abi = typeof protocolAbi
 type Write = Extract<Abi[number], { type: 'function'; stateMutability: 'nonpayable' }>['name']
 
-/** Code that returns what follows it: PUSH2 length, PUSH1 `at` (where that is), PUSH0, CODECOPY, PUSH2 length, PUSH0, RETURN. */
+/**
+ * Code that returns what follows it: PUSH2 length, PUSH1 `at` (where that is), PUSH0, CODECOPY, PUSH2 length, PUSH0,
+ * RETURN.
+ */
 const returning = (data: Hex, at = 12): Hex => {
   const length = size(data).toString(16).padStart(4, '0')
   return concat([`0x61${length}60${at.toString(16).padStart(2, '0')}5f3961${length}5ff3`, data])
@@ -30,7 +33,10 @@ const returning = (data: Hex, at = 12): Hex => {
 const answering = (data: Hex, lastId: number): Hex =>
   concat([`0x60043560${lastId.toString(16).padStart(2, '0')}1015600d575f5ffd5b`, returning(data, 26)])
 
-/** Calls of the protocol that `createActions` has no name for: those of its owner above all. Each resolves when its receipt says success. */
+/**
+ * Calls of the protocol that `createActions` has no name for: those of its owner above all. Each resolves when its
+ * receipt reports success.
+ */
 export const ownerCalls = ({ actions: { client, node, chain }, owner, deployment: { diamond, profile } }: World) => {
   const send = async ({ account }: Wallet, to: Hex | null, data: Hex) => {
     const wallet = createWalletClient({ account, transport: http(chain.rpcUrl) })
@@ -46,8 +52,8 @@ export const ownerCalls = ({ actions: { client, node, chain }, owner, deployment
   return {
     write,
     /**
-     * Replaces one view of the diamond by code that returns `data` for the ids up to `lastId` (at most 255), as an upgrade does: through the
-     * timelock where the deployment has one.
+     * Replaces one view of the diamond by code that returns `data` for the ids up to `lastId` (at most 255), as an
+     * upgrade does: through the timelock where the deployment has one.
      *
      * @example await ownerCalls(world).replaceView('pendingPremiums(uint256)', toHex(777n, { size: 32 }))
      */

@@ -1,6 +1,6 @@
 /**
- * Settings of an API that refuses nothing for being late. For tests of something else: a machine that runs many of them at once, or stands still
- * for a moment, is late for no fault of the service.
+ * Settings of an API that never rejects a request because of a delay. For tests of other behaviour, because a machine
+ * that runs many tests at once may pause.
  */
 export const patient = {
   API_QUERY_TIMEOUT_MS: '10000',

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 type Answer = { readonly status?: number; readonly body: string | Uint8Array }
 
 /**
- * An HTTP server on loopback that answers as it is told, and remembers what it was asked. `answer` gets path and query; without one the
- * connection hangs.
+ * An HTTP server on loopback that answers as configured and records its requests. `answer` gets path and query; without
+ * one the connection hangs.
  */
 export const startPublisher = async (answer: (path: string) => Answer | undefined) => {
   const asked: string[] = []

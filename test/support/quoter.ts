@@ -28,8 +28,8 @@ const weekdays = (count: number): string[] => {
 }
 
 /**
- * Closes that end at `last`, with exactly this spot volatility, and this log drift a year from the first to the last: moves of one size up
- * and down, after a first one that makes up the rest.
+ * Closes that end at `last`, with exactly this spot volatility, and this log drift a year from the first to the last:
+ * moves of one size up and down, after a first one that makes up the rest.
  */
 const closesWith = (last: number, volatility: number, drift: number, count = 301): Close[] => {
   const dates = weekdays(count)
@@ -41,7 +41,7 @@ const closesWith = (last: number, volatility: number, drift: number, count = 301
   })
 }
 
-/** The made-up rates of the tests, of two sources: one fresh and one two years old. */
+/** The invented rates of the tests, from two sources: one current and one two years old. */
 const sources: readonly Source[] = [
   {
     name: 'desk',
@@ -130,7 +130,7 @@ export const openQuoter = async (
     market,
     calibrations,
     async quote(request: object) {
-      await chainTimes.look()
+      await chainTimes.readNewestBlocks()
       return quote(QuoteRequest.parse({ ...cedi, ...request }))
     },
   }

@@ -6,7 +6,8 @@ import { DAY, type UsedProtocol, type WriteArgs, type WriteName } from './use-pr
 export type Action = readonly [from: Address, name: WriteName, args: WriteArgs<WriteName>]
 
 /**
- * What people might do with the protocol at a moment, drawn at random: mostly sensible, sometimes absurd or somebody else's to do.
+ * Random actions that users might take at a moment: mostly sensible, sometimes absurd or allowed only to another
+ * account.
  *
  * @example
  * const { next } = createRandomActions({ protocol, books, tokens: [usdc], random: createRandom(7) })
@@ -26,16 +27,16 @@ export const createRandomActions = (of: {
   const unitOf = (token: Address): bigint => (token === usdc ? 10n ** 6n : 10n ** 18n)
   const chance = (percent: number): boolean => int(1, 100) <= percent
   const anyone = () => pick([creator, lp, secondLp, hedger, secondHedger, stranger])
-  /** Mostly whose it is, when it is somebody's. */
+  /** Mostly the owner, if there is one. */
   const mostly = (whose: Address) => (whose !== zeroAddress && chance(90) ? whose : anyone())
   const eventIds = () => [...books.pools.keys()]
-  /** Mostly an id that is there. */
+  /** Mostly an existing id. */
   const some = (ids: readonly bigint[]): bigint => (ids.length > 0 && chance(97) ? pick(ids) : BigInt(int(0, 2_000)))
   /** Mostly one of the newest, which are still open. */
   const anyEvent = () => some(chance(80) ? eventIds().slice(-8) : eventIds())
   const anyDeposit = () => some(books.pools.get(some(eventIds()))?.depositIds ?? [])
   const anyPosition = () => some(books.pools.get(some(eventIds()))?.positionIds ?? [])
-  /** From a single unit over the usual to the absurd, with every digit in use. */
+  /** From one unit to absurdly large amounts, with random digits. */
   const amount = (token: Address): bigint => {
     const kind = int(1, 20)
     if (kind === 1) return pick([0n, 2n ** 128n, 2n ** 255n, maxUint256])
@@ -56,7 +57,7 @@ export const createRandomActions = (of: {
     return [oracleAdmin, 'settleEvent', [id, chance(3) ? maxUint256 : price]]
   }
 
-  /** Events past their expiry that nobody has settled. */
+  /** Events past their expiry that are not settled. */
   const awaiting = async (): Promise<readonly bigint[]> => {
     const time = await now()
     return eventIds().filter((id) => !books.pool(id).settled && books.pool(id).expiryDate <= time)
@@ -146,7 +147,7 @@ export const createRandomActions = (of: {
     rate: {
       weight: 16,
       async make() {
-        // Mostly for the same event at the same price, so that oracles meet.
+        // Mostly for the same event at the same price, so that oracles agree.
         const [id = anyEvent()] = await awaiting()
         const { strike, payoutCap } = await read('getHedgeEventRange', [id])
         const near = (id % 2n === 0n ? payoutCap : strike) + BigInt(int(1, 9))

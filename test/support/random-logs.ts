@@ -8,7 +8,7 @@ export const emitted = [...protocolAbi, ...deployedLogsAbi].filter(
   (item): item is Extract<typeof item, { type: 'event' }> => item.type === 'event',
 )
 
-/** Those that the index follows. */
+/** The logs that the index follows. */
 export const followed = emitted.filter((item) => logTopics.includes(toEventSelector(item)))
 
 export const hex = (bytes: number): fc.Arbitrary<Hex> =>
@@ -29,7 +29,7 @@ const values: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ),
 }
 
-/** Arguments of a log, anything that their types can be. */
+/** Arguments of a log: any values of their types. */
 export const argsOf = (event: AbiEvent): fc.Arbitrary<unknown[]> =>
   fc.tuple(
     ...event.inputs.map(({ type }) => {

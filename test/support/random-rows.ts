@@ -1,16 +1,20 @@
 import { getAddress, numberToHex } from 'viem'
-import { saveLook } from '../../src/db/looks.ts'
-import { storeObservations } from '../../src/db/observations.ts'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { storeObservations } from '../../src/db/index/observations.ts'
+import { lockRefreshQueue } from '../../src/db/index/refresh-queue.ts'
+import { storeTokens } from '../../src/db/index/tokens.ts'
+import { addAnchor, insertFacts, moveCursor } from '../../src/db/index/write.ts'
 import type { Database, Handle } from '../../src/db/pool.ts'
-import { createRenderer, type Renderer, storeTokens } from '../../src/db/rendering.ts'
-import { holdNotes } from '../../src/db/unobserved.ts'
-import { addAnchor, insertFacts, moveCursor } from '../../src/db/write.ts'
+import { createRenderer, type Renderer } from '../../src/db/rendering.ts'
 import { uniforms } from '../../src/lib/random.ts'
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { configuredTokens, type Token } from '../../src/protocol/tokens.ts'
 import { blockOf, type SeededDeposit, type SeededEvent, type SeededPosition } from './seed-index.ts'
 
-/* Random entities, mostly of values at the bounds of what the chain can return, and texts that somebody chose to break a reader. */
+/*
+ * Random entities, mostly of values at the bounds of what the chain can return, and texts that are chosen to break a
+ * reader.
+ */
 
 const amounts = [0n, 1n, 10n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 63n, 2n ** 128n, 2n ** 256n - 1n]
 
@@ -158,7 +162,7 @@ export const observeRandomRows = async (
 ): Promise<void> => {
   const { chainId } = deployment
   const configured = new Set(configuredTokens(deployment).map(({ token }) => token))
-  await holdNotes(handle, chainId)
+  await lockRefreshQueue(handle, chainId)
   await storeTokens(
     handle,
     chainId,
@@ -183,7 +187,7 @@ export const writeRandomRows = (
   database.transaction(async (handle, copy) => {
     const { chainId } = deployment
     const { events, deposits, positions } = rows
-    await holdNotes(handle, chainId)
+    await lockRefreshQueue(handle, chainId)
     await insertFacts(
       copy,
       chainId,
@@ -192,7 +196,7 @@ export const writeRandomRows = (
     await observeRandomRows(handle, deployment, rows, renderer)
     await addAnchor(handle, chainId, observedBlock, true)
     await moveCursor(handle, chainId, observedBlock)
-    await saveLook(handle, chainId, {
+    await saveHeartbeat(handle, chainId, {
       ...{ head: observedBlock, proven: null, source: 'logs', trouble: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     })

@@ -12,7 +12,7 @@ type Run = (statement: string) => Promise<void>
 type Refusal = {
   /** SQLSTATE that a new connection is refused with. */
   readonly code: string
-  /** Words of the advice that the operator is given. */
+  /** A part of the advice to the operator. */
   readonly advice: string
   begin(run: Run, names: Names): Promise<void>
   end(run: Run, names: Names): Promise<void>
@@ -91,8 +91,8 @@ export type RefusalName = keyof typeof refusals
 export const refusalNames = Object.keys(refusals) as RefusalName[]
 
 /**
- * A migrated database that belongs to a role of its own, and can be made to refuse it. `refuse` ends the sessions that are open, so that
- * nothing goes on with an old one.
+ * A migrated database with its own role, which it can be made to refuse. `refuse` ends the open sessions, so that no
+ * client continues with an old one.
  */
 export const createRefusingDatabase = async () => {
   const [id, password] = [randomBytes(6).toString('hex'), randomBytes(12).toString('hex')]

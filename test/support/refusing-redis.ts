@@ -3,7 +3,7 @@ import { startOwnRedis, type TestService } from './services.ts'
 
 /** The ways in which a Redis that still answers refuses writes, and what ends each. */
 const refusals = {
-  /** As the old primary of a fail-over does: it follows another server, here one that nobody runs. */
+  /** As the old primary of a fail-over does: it follows another server, here one that does not run. */
   READONLY: { begin: ['REPLICAOF', '127.0.0.1', '9'], end: ['REPLICAOF', 'NO', 'ONE'] },
   OOM: { begin: ['CONFIG', 'SET', 'maxmemory', '1'], end: ['CONFIG', 'SET', 'maxmemory', '0'] },
 } as const
@@ -12,7 +12,7 @@ export type Refusal = keyof typeof refusals
 
 export const refusalNames = Object.keys(refusals) as Refusal[]
 
-/** A Redis of the test's own that can be made to refuse writes. */
+/** A separate Redis that a test can make refuse writes. */
 export type RefusingRedis = TestService & {
   readonly client: Redis
   refuse(refusal: Refusal): Promise<void>

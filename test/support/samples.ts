@@ -10,7 +10,7 @@ export const bad = (values: fc.Arbitrary<unknown>): Arb => values.map((value) =>
 export const mostly = (right: Arb, wrong: Arb): Arb =>
   fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: wrong })
 
-/** Text with one character more, which none of the wire's forms allows where they have a fixed form. */
+/** Text with one character more, which no fixed format of the API allows. */
 export const spoilt = (texts: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -23,7 +23,7 @@ export const spoilt = (texts: fc.Arbitrary<string>): fc.Arbitrary<string> =>
       return text.slice(0, place) + more + text.slice(place)
     })
 
-/** What no field takes as it is, in JSON. */
+/** JSON values that no field accepts. */
 export const nonsense = fc.constantFrom<unknown>(
   null,
   [],
@@ -116,7 +116,7 @@ export const object = (parameters: readonly AbiParameter[], more: Readonly<Recor
   return fc
     .tuple(
       fc.record(Object.fromEntries(members)),
-      // A member left out and one nobody knows are rarer than a wrong one.
+      // A missing and an unknown member are rarer than a wrong one.
       fc.oneof({ weight: 30, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat() }),
       fc.oneof(
         { weight: 30, arbitrary: fc.constant(null) },

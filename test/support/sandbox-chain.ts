@@ -3,12 +3,13 @@ import { createActions } from '../../src/sandbox/actions.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { deployOn } from '../../src/sandbox/chain.ts'
 import { SCENARIO_DAYS } from '../../src/sandbox/scenario.ts'
+import { factsOf } from './known-chains.ts'
 
 /** A node with the protocol on it, its clock at the beginning of the seeded story. */
 export const startProtocolChain = async (chainId: 8453 | 56) => {
   const genesisTimestamp = Math.floor(Date.now() / 1000) - SCENARIO_DAYS * 86_400
   const node = await startAnvil({ chainId, genesisTimestamp })
   const cast = createCast()
-  const chain = await deployOn(node.url, chainId, cast)
+  const chain = await deployOn(node.url, { chainId, ...factsOf(chainId) }, cast)
   return { node, cast, chain, actions: createActions(chain) }
 }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { builtCommand } from './built.ts'
 import { eventually, isAlive } from './process.ts'
 
-/** A sandbox as somebody starts it from a terminal, on free ports. */
+/** A sandbox as a developer starts it from a terminal, on free ports. */
 export type SandboxProcess = {
   readonly url: string
   readonly rpcUrls: Readonly<Record<number, string>>
@@ -13,9 +13,9 @@ export type SandboxProcess = {
   output(): string
   /** The process ids of its children whose command line matches. */
   children(pattern: RegExp): number[]
-  /** Runs `audit` against it; gives its report. */
+  /** Runs `audit` against it and returns the report. */
   audit(): Promise<string>
-  /** Sends a signal and resolves with the exit code and with what is still running of all it started. */
+  /** Sends a signal; resolves with the exit code and the processes that it started and that still run. */
   stop(signal: NodeJS.Signals): Promise<{ code: number | null; left: string[] }>
 }
 
@@ -28,7 +28,7 @@ const descendants = (root: number): { pid: number; command: string }[] => {
       const [, parent] = readFileSync(`/proc/${name}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? []
       parents.set(Number(name), Number(parent))
     } catch {
-      // It ended while we looked.
+      // It ended meanwhile.
     }
   }
   const below = (pid: number): number[] =>
@@ -44,7 +44,7 @@ const commandOf = (pid: number): string => {
   }
 }
 
-/** Starts it, with more in its environment perhaps, and resolves when it says that it is ready. */
+/** Starts a sandbox and resolves when it reports that it is ready. `env` adds to its environment. */
 export const startSandboxProcess = async (
   flags: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -84,7 +84,7 @@ export const startSandboxProcess = async (
     async audit() {
       const envFile = find(/--env-file (\S+)/)
       const { command, args } = builtCommand('audit', '--env-file', envFile)
-      // It ends with 1 where it found differences, which are its report.
+      // It exits with 1 if it found differences, which are in its report.
       const { stdout } = await promisify(execFile)(command, args).catch((fault) => {
         if (fault.code === 1 && fault.stdout !== '') return fault
         throw fault

@@ -12,7 +12,7 @@ export type ScriptedCall = z.infer<typeof Call>
 /** An error the node gives. */
 type Failure = { readonly code: number; readonly message: string; readonly data?: unknown }
 
-/** What the node says to a whole HTTP request; `hang` says nothing at all, null leaves it to the honest node. */
+/** The answer to a whole HTTP request. `hang`: no answer. Null: the answer of the honest node. */
 export type Reply = (calls: readonly ScriptedCall[], isBatch: boolean) => Said | Promise<Said>
 
 type Said =
@@ -20,7 +20,7 @@ type Said =
   | 'hang'
   | null
 
-/** How many blocks a call asks the logs of; null when it asks for something else. */
+/** The number of blocks in a request for logs; null for any other call. */
 export const widthOf = ({ method, params: [filter] }: ScriptedCall): number | null => {
   if (method !== 'eth_getLogs') return null
   const { fromBlock, toBlock } = z.object({ fromBlock: z.string(), toBlock: z.string() }).parse(filter)
@@ -28,8 +28,8 @@ export const widthOf = ({ method, params: [filter] }: ScriptedCall): number | nu
 }
 
 /**
- * A node over a real socket that serves an empty chain honestly until a test says otherwise: for what a real node cannot be made to
- * say.
+ * A node on a real socket that serves an empty chain until a test changes its answers. Use it for answers that a real
+ * node does not give.
  */
 export const startScriptedNode = async (options: { readonly chainId?: number; readonly height?: number } = {}) => {
   let reply: Reply = () => null
@@ -55,7 +55,10 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
   }
 
   const server = createServer(async (request, response) => {
-    const parsed: unknown = JSON.parse(await text(request))
+    const body = await text(request).catch(() => null)
+    // The client disconnected before its request was complete.
+    if (body === null) return
+    const parsed: unknown = JSON.parse(body)
     const isBatch = Array.isArray(parsed)
     const calls = z.array(Call).parse(isBatch ? parsed : [parsed])
     seen.push(calls)
@@ -66,8 +69,8 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
       return { jsonrpc: '2.0', id: call.id, ...(error === null ? { result: answer(call) } : { error }) }
     })
     const plain = { body: JSON.stringify(isBatch ? answers : answers[0]) }
-    const { status = 200, headers = {}, body } = { headers: {}, status: 200, ...(said ?? plain) }
-    response.writeHead(status, headers).end(body)
+    const { status, headers, body: answered } = { headers: {}, status: 200, ...(said ?? plain) }
+    response.writeHead(status, headers).end(answered)
   }).listen(0, '127.0.0.1')
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -83,7 +86,7 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
     say(next: Reply): void {
       reply = next
     },
-    /** Refuses some calls; the others of a batch are answered honestly. */
+    /** Rejects some calls. The other calls of a batch are answered honestly. */
     refuse(fault: (call: ScriptedCall) => Failure | null): void {
       refusal = fault
     },
@@ -91,7 +94,10 @@ export const startScriptedNode = async (options: { readonly chainId?: number; re
       reply = () => null
       refusal = () => null
     },
-    /** The HTTP requests since the last look, but for those that only ask which chain and block it is at. */
+    /**
+     * The HTTP requests since the last call of this function, except those that only ask which chain and block it is
+     * at.
+     */
     requests: (): ScriptedCall[][] =>
       seen.splice(0).filter((calls) => calls.length !== 2 || calls[0]?.method !== 'eth_chainId'),
     /** Connections that are open now, with a request under way or without. */

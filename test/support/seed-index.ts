@@ -1,15 +1,16 @@
 import { getAddress, type Hex, numberToHex, zeroAddress } from 'viem'
-import { saveLook } from '../../src/db/looks.ts'
-import { type Observations, storeObservations } from '../../src/db/observations.ts'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { type Observations, storeObservations } from '../../src/db/index/observations.ts'
+import { addAnchor, type DatedFact, insertFacts, moveCursor } from '../../src/db/index/write.ts'
 import type { Copy, Database, Handle } from '../../src/db/pool.ts'
 import { createRenderer } from '../../src/db/rendering.ts'
 import type { StoredBlock } from '../../src/db/stored.ts'
-import { addAnchor, type DatedFact, insertFacts, moveCursor } from '../../src/db/write.ts'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
+import { factsOf } from './known-chains.ts'
 
 /*
- * An index's rows without a chain: made up by their ids alone, so that whoever compares knows what they have to be, and written through
- * the same functions as the indexer's.
+ * An index's rows without a chain: generated from their ids alone, so that a test can compute the expected values, and
+ * written through the same functions as the indexer's.
  */
 
 type Fact<K extends DatedFact['kind']> = Extract<DatedFact, { kind: K }>
@@ -38,7 +39,7 @@ const originOf = (number: bigint, logIndex: number, fork: number) => {
 
 export const pairs = ['USD/GHS', 'USD/NGN', 'EUR/KES'] as const
 
-/** How many of what there are: rows of a block, wallets, events. */
+/** The numbers of rows per block, wallets and events. */
 export type Plan = {
   readonly token: Hex
   readonly rowsABlock: number
@@ -142,6 +143,7 @@ export const seedPosition = (id: number, { wallets, rowsABlock, events, fork = 0
 export const seedToken = '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'
 export const seedDeployment = (chainId: ChainId): Deployment => ({
   ...{ chainId, diamond: zeroAddress, usdc: seedToken, usdt: null, publicRpcUrl: 'http://node.example' },
+  ...factsOf(chainId),
   ...{ startBlock: 0n, profile: 'reference' },
 })
 
@@ -151,7 +153,7 @@ type Rows = {
   readonly positions?: readonly SeededPosition[]
 }
 
-/** Writes rows up to a block, which becomes the newest, and tells that the worker saw the chain. */
+/** Writes rows up to a block, which becomes the newest, and records that the worker saw the chain. */
 export const putSeeded = async (
   handle: Handle,
   copy: Copy,
@@ -179,12 +181,12 @@ export const putSeeded = async (
   )
   await addAnchor(handle, chainId, upTo, true)
   await moveCursor(handle, chainId, upTo)
-  await saveLook(handle, chainId, {
+  await saveHeartbeat(handle, chainId, {
     ...{ head: upTo, proven: null, source: 'logs', trouble: null },
     nodes: { endpoints: [], halted: false, hasLogs: true },
   })
 }
 
-/** The same in a transaction of its own. */
+/** The same in a separate transaction. */
 export const writeSeeded = (database: Database, chainId: ChainId, upTo: StoredBlock, rows: Rows): Promise<void> =>
   database.transaction((handle, copy) => putSeeded(handle, copy, chainId, upTo, rows))

@@ -35,7 +35,7 @@ const container = async (image: string, port: number, environment: Record<string
 
 /**
  * A PostgreSQL server: `TEST_DATABASE_URL` (a superuser), else the embedded binaries, else a container.
- * Throws an Error that says what to install when none of them works.
+ * Throws an Error that names the packages to install when none of them works.
  */
 export const startTestPostgres = async (): Promise<TestService> => {
   const address = given('TEST_DATABASE_URL')
@@ -57,7 +57,7 @@ export const startTestPostgres = async (): Promise<TestService> => {
   }
 }
 
-/** Installs Debian's package where we may; announced, because it changes the machine. */
+/** Installs Debian's package if the process is root. Prints a notice, because it changes the machine. */
 const installRedis = (): void => {
   console.log('no Redis at hand: installing the Debian package redis-server (apt-get install redis-server)')
   // RUNLEVEL=1 keeps the package from starting a server of its own.
@@ -76,8 +76,8 @@ const mayInstall = (): boolean => process.getuid?.() === 0 && existsSync('/etc/d
 export const startTestRedis = async (): Promise<TestService> => given('TEST_REDIS_URL') ?? (await startOwnRedis())
 
 /**
- * A Redis that no other test uses, so that it may be disturbed: `redis-server` on PATH, else a container, else (root on Debian) the package
- * is installed. Throws an Error that says what to install when none of them works.
+ * A Redis that no other test uses, so that a test may stop it: `redis-server` on PATH, else a container, else (root on
+ * Debian) the package is installed. Throws an Error that names the packages to install when none of them works.
  */
 export const startOwnRedis = async (): Promise<TestService> => {
   const redis = await findRedis({})

@@ -4,7 +4,7 @@ import { startSandboxProcess } from './sandbox-process.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A quiet sandbox for every file that only adds to its story. */
+    /** An idle sandbox for all files that only add entities to it. */
     sandbox: { readonly url: string; readonly rpcUrls: Readonly<Record<number, string>> }
   }
 }
@@ -17,7 +17,7 @@ export const setup = async (project: TestProject): Promise<() => Promise<void>> 
   return async () => {
     const { code, left } = await sandbox.stop('SIGINT')
     if (code !== 0 || left.length > 0) {
-      // What a teardown throws is printed, and no more.
+      // Vitest only prints errors of a teardown.
       process.exitCode = 1
       throw new Error(`the sandbox ended with ${code} and left ${JSON.stringify(left)}:\n${sandbox.output()}`)
     }

@@ -3,18 +3,12 @@ import type { Address } from 'viem'
 import type { Handle } from '../../src/db/pool.ts'
 import { type Renderer, UNIT } from '../../src/db/rendering.ts'
 import * as t from '../../src/db/schema.ts'
-import type { FactRow, SeenRow } from '../../src/db/stored.ts'
-import { type Kind, kinds } from '../../src/protocol/kinds.ts'
-
-const tables = {
-  event: { facts: t.events, observations: t.eventObservations },
-  deposit: { facts: t.deposits, observations: t.depositObservations },
-  position: { facts: t.positions, observations: t.positionObservations },
-} as const
+import { entityTables, type FactRow, type ObservationRow } from '../../src/db/stored.ts'
+import { type Kind, kinds } from '../../src/protocol/entities.ts'
 
 /**
- * The stored texts of a chain under a renderer's key that differ from rendering the columns as they are now, each in words. A text whose fact,
- * event or token is gone counts too: what comes back in their place may be another.
+ * The stored texts of a chain under a renderer's key that differ from rendering the columns as they are now, each in
+ * words. A text whose fact, event or token is gone counts too: what comes back in their place may be another.
  */
 export const staleTexts = async (handle: Handle, chainId: number, renderer: Renderer): Promise<string[]> => {
   const tokens = await handle.select().from(t.tokens).where(eq(t.tokens.chainId, chainId))
@@ -29,7 +23,7 @@ export const staleTexts = async (handle: Handle, chainId: number, renderer: Rend
     return event === undefined ? null : (seenEvents.find((it) => it.id === id)?.paymentToken ?? event.paymentToken)
   }
   const staleOf = async <K extends Kind>(kind: K): Promise<string[]> => {
-    const { facts, observations } = tables[kind]
+    const { facts, observations } = entityTables[kind]
     const rows = await handle
       .select()
       .from(observations as typeof t.eventObservations)
@@ -40,14 +34,14 @@ export const staleTexts = async (handle: Handle, chainId: number, renderer: Rend
       .where(eq(facts.chainId, chainId))
     return rows.flatMap((row) => {
       if (row.rowText === null) return []
-      const seen = row as unknown as SeenRow<K>
+      const seen = row as unknown as ObservationRow<K>
       const fact = made.find(({ id }) => id === row.id) as unknown as FactRow<K> | undefined
       if (fact === undefined) return `${kind} ${row.id} has a text and no fact`
       const address = 'eventId' in fact ? tokenOfEvent(fact.eventId) : row.paymentToken
       const known = address && renderer.token(address, stored)
       if (known == null) return `${kind} ${row.id} has a text and no token`
       const { token, symbol, decimals } = known
-      const text = renderer.row[kind](fact, seen, { token, symbol, decimals })
+      const text = renderer.row(kind, fact, seen, { token, symbol, decimals })
       if (row.rowText !== text) return `${kind} ${row.id}: ${row.rowText} is stored, ${text} is rendered`
       if (kind !== 'event') return []
       const included = renderer.inclusions(fact as FactRow<'event'>, row).join(UNIT)

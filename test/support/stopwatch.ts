@@ -1,4 +1,4 @@
-/** How often it looks, and the most that a look counts for, in milliseconds. */
+/** How often it samples, and the most that one sample counts for, in milliseconds. */
 const [EVERY_MS, MOST_MS] = [10, 50]
 
 let [ran, last] = [0, performance.now()]
@@ -9,14 +9,14 @@ setInterval(() => {
 }, EVERY_MS).unref()
 
 /**
- * Milliseconds in which this process could do something: a machine that stands still for seconds, or has no time for it, is no fault of what is
- * waited for. For what has to come within a time; not for what blocks the process itself.
+ * Milliseconds in which this process could run. Pauses of the whole machine do not count, because they are not a fault
+ * of the tested code. Use it for results with a deadline, not for code that blocks the process itself.
  *
  * @example const began = ranMs(); …; expect(ranMs() - began).toBeLessThan(5_000)
  */
 export const ranMs = (): number => ran
 
-/** Milliseconds of processor time that this process has used: what it works, however many others share the machine. */
+/** Milliseconds of processor time that this process has used, independent of other load of the machine. */
 export const cpuMs = (): number => {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000

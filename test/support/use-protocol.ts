@@ -29,6 +29,7 @@ import type { ProfileName } from '../../src/protocol/profiles.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { artifact, deployProtocol } from '../../src/sandbox/deploy.ts'
+import { factsOf } from './known-chains.ts'
 
 type Abi = typeof protocolAbi
 export type WriteName = ContractFunctionName<Abi, 'nonpayable'>
@@ -44,7 +45,7 @@ export const USDC = 10n ** 6n
 export const DAI = 10n ** 18n
 export const DAY = 86_400n
 
-/** Different from each other, so that no rate can stand in for another. */
+/** Different from each other, so that a test notices a swapped rate. */
 export const fees = {
   creationFee: 5n * USDC,
   hedgerFeeRate: 5_000n,
@@ -76,7 +77,7 @@ export const revertOf = (data: Hex): string => {
   return errorName === 'Error' ? args[0] : errorName
 }
 
-/** The same of a failed call. Throws what is not a revert. */
+/** The same of a failed call. Rethrows any error that is not a revert. */
 const revertText = (error: unknown): string => {
   const found = error instanceof BaseError ? error.walk((cause) => cause instanceof Error && 'data' in cause) : null
   if (found === null || !('data' in found)) throw error
@@ -86,8 +87,9 @@ const revertText = (error: unknown): string => {
 }
 
 /**
- * The protocol on a real node of its own, with two payment tokens (6 and 18 decimals) that everybody owns and has approved. Ends with
- * the file; what a test does is undone after it. It behaves as the specification says unless another profile is named.
+ * The protocol on a real node of its own, with two payment tokens (6 and 18 decimals) that every account owns and has
+ * approved. It ends with the file, and each test's changes are reverted after it. It behaves as specified unless
+ * another profile is named.
  *
  * @example
  * const { send, creator, newEvent } = await useProtocol()
@@ -148,6 +150,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
   const dai = token('DAI')
   const deployment: Deployment = {
     chainId: CHAIN_ID,
+    ...factsOf(CHAIN_ID),
     diamond,
     usdc,
     usdt: null,
@@ -165,7 +168,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
   /** The next block has this time. */
   const at = (timestamp: bigint): Promise<void> => client.setNextBlockTimestamp({ timestamp })
 
-  /** A block with this time, at which calls look from now on. */
+  /** Mines a block with this time; later calls read at it. */
   const mineAt = async (timestamp: bigint): Promise<void> => {
     await at(timestamp)
     await client.mine({ blocks: 1 })
@@ -180,7 +183,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
       ...(blockNumber === undefined ? {} : { blockNumber }),
     })
 
-  /** Blocks are mined at once, but there are none to wait for: a wait that looks again at the next block could wait for ever. */
+  /** Blocks are mined for transactions only: a wait that polls again at the next block could wait for ever. */
   const receiptOf = async (hash: Hex): Promise<TransactionReceipt> => {
     for (;;) {
       const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
@@ -202,7 +205,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     return {
       gasUsed: receipt.gasUsed,
       logs: receipt.logs.map(decoded),
-      /** Who has how much more or less of a token since the block before, by name. */
+      /** The changes of token balances since the block before, by account name. */
       moved: async (in_: Address = usdc): Promise<Record<string, bigint>> => {
         const changes = await Promise.all(
           [...names].map(async ([address, name]) => {
@@ -214,7 +217,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
           }),
         )
         const sum = changes.reduce((total, [, change]) => total + change, 0n)
-        if (sum !== 0n) throw new Error(`${sum} units went to or came from somebody unknown`)
+        if (sum !== 0n) throw new Error(`${sum} units moved to or from an unknown account`)
         return Object.fromEntries(changes.filter(([, change]) => change !== 0n))
       },
       /** When it was mined. */
@@ -233,7 +236,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     return view.decode((await client.call({ to: diamond, data: view.data })).data ?? '0x')
   }
 
-  /** What a call would revert with at the newest block; `success` when it would not. */
+  /** The revert reason of a call at the newest block; `success` if it does not revert. */
   const simulate = (from: Address, to: Address, data: Hex): Promise<string> =>
     client.call({ account: from, to, data, gas: GAS }).then(() => 'success', revertText)
 
@@ -276,7 +279,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     if (receipts.some(({ status }) => status !== 'success')) throw new Error('one of the calls reverted')
   }
 
-  /** Creates a contract from its artifact and gives its address. */
+  /** Creates a contract from its artifact and returns its address. */
   const deploy = async (name: string, args: readonly unknown[] = []): Promise<Address> => {
     const data = encodeDeployData({ ...artifact(name), args })
     const hash = await client.sendTransaction({ account: people.owner, data, gas: GAS, chain: null })
@@ -294,7 +297,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
   }
 
   const start = await now()
-  /** An upward event with a range, 30 days long; what a test cares about is given. */
+  /** The arguments of an upward event with a range, 30 days long. A test overrides the ones it needs. */
   const newEvent = (chosen: Partial<NewEvent> = {}): NewEvent => ({
     name: 'Cedi, upward',
     underlying: 'USD/GHS',
@@ -313,17 +316,17 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     ...chosen,
   })
 
-  /** Creates an event and gives its id. */
+  /** Creates an event and returns its id. */
   const create = async (chosen: Partial<NewEvent> = {}): Promise<bigint> => {
     await send(creator, 'createEvent', [newEvent(chosen)])
     return read('getTotalHedgeEvents')
   }
 
-  /** Buys at whatever it costs. */
+  /** Buys protection at any cost. */
   const buy = (from: Address, eventId: bigint, notional: bigint) =>
     send(from, 'buyProtection', [eventId, notional, maxUint256, maxUint256])
 
-  /** Goes to an event's expiry and settles it there. */
+  /** Moves the time to an event's expiry and settles the event. */
   const settle = async (eventId: bigint, price: bigint) => {
     await at((await read('getHedgeEventCore', [eventId])).expiryDate)
     return send(oracleAdmin, 'settleEvent', [eventId, price])

@@ -5,7 +5,9 @@ import type { ProfileName } from '../../src/protocol/profiles.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { createActions } from '../../src/sandbox/actions.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
-import { deployProtocol, mintTo } from '../../src/sandbox/deploy.ts'
+import { deployProtocol } from '../../src/sandbox/deploy.ts'
+import { factsOf } from './known-chains.ts'
+import { mintTo } from './mint.ts'
 
 const USDC = 10n ** 6n
 const DAY = 86_400
@@ -18,8 +20,9 @@ declare module 'vitest' {
 }
 
 /**
- * A real node with the protocol, in the profile of the test project, and a little of everything on it: event 1 open with two deposits, three positions and
- * claimed and unclaimed premiums; event 2 single-strike, settled and triggered with a claimable position; event 3 closed and empty.
+ * A real node with the protocol, in the profile of the test project, and entities of each kind: event 1 open
+ * with two deposits, three positions and claimed and unclaimed premiums; event 2 single-strike, settled and triggered
+ * with a claimable position; event 3 closed and empty.
  */
 export const startWorld = async (chainId: ChainId = 8453) => {
   const profile = inject('profile')
@@ -90,6 +93,7 @@ export const startWorld = async (chainId: ChainId = 8453) => {
 
   const deployment: Deployment = {
     chainId,
+    ...factsOf(chainId),
     diamond: getAddress(diamond),
     usdc: getAddress(usdc),
     usdt: null,

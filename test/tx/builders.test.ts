@@ -85,11 +85,11 @@ const token = '0x000000000000000000000000000000000000dEaD'
 const diamond = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 
 describe('the table of builders', () => {
-  test('is the one of the specification', () => {
+  test('the table of builders equals the specification', () => {
     expect(compiled.map(({ path }) => path).sort()).toEqual(Object.keys(specified).sort())
   })
 
-  test.each(Object.keys(specified))('%s builds what decodes back to what was sent', (path) => {
+  test.each(Object.keys(specified))('the calldata of %s decodes to the request’s arguments', (path) => {
     const builder = builderAt(path)
     const signature = signatureOf(path)
     fc.assert(
@@ -109,7 +109,7 @@ describe('the table of builders', () => {
   })
 })
 
-describe('a body', () => {
+describe('bodies of builders', () => {
   const deposit = { chainId: 8453, eventId: '1', amount: '5' }
   const wallet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
   const cut = { facetAddress: wallet, action: 0, functionSelectors: ['0x01020304'] }
@@ -142,7 +142,7 @@ describe('a body', () => {
     ['a self-priced event', '/tx/hedge/create-event', createEvent],
     ['an upgrade', '/tx/governance/diamond-cut', upgrade],
   ]
-  test.each(accepted)('takes %s', (_, path, body) => {
+  test.each(accepted)('a builder accepts %s', (_, path, body) => {
     expect(builderAt(path).body.safeParse(body).error).toBeUndefined()
   })
 
@@ -188,19 +188,19 @@ describe('a body', () => {
     ],
     ['an unknown field in a cut', '/tx/governance/diamond-cut', { ...upgrade, cuts: [{ ...cut, x: 1 }] }, 'cuts.0'],
   ]
-  test.each(refused)('refuses %s', (_, path, body, at) => {
+  test.each(refused)('a builder rejects %s', (_, path, body, at) => {
     const { error } = builderAt(path).body.safeParse(body)
     expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([at])
   })
 })
 
-describe('an address argument with letters of both cases and a wrong EIP-55 checksum', () => {
+describe('addresses with a wrong EIP-55 checksum', () => {
   const right = getAddress('0x52908400098527886e0f7030069857d2e4169ee7')
   const checksummed = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
   const wrong = checksummed.replace('aA', 'Aa')
   const spellings = [checksummed, checksummed.toLowerCase(), `0x${checksummed.slice(2).toUpperCase()}`, right]
 
-  /** The places of the addresses in a builder's body. */
+  /** The paths of the addresses in a builder's body. */
   const placesOf = (parameters: readonly AbiParameter[], at = ''): readonly string[] =>
     parameters.flatMap((parameter) => {
       const place = `${at}${parameter.name}`
@@ -219,27 +219,30 @@ describe('an address argument with letters of both cases and a wrong EIP-55 chec
     return [...places, ...(path === '/tx/erc20/approve' ? ['token'] : [])].map((place) => [path, place] as const)
   })
 
-  test('can stand in 15 places, the token of a token call and the facets of an upgrade among them', () => {
+  test('15 arguments are addresses that receive tokens or rights, including the token of a token call and the facets of an upgrade', () => {
     const names = cases.map(([, place]) => place)
     expect(names).toEqual(expect.arrayContaining(['token', 'spender', 'to', 'admin', 'newOwner', 'oracle', 'signer']))
     expect(names).toEqual(expect.arrayContaining(['paymentToken', 'init', 'cuts.0.facetAddress']))
     expect(names).toHaveLength(15)
   })
 
-  test.each(cases)('is refused by %s at %s; letters of one case and the right checksum pass', (path, place) => {
-    const [sample] = fc.sample(objectOf(membersOf(signatureOf(path))), { numRuns: 1, seed: 1 })
-    const cuts = [{ facetAddress: right, action: 0, functionSelectors: ['0x01020304'] }]
-    const target = path === '/tx/erc20/approve' ? { token } : {}
-    const valid = { chainId: 56, ...target, ...sample?.sent, ...(place.startsWith('cuts') && { cuts }) }
-    const { body } = builderAt(path)
-    const { error } = body.safeParse(withAddress(valid, place.split('.'), wrong))
-    expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([place])
-    expect(error?.issues[0]?.message).toMatch(/EIP-55 checksum/)
-    for (const spelling of spellings)
-      expect(body.safeParse(withAddress(valid, place.split('.'), spelling)).error).toBeUndefined()
-  })
+  test.each(cases)(
+    'a wrong checksum is rejected by %s at %s, and one letter case or the right checksum is accepted',
+    (path, place) => {
+      const [sample] = fc.sample(objectOf(membersOf(signatureOf(path))), { numRuns: 1, seed: 1 })
+      const cuts = [{ facetAddress: right, action: 0, functionSelectors: ['0x01020304'] }]
+      const target = path === '/tx/erc20/approve' ? { token } : {}
+      const valid = { chainId: 56, ...target, ...sample?.sent, ...(place.startsWith('cuts') && { cuts }) }
+      const { body } = builderAt(path)
+      const { error } = body.safeParse(withAddress(valid, place.split('.'), wrong))
+      expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([place])
+      expect(error?.issues[0]?.message).toMatch(/EIP-55 checksum/)
+      for (const spelling of spellings)
+        expect(body.safeParse(withAddress(valid, place.split('.'), spelling)).error).toBeUndefined()
+    },
+  )
 
-  test('is taken for `from`, which nothing is sent to', () => {
+  test('a wrong checksum is accepted in `from`, which receives nothing', () => {
     expect(builderAt('/tx/hedge/pause').body.parse({ chainId: 56, from: wrong }).from).toBe(checksummed)
   })
 })

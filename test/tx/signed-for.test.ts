@@ -25,21 +25,24 @@ const ofChain = (chainId: number): readonly (readonly [string, TransactionSerial
   ],
 ]
 
-describe.each([1, 56, 8453, 2 ** 31, 2 ** 45])('the chain id %d is read from', (chainId) => {
-  test.each(ofChain(chainId))('a transaction %s, signed and not', async (_, transaction) => {
-    const signed = await account.signTransaction(transaction)
-    for (const text of [signed, serializeTransaction(transaction)]) {
-      expect(parseTransaction(text).chainId).toBe(chainId)
-      expect(signedFor(text)).toBe(BigInt(chainId))
-    }
-  })
+describe.each([1, 56, 8453, 2 ** 31, 2 ** 45])('the chain id %d', (chainId) => {
+  test.each(ofChain(chainId))(
+    'the chain id is read from a transaction %s, signed and unsigned',
+    async (_, transaction) => {
+      const signed = await account.signTransaction(transaction)
+      for (const text of [signed, serializeTransaction(transaction)]) {
+        expect(parseTransaction(text).chainId).toBe(chainId)
+        expect(signedFor(text)).toBe(BigInt(chainId))
+      }
+    },
+  )
 })
 
-test('a transaction that names no chain has none', async () => {
+test('a transaction without a chain id has no chain', async () => {
   expect(signedFor(await account.signTransaction({ type: 'legacy', to, gasPrice: 7n }))).toBeUndefined()
 })
 
-test('no chain is read from what is no whole transaction: the node judges it', async () => {
+test('no chain is read from an incomplete transaction, which the node rejects', async () => {
   const signed = await account.signTransaction({ type: 'eip1559', chainId: 1, to, ...fees, accessList })
   for (let length = 2; length < signed.length; length += 1)
     expect(signedFor(signed.slice(0, length) as Hex)).toBeUndefined()
@@ -62,8 +65,8 @@ test('no chain is read from what is no whole transaction: the node judges it', a
     expect(signedFor(concatHex(['0x02', toRlp(fields)]))).toBeUndefined()
 })
 
-test('lists inside a transaction are not decoded, however deep they are', () => {
-  // A decoder that goes into each of 100,000 lists ends with a full stack, and finds no chain id.
+test('lists inside a transaction are not decoded, however deep they are nested', () => {
+  // A decoder that enters each of 100,000 lists overflows its stack and finds no chain id.
   const size = (bytes: number): Hex => `0xfb${bytes.toString(16).padStart(8, '0')}`
   const headers = Array.from({ length: 100_000 }, (_, at) => size(5 * (99_999 - at)))
   const deep = concatHex(headers)

@@ -1,12 +1,13 @@
 /*
- * The specification's list of endpoints, written by hand from the specification and from nothing else, so that what the service
- * mounts, generates and answers is held against it.
+ * The specification's list of endpoints, written by hand from the specification and from nothing else, so that what the
+ * service mounts, generates and answers is held against it.
  */
 
 /**
- * What a value is. `uint` is a JSON integer of at least 0, `decimal` a string of digits, `hex` a 0x string; a question mark is "or null".
- * A list has the kind of its items, an object its fields; a field whose name ends in a question mark may be absent, one named `?` says
- * that the object may be null, and one named `...` that the specification does not show all fields.
+ * What a value is. `uint` is a JSON integer of at least 0, `decimal` a string of digits, `hex` a 0x string; a question
+ * mark is "or null". A list has the kind of its items, an object its fields; a field whose name ends in a question mark
+ * may be absent. A field named `?` means that the object may be null, and `...` that the specification does not show
+ * all fields.
  */
 export type Kind = string | readonly [Kind] | { readonly [field: string]: Kind }
 
@@ -174,10 +175,10 @@ export const posts: Readonly<Record<string, { readonly body: readonly string[]; 
   },
 }
 
-/** What its section on versioning has under `/v1` besides. */
+/** The other routes under `/v1`, from the section on versioning. */
 export const pages = ['/openapi.json', '/docs', '/changelog'] as const
 
-/** What the service has beyond the specification; nothing of the specification may be hidden by it. */
+/** The extensions of the specification. They must not shadow a route of it. */
 export const extensions = [
   'GET /hedge/events',
   'GET /hedge/positions',

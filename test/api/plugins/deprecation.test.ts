@@ -10,7 +10,7 @@ afterEach(() => api.close())
 
 const notice = { since: new Date('2027-01-31T00:00:00Z'), sunset: new Date('2027-08-01T00:00:00Z') }
 
-test('a deprecated route says since when, until when and where to read about it, in refusals too', async () => {
+test('a deprecated route has its dates and a link to the changelog in every response, errors included', async () => {
   const schema = { querystring: z.strictObject({}) }
   api.app.get('/v1/old', { schema, config: { deprecated: notice } }, async () => ({ data: 1 }))
   for (const [url, status] of [
@@ -28,14 +28,14 @@ test('a deprecated route says since when, until when and where to read about it,
   }
 })
 
-test('no other route says so', async () => {
+test('other routes have no deprecation headers', async () => {
   api.app.get('/v1/old', { config: { deprecated: notice } }, async () => ({ data: 1 }))
   const { headers } = await api.get('/chains')
   expect(headers).not.toHaveProperty('deprecation')
   expect(headers).not.toHaveProperty('sunset')
 })
 
-test('less than six months of notice cannot be mounted', () => {
+test('a route with less than six months of notice cannot be mounted', () => {
   const hasty = { ...notice, sunset: new Date('2027-06-30T00:00:00Z') }
   expect(() => api.app.get('/v1/old', { config: { deprecated: hasty } }, async () => ({}))).toThrowError(/\/v1\/old/)
 })

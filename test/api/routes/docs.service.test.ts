@@ -6,7 +6,7 @@ import { openApp } from '../../support/app.ts'
 import { startBrowser } from '../../support/browser.ts'
 import { operations } from '../../support/openapi.ts'
 
-/** A browser beside other tests on a small machine takes its time. */
+/** A browser is slow on a small machine that also runs other tests. */
 const PATIENCE_MS = 60_000
 
 // No node and no database is in reach: the documentation needs neither, and neither does the read that is tried.
@@ -42,7 +42,7 @@ const seen = (selector: string): Promise<string> =>
     .map((it) => it.textContent ?? '')
     .wait()
 
-test('lists every operation, each with a way to try it', async () => {
+test('the page of the documentation lists every operation, each with a form to try it', async () => {
   const expected = operations.map(({ method, path }) => `${method.toLowerCase()} ${path}`)
   const listed = () => page.$$eval('button.show-api-client-button', (all) => all.map(({ textContent }) => textContent))
   const tried = expected.map((operation) => `Test Request(${operation})`)
@@ -50,7 +50,7 @@ test('lists every operation, each with a way to try it', async () => {
   expect(await listed()).toHaveLength(tried.length)
 })
 
-test('tries a read', async () => {
+test('the page of the documentation sends a read and shows its answer', async () => {
   await page.locator('::-p-aria([name="Test Request (get /v1/chains)"])').click()
   const [response] = await Promise.all([
     page.waitForResponse((it) => it.url() === `${origin}/v1/chains`),
@@ -61,13 +61,13 @@ test('tries a read', async () => {
   expect(await seen('[role="dialog"]')).toContain('200 OK')
 })
 
-test('asked nobody else, and the console is clean', () => {
+test('the page of the documentation sends no request to another service and logs nothing', () => {
   expect(requested.length).toBeGreaterThan(4)
   expect(requested.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([])
   expect(complaints).toEqual([])
 })
 
-test('cannot ask anybody else', async () => {
+test('the page of the documentation cannot send requests to another service', async () => {
   let reached = 0
   const outside = createServer((_, response) => {
     reached += 1
@@ -88,7 +88,7 @@ test('cannot ask anybody else', async () => {
   }
 })
 
-test('has a policy of its own, and the API keeps its', async () => {
+test('the page of the documentation has its own content security policy, and the API has another one', async () => {
   const policy = async (url: string) => String((await api.app.inject(url)).headers['content-security-policy'])
   for (const path of ['/v1/docs', '/v1/docs/start.js', '/v1/docs/reference.js']) {
     expect(await policy(path)).toMatch(/^default-src 'none'; script-src 'self';.*connect-src 'self'/)

@@ -22,7 +22,7 @@ const documents = ['/v1/openapi.json', '/v1/docs', '/v1/docs/start.js', '/v1/doc
 const large = ['/v1/openapi.json', '/v1/docs/reference.js']
 
 describe.each(documents)('%s', (url) => {
-  test('has a weak tag by its content, and is to be revalidated', async () => {
+  test('has a weak tag by its content, and must be revalidated', async () => {
     const { headers, rawPayload } = await ask(url)
     const hash = createHash('sha256').update(rawPayload).digest('base64url').slice(0, 22)
     expect(headers).toMatchObject({ etag: `W/"${hash}"`, 'cache-control': 'public, no-cache' })
@@ -30,7 +30,7 @@ describe.each(documents)('%s', (url) => {
     expect(headers).not.toHaveProperty('content-encoding')
   })
 
-  test('is 304 without a body for a client that has it, in whichever way its tag is written', async () => {
+  test('is a 304 without a body for each form of its tag', async () => {
     const { headers, statusCode } = await ask(url)
     expect(statusCode).toBe(200)
     const tag = String(headers.etag)
@@ -47,7 +47,7 @@ describe.each(documents)('%s', (url) => {
     }
   })
 
-  test('has the headers of its GET and no body at a HEAD', async () => {
+  test('has the headers of its GET and no body for a HEAD', async () => {
     for (const encoding of ['identity', 'br']) {
       const [get, head] = await Promise.all(
         (['GET', 'HEAD'] as const).map((method) => ask(url, { 'accept-encoding': encoding }, method)),
@@ -92,7 +92,7 @@ describe('a script of the page', () => {
   const scriptsOf = async (): Promise<readonly string[]> =>
     [...(await ask('/v1/docs')).body.matchAll(/<script src="([^"]+)">/g)].map(([, src]) => `/v1/${src}`)
 
-  test('is loaded by the hash of its content, under which browsers keep it for good', async () => {
+  test('is loaded by the hash of its content, and is immutable', async () => {
     const scripts = await scriptsOf()
     expect(scripts).toHaveLength(2)
     for (const script of scripts) {
@@ -102,14 +102,14 @@ describe('a script of the page', () => {
     }
   })
 
-  test('is served under the hash of another release too, but not to be kept', async () => {
+  test('is served under the hash of another release too, and must be revalidated then', async () => {
     for (const script of await scriptsOf()) {
       const { statusCode, headers } = await ask(script.replace(/v=.*/, 'v=of-another-release'))
       expect([statusCode, headers['cache-control']]).toEqual([200, 'public, no-cache'])
     }
   })
 
-  test('is refused with a parameter that it does not have', async () => {
+  test('is rejected with an unknown parameter', async () => {
     const { statusCode, headers } = await ask('/v1/docs/start.js?version=1')
     expect([statusCode, headers['cache-control']]).toEqual([400, 'no-store'])
   })

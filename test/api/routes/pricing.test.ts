@@ -3,14 +3,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Deployment } from '../../../src/protocol/chains.ts'
 import { openApp } from '../../support/app.ts'
 import { signingTarget, startEngine } from '../../support/engine.ts'
+import { factsOf } from '../../support/known-chains.ts'
 import { startScriptedNode } from '../../support/scripted-node.ts'
 
-/** Its letters tell one spelling of an address from another. */
+/** Has letters, so that an address has several spellings. */
 const diamond = '0xAbCdEFabcdefABCdefABcdEFAbcDEFabcdEFaBcD'.toLowerCase() as `0x${string}`
 const creator = `0x${'2'.repeat(40)}`
 
 const deployment: Deployment = {
   chainId: 8453,
+  ...factsOf(8453),
   diamond,
   usdc: signingTarget,
   usdt: null,
@@ -44,7 +46,7 @@ const quote = async (parties: object) => {
 test.each([
   ['the diamond of another chain or protocol', 'diamondAddress', { diamondAddress: signingTarget }],
   ['the zero address as the creator', 'creator', { creator: zeroAddress }],
-])('%s is refused with 400 by its field', async (_, path, parties) => {
+])('%s is rejected with a 400 that names the field', async (_, path, parties) => {
   expect(await quote(parties)).toMatchObject({
     statusCode: 400,
     error: { code: 'validation_error', details: [{ path }] },
@@ -61,7 +63,7 @@ test('the configured diamond is accepted in any letter case, and the quote is si
   }
 })
 
-test('a signature that is dated ahead of the newest block the API sees is not passed on, and the reason is given', async () => {
+test('a signature that is dated ahead of the newest block the API sees is removed, and the reason is reported', async () => {
   node.time = Math.floor(Date.now() / 1_000) - 60
   node.height += 1
   // A head that is lower or equal is not taken at once; this one is higher.
@@ -76,7 +78,7 @@ test('a signature that is dated ahead of the newest block the API sees is not pa
     })
 })
 
-test('an API without a node passes on what the engine has signed', async () => {
+test('an API without a node returns the signature of the engine', async () => {
   const without = await openApp({ nodes: [{ deployment }], engineUrl: engine.url, nodeTimeoutMs: 1_000 })
   const payload = {
     ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true, notional: 10_000 },

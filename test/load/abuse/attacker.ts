@@ -9,19 +9,19 @@ import { createSender, createTally } from './send.ts'
 import { holdSocket } from './socket-lane.ts'
 
 /*
- * All attackers, in a process of their own that yields to the product; the session forks it. It is sent the honest nodes, then its orders;
- * from then on any message asks for the counts so far.
+ * All attackers, in a separate process with a lower priority than the product. The session forks it, sends it the
+ * honest nodes, and then its orders. Every later message requests the counts so far.
  */
 
-/** A niceness that leaves the product the core that it needs. */
+/** The niceness of the attackers, so that the product gets the processor time that it needs. */
 const NICENESS = 10
 
-/** The identity provider changes how it misbehaves so often, in milliseconds. */
+/** The interval at which the identity provider changes its fault, in milliseconds. */
 const PROVIDER_MS = 5_000
 
 const SOCKETS = { perSecond: 10, atOnce: 150 }
 
-/** One lane: attacks leave at their pace while fewer than so many are under way. */
+/** Runs one lane: sends attacks at their rate while fewer than the limit are pending. */
 const runLane = async (
   { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
   attack: (turn: number) => Promise<void>,

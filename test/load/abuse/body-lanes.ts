@@ -6,7 +6,7 @@ import { json, type Lane, pick } from './lane.ts'
 import type { Orders } from './messages.ts'
 import type { Attack } from './send.ts'
 
-/** Steps through a long list so that a short session meets all of its parts too. */
+/** Steps through a long list so that even a short session uses all of its parts. */
 const STRIDE = 1_009
 
 export const bodies = ({ targets }: Orders): Lane => {
@@ -50,7 +50,8 @@ export const encodings = ({ targets }: Orders): Lane => {
     ...{ perSecond: 5, atOnce: 60 },
     attack: (turn) => {
       const { route: path } = pick(targets, turn * 7)
-      // One has no end, one comes a character at a time; a body in chunks is read once, so each is made anew.
+      // One body has no end, one arrives a character at a time. A chunked body can be read only once, so each is built
+      // for its request.
       if (turn % 8 === 0) return { method: 'POST', path, headers: json, body: chunks('[1,'.repeat(20_000), 400, 5) }
       if (turn % 8 === 1) return { method: 'POST', path, headers: json, body: chunks('[', 200, 100) }
       return { method: 'POST', path, ...pick(kinds, turn) }
@@ -80,7 +81,7 @@ export const pricing = ({ diamond, wallet }: Orders): Lane => {
   return {
     ...{ perSecond: 15, atOnce: 10 },
     attack: (turn) => {
-      // Other days each time: the answer to one quote is not that to the next.
+      // The days differ each time, so that no two quotes have the same answer.
       const body = { ...sound, expiryUnixSeconds: now + 86_400 * (1 + (turn % 300)), ...pick(changes, turn) }
       return { method: 'POST', path: '/v1/pricing/quote', headers: json, body: JSON.stringify(body) }
     },

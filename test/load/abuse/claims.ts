@@ -14,12 +14,13 @@ const MAX_MEMORY = 400_000_000
 const MAX_ERROR = 16_384
 
 /**
- * How `/livez` is judged: `strict`, its worst time above the reference; `lenient`, where other work shares the machine, the milliseconds of
- * all probes past that limit together: a moment's delay is not counted, a process that blocks is.
+ * How `/livez` is judged. `strict` limits its worst time above the reference. `lenient`, for a machine with other work,
+ * limits the sum of the milliseconds of all probes above that limit: it tolerates a short delay, but not a process that
+ * blocks.
  */
 type Rule = 'strict' | 'lenient'
 
-/** The most of the lenient rule, in milliseconds. */
+/** The limit of the lenient rule, in milliseconds. */
 const MAX_LATE_MS = 1_000
 
 const ms = (value: number): string => `${value.toFixed(0)} ms`
@@ -47,7 +48,7 @@ const memory = ({ measured }: Seen): Claim[] =>
     isMet: bytes <= MAX_MEMORY,
   }))
 
-/** Every claim about what a session saw. */
+/** All claims about the measurements of a session. */
 export const claimsOf = (seen: Seen, rule: Rule): Claim[] => {
   const { attacks, exits } = seen
   const { lanes, nodes, faults, longestError } = attacks

@@ -9,7 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const CHUNK = 65_536
 const MIB = 1_048_576
 
-/** A node gives a long answer so often at most, in milliseconds: the machine that makes them is the product's too. */
+/**
+ * The shortest interval between two long answers, in milliseconds, because the node shares the machine with the
+ * product.
+ */
 const LONG_EVERY_MS = 1_000
 
 type Kind = {
@@ -20,13 +23,13 @@ type Kind = {
   readonly parts: (ids: readonly number[]) => Iterable<string | Buffer> | AsyncIterable<string | Buffer>
 }
 
-/** `part` again and again, up to so many bytes, from one buffer. */
+/** `part` repeated up to a number of bytes, from one buffer. */
 function* fill(part: string, bytes: number) {
   const chunk = Buffer.from(part.repeat(Math.ceil(CHUNK / part.length)))
   for (let sent = 0; sent < bytes; sent += chunk.length) yield chunk
 }
 
-/** A batch of answers, each of which holds `part` again and again between `open` and `close`; all of them together so many bytes. */
+/** A batch of answers, each with `part` repeated between `open` and `close`, of a given total size in bytes. */
 const filled = (open: string, part: string, close: string, bytes: number): Kind => ({
   isLong: bytes > MIB,
   *parts(ids) {
@@ -41,11 +44,11 @@ const filled = (open: string, part: string, close: string, bytes: number): Kind 
 
 const errorOf = (part: string, bytes: number): Kind => filled('"error":{"code":-32000,"message":"', part, '"}', bytes)
 
-/** Below and at what the product reads of an answer to one request. */
+/** Just below and exactly the most bytes that the product reads of an answer to one request. */
 const READ = 0.9 * MIB
 const REFUSED = 15 * MIB
 
-/** What patterns over error texts would search for, again and again without ever coming to an end of it. */
+/** Repeated beginnings, without an end, of the texts that patterns over error messages search for. */
 const baits = [
   'batch ',
   'eth_getLogs ',
@@ -105,8 +108,8 @@ const idsOf = (body: string): { readonly ids: number[]; readonly isProbe: boolea
 }
 
 /**
- * A node that serves its chain from an honest one and, when `attack` was called, answers most requests with what harms a careless reader. It
- * answers most probes honestly, or it would not be asked for anything else.
+ * A node that serves its chain from an honest one. After `attack` it answers most requests with data that harms a
+ * careless reader. It answers most probes honestly, because otherwise it would get no other requests.
  */
 export const startHostileNode = async (honest: string) => {
   const counts = new Map<string, number>()
@@ -141,7 +144,7 @@ export const startHostileNode = async (honest: string) => {
   }
 
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-    // The reader leaves, or the honest node does not answer.
+    // The reader disconnects, or the honest node does not answer.
     answer(request, response).catch(() => response.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -60,7 +60,7 @@ const urls = ({ wallet }: Orders): Lane => {
   return {
     ...{ perSecond: 40, atOnce: 8 },
     attack: (turn) => {
-      // Node takes 16 KiB of request line and headers: one of both is long.
+      // Node accepts 16 KiB of request line and headers. One of the two is long.
       const isTall = turn % 2 === 0
       const query = isTall ? '' : pick(queries, (turn - 1) / 2)
       return {
@@ -123,7 +123,7 @@ const identity: Lane = {
   }),
 }
 
-/** What keeps the service asking its nodes, the hostile ones too. */
+/** Requests that make the service send requests to its nodes, including the hostile ones. */
 const reads = ({ wallet }: Orders): Lane => {
   const questions = [8453, 56].flatMap((chainId) => questionsOf({ chainId, eventId: 1, wallet }))
   return {

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Attack } from './send.ts'
 
-/** The attack at each turn, sent so many times a second and so many at once at most. */
+/** A series of attacks with a rate per second and a limit of concurrent ones. */
 export type Lane = {
   readonly perSecond: number
   readonly atOnce: number
   readonly attack: (turn: number) => Attack
 }
 
-/** Headers of a body that says to be JSON. */
+/** Headers that declare the body as JSON. */
 export const json = { 'content-type': 'application/json' }
 
 /** The item whose turn it is. */
@@ -18,11 +18,11 @@ export const pick = <T>(list: readonly T[], turn: number): T => {
   return item
 }
 
-/** So many random bytes, after 0x. */
+/** A number of random bytes as hex with 0x. */
 export const hex = (bytes: number): string => `0x${randomBytes(bytes).toString('hex')}`
 
-/** As much as a URL may hold beside the other parts of a request's head, in bytes. */
+/** Longest URL that fits into a request's head with its other parts, in bytes. */
 const MAX_URL = 15_000
 
-/** `part` again and again. */
+/** Repeats `part`. */
 export const long = (part: string, bytes = MAX_URL): string => part.repeat(Math.floor(bytes / part.length))

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
 /*
- * What the processes of an abuse session send each other.
+ * The messages between the processes of an abuse session.
  */
 
 const Target = z.object({ route: z.string(), limit: z.number(), example: z.unknown() })
 
-/** To the attacker, first: the honest node that stands behind each hostile one. */
+/** The first message to the attacker: the honest node behind each hostile one. */
 export const Nodes = z.object({ honest: z.array(z.string()) })
 
 /** From the attacker: a hostile node for each honest one, and an identity provider. */
@@ -22,7 +22,10 @@ export const Orders = z.object({
 })
 export type Orders = z.output<typeof Orders>
 
-/** From the attacker, when asked for: attacks by lane and answer, answers of the hostile nodes by kind, and answers that must not be. */
+/**
+ * From the attacker on request: attacks by lane and answer, answers of the hostile nodes by kind, and forbidden
+ * answers.
+ */
 export const Attacks = z.object({
   lanes: z.record(z.string(), z.record(z.string(), z.number())),
   nodes: z.record(z.string(), z.number()),
@@ -34,9 +37,9 @@ export type Attacks = z.output<typeof Attacks>
 /** The longest that `/livez` may take above the reference, in milliseconds. */
 export const MAX_LIVEZ_MS = 250
 
-/** To the probe: servers to ask, the reference first, and processes whose memory is read. */
+/** To the probe: servers to probe with their processes, the reference first, and processes whose memory is measured. */
 export const Watched = z.object({
-  servers: z.array(z.object({ name: z.string(), url: z.string() })),
+  servers: z.array(z.object({ name: z.string(), url: z.string(), pid: z.number() })),
   processes: z.array(z.object({ name: z.string(), pid: z.number() })),
 })
 
@@ -46,9 +49,15 @@ const Times = z.object({
   failed: z.number(),
   p99Ms: z.number(),
   worstMs: z.number(),
-  /** Above what the reference took at the same time. */
+  /**
+   * The time above that of the reference at the same moment, without the time in which the server was ready but had no
+   * processor.
+   */
   worstAboveMs: z.number(),
-  /** The sum of what was more than the limit above the reference: short for a moment's delay, long for a process that blocks. */
+  /**
+   * The sum of the times beyond the limit above the reference: small for a short delay, large for a process that
+   * blocks.
+   */
   lateMs: z.number(),
 })
 

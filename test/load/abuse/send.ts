@@ -8,9 +8,9 @@ export type Attack = {
   readonly headers?: Readonly<Record<string, string>>
   /** Text and bytes are sent with their length, anything else in chunks. */
   readonly body?: string | Buffer | AsyncIterable<string | Buffer>
-  /** The client leaves after so many milliseconds, whatever came. */
+  /** Milliseconds until the client disconnects in any case. */
   readonly leaveAfterMs?: number
-  /** Milliseconds between two reads of the answer; it is read as it comes unless given. */
+  /** Milliseconds between two reads of the answer. Without it the answer is read as it arrives. */
   readonly readEveryMs?: number
 }
 
@@ -21,7 +21,7 @@ const MAX_FAULTS = 20
 /** Statuses of 500 and above that an overloaded service, or one whose sources fail, may answer. */
 const allowed: readonly number[] = [502, 503]
 
-/** Counts answers by lane, and keeps those that must not be. */
+/** Counts answers by lane, and keeps forbidden ones. */
 export const createTally = () => {
   const lanes: Record<string, Record<string, number>> = {}
   const faults: string[] = []
@@ -52,10 +52,13 @@ export type Tally = ReturnType<typeof createTally>
 /** The most connections that one lane keeps open. */
 const MAX_SOCKETS = 500
 
-/** Any address: behind one trusted proxy each is a client of its own, so that limits for one client do not hide the others. */
+/**
+ * A random address. Behind one trusted proxy each address is a separate client, so that limits per client do not hide
+ * other ones.
+ */
 const someClient = (): string => `10.${[0, 0, 0].map(() => Math.floor(Math.random() * 256)).join('.')}`
 
-/** Sends attacks of one lane to the API; each resolves when its answer has ended or its client has left. */
+/** Sends attacks of one lane to the API. Each resolves when its answer has ended or its client has disconnected. */
 export const createSender = (url: string, lane: string, tally: Tally) => {
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
   return (attack: Attack): Promise<void> =>
@@ -86,13 +89,13 @@ export const createSender = (url: string, lane: string, tally: Tally) => {
             if (readEveryMs !== undefined) await sleep(readEveryMs)
           }
         } catch {
-          // It ended before its time, by the client or by the server.
+          // The client or the server ended it early.
         }
         tally.judge(lane, attack, statusCode, bytes, start)
-        // A body without end goes on after the answer.
+        // An endless body continues after the answer.
         asked.destroy()
       })
-      // Errors are outcomes here: a server may break the connection of who does not keep to the protocol.
+      // Errors are outcomes here: a server may break the connection of a client that violates the protocol.
       asked.on('error', () => {})
       asked.once('close', () => {
         clearTimeout(timer)

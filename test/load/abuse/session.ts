@@ -18,10 +18,10 @@ const REPORT_MS = 10_000
 
 const Address = z.object({ port: z.int() })
 
-/** What a session saw: attacks and measurements so far, and how each process that ended by itself ended. */
+/** The results of a session: attacks and measurements so far, and the exit of each process that ended by itself. */
 export type Seen = { readonly attacks: Attacks; readonly measured: Measured; readonly exits: readonly string[] }
 
-/** Starts a process of this folder; it ends when the session does. */
+/** Starts a process of this folder that ends with the session. */
 const start = (file: string): ChildProcess => fork(new URL(file, import.meta.url), { execArgv: ['--import', 'tsx'] })
 
 const reply = async (child: ChildProcess): Promise<unknown> => (await once(child, 'message'))[0]
@@ -33,8 +33,9 @@ const ask = (child: ChildProcess, message: object | string): Promise<unknown> =>
 }
 
 /**
- * Attacks a worker, an API and an engine in every lane at once for so many seconds, with `pace` times the usual attacks a second, while the
- * chain lives on. Reports every 10 s, and gives what it saw in the end. The rig opens what the product needs; the build must be there.
+ * Attacks a worker, an API and an engine in every lane at once for a number of seconds, with `pace` times the usual
+ * attacks a second, while the chain mines. Prints a report every 10 s and returns the last one. The rig starts the
+ * services that the product needs. The build must exist.
  */
 export const abuse = async (options: {
   readonly store: Store
@@ -62,7 +63,7 @@ export const abuse = async (options: {
       [`RPC_URLS_${quiet.chainId}`]: [honest[1], nodes[1]].join(),
     }
     const enginePort = await freePort()
-    // As the image has it.
+    // The settings of the image.
     const settings = { ...rpcUrls, LOG_LEVEL: 'error', NODE_OPTIONS: '--max-old-space-size=256' }
     const worker = await index.start('worker', 'worker', settings)
     const engine = await index.start('engine', 'engine', {
@@ -82,13 +83,14 @@ export const abuse = async (options: {
       return living
     })
 
-    const { port } = Address.parse(await reply(fork('./reference.ts')))
+    const reference = fork('./reference.ts')
+    const { port } = Address.parse(await reply(reference))
     const probe = fork('./probe.ts')
     await ask(probe, {
       servers: [
-        { name: 'reference', url: `http://127.0.0.1:${port}` },
-        { name: 'api', url: `${api.url}/livez` },
-        { name: 'engine', url: `${engineUrl}/livez` },
+        { name: 'reference', url: `http://127.0.0.1:${port}`, pid: reference.pid },
+        { name: 'api', url: `${api.url}/livez`, pid: api.process.pid },
+        { name: 'engine', url: `${engineUrl}/livez`, pid: engine.pid },
       ],
       processes: Object.entries(processes).map(([name, { pid }]) => ({ name, pid })),
     })

@@ -6,7 +6,7 @@ const HELD_MS = 20_000
 
 const PIPELINED = 'GET /v1/chains HTTP/1.1\r\nhost: a\r\n\r\n'
 
-/** What is written to a connection that keeps to no protocol; the first is left idle. */
+/** The first bytes of connections that violate the protocol. The first connection stays idle. */
 const starts: readonly string[] = [
   '',
   'GET /v1/chains HTTP/1.1\r\nhost: a\r\nx-half: ',
@@ -20,7 +20,10 @@ const starts: readonly string[] = [
   PIPELINED.repeat(200),
 ]
 
-/** Opens a connection, writes the start whose turn it is, reads the answers or none, and holds it until the API closes it or 20 s have passed. */
+/**
+ * Opens a connection, writes one of the starts, reads the answers or none, and keeps it open until the API closes it or
+ * 20 s have passed.
+ */
 export const holdSocket = (url: URL, turn: number, tally: Tally): Promise<void> =>
   new Promise((resolve) => {
     const socket = connect(Number(url.port), url.hostname)

@@ -14,7 +14,7 @@ export type Question = {
   readonly ifNoneMatch?: string
 }
 
-/** An answer as it arrived, its body decoded, and what is wrong with its framing alone. */
+/** An answer with its decoded body, and the errors of its framing. */
 export type Reply = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -40,7 +40,7 @@ const faultsOf = (asked: Question, status: number, headers: Reply['headers'], by
   return faults
 }
 
-/** Asks one API without decoding anything on the way. */
+/** Sends a request to one API without a client that decodes the answer. */
 export const ask = async (dispatcher: Dispatcher, url: string, asked: Question): Promise<Reply> => {
   const { method, encoding, ifNoneMatch } = asked
   const { statusCode, headers, body } = await request(url, {

@@ -12,7 +12,10 @@ type View =
   | 'getHedgeLpDeposit'
   | 'getPoolUtilization'
 
-/** Which view a record is of, by its path, and the fields of both. Written down anew, so that no mapper of the product is checked by itself. */
+/**
+ * The view of each record by its path, and the fields of both. Written independently, so that no mapper of the product
+ * checks itself.
+ */
 const views: readonly { readonly path: RegExp; readonly view: View; readonly fields: readonly string[] }[] = [
   {
     path: /^\/v1\/hedge\/events\/\d+\/(\d+)$/,
@@ -58,7 +61,7 @@ const Item = z.looseObject({ chainId: z.int(), id: z.int() })
 const AsOf = z.object({ chainId: z.int(), blockNumber: z.int(), blockHash: z.string() })
 const Body = z.object({ data: z.unknown(), meta: z.looseObject({ asOf: z.array(AsOf).optional() }).optional() })
 
-/** A record of an answer with the block that it is as of. */
+/** A record of an answer with its block. */
 type Claim = {
   readonly chainId: number
   readonly path: string
@@ -69,7 +72,7 @@ type Claim = {
 
 const listed = /^\/v1\/hedge\/(events|positions|deposits)\?/
 
-/** A record to check: a single read's own, or one row of a list. */
+/** A record to check: that of a single read, or one row of a list. */
 export const claimOf = (
   path: string,
   headers: Readonly<Record<string, string>>,
@@ -94,7 +97,10 @@ export const claimOf = (
   return { chainId, path, fields: z.record(z.string(), z.unknown()).parse(data), block: BigInt(block), hash }
 }
 
-/** Compares records with calls at the same block: what is wrong, an empty list, or null where the block has left the chain. */
+/**
+ * Compares records with calls at the same block. Returns the differences, or null if the block is no longer on the
+ * chain.
+ */
 export const createChainCheck = (chains: readonly LiveChain[]) => {
   const clients = new Map<number, { readonly client: PublicClient; readonly address: Hex }>(
     chains.map(({ chain, url }) => [

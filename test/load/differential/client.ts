@@ -4,7 +4,7 @@ import { type View, viewOf } from './compare.ts'
 import { note, type Report } from './report.ts'
 import { createTags } from './tags.ts'
 
-/** Pauses before a difference is looked at again, in milliseconds: one that stays is not explained. */
+/** Pauses before a difference is checked again, in milliseconds. A difference that remains is a failure. */
 export const PAUSES_MS = [20, 50, 100, 200, 400, 800, 1_200, 1_600, 0]
 
 export const encodings = ['identity', 'gzip', 'br'] as const
@@ -15,7 +15,7 @@ export const plain = { method: 'GET', encoding: 'identity' } as const
 export type Place = { readonly name: string; readonly url: string }
 export type Places = { readonly cached: Place; readonly uncached: Place }
 
-/** Asks both APIs, counts what they answer, and remembers the content of every tag they give. */
+/** Sends requests to both APIs, counts the answers, and remembers the content of every tag. */
 export const createClient = (report: Report) => {
   const agent = new Agent({ connections: 16 })
   const tags = createTags()
@@ -34,7 +34,7 @@ export const createClient = (report: Report) => {
       for (const fault of reply.faults) note(report.unexplained, `${name} ${question.method} ${path}: ${fault}`)
       return reply
     },
-    /** What a reply says; its tag is remembered under the URL as it is usually spelt. */
+    /** The comparable view of a reply. Its tag is remembered under the canonical URL. */
     view(path: string, { method }: Question, reply: Reply): View {
       const view = viewOf(reply)
       if (method === 'GET' && view.status === 200 && view.etag !== undefined) tags.add(path, view.etag, view.content)

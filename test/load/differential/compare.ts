@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Reply } from './ask.ts'
 
-/** Headers that two APIs give alike, whatever the block that they read at. */
+/** Headers that two APIs send alike at any block. */
 const AGREED = [
   ...['content-type', 'cache-control', 'vary', 'x-data-source', 'x-stale', 'deprecation', 'sunset', 'retry-after'],
   ...[
@@ -18,16 +18,16 @@ const Body = z.looseObject({
   meta: z.looseObject({ asOf: z.array(Part).optional(), nextCursor: z.unknown().optional() }).optional(),
 })
 
-/** What a reply says, apart from where it was read, which explains a difference of two. */
+/** The content of a reply without its block, which explains a difference between two replies. */
 export type View = {
   readonly status: number
   readonly headers: string
-  /** The content, and what is said of it. */
+  /** The body and its metadata. */
   readonly content: string
-  /** Depends on the block too: compared where that is the same. */
+  /** Depends on the block too, so it is compared only at the same block. */
   readonly paging: string
   readonly etag: string | undefined
-  /** The block of the content: of the body where that names it. */
+  /** The block of the content: the one in the body if it has one. */
   readonly block: string
 }
 
@@ -60,7 +60,10 @@ export const viewOf = ({ status, headers, body }: Reply): View => {
   return { ...own, status, headers: JSON.stringify(shown), paging: `${own.paging} ${cursor}`, etag: headers.etag }
 }
 
-/** What two views do not agree on; where they were read is left out. A HEAD names no content, so it has no paging to hold against. */
+/**
+ * The differences between two views except for the blocks they were read at. A HEAD has no content, so its paging is
+ * not compared.
+ */
 export const differences = (one: View, other: View, isHead: boolean): (keyof View)[] => {
   const isSameBlock = one.block === other.block
   return [
@@ -69,5 +72,5 @@ export const differences = (one: View, other: View, isHead: boolean): (keyof Vie
   ]
 }
 
-/** Whether two views say of themselves that they were read at different places. */
+/** Whether two views report different blocks. */
 export const isExplained = (one: View, other: View): boolean => one.etag !== other.etag || one.block !== other.block

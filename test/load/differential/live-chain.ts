@@ -9,16 +9,17 @@ import { seedScenario } from '../../../src/sandbox/seed.ts'
 import { startFaultProxy } from '../../faults/proxy.ts'
 import { createRpc } from '../../faults/rpc.ts'
 import { createTurns } from '../../faults/turns.ts'
+import { factsOf } from '../../support/known-chains.ts'
 
 const BLOCK_MS = 1_000
 
-/** One reorg in so many blocks, which replaces so many of the newest. */
+/** One reorg in this many blocks, and the number of newest blocks that it replaces. */
 const REORG_EVERY = 25
 const REORG_DEPTH = 3
 
 /**
- * A node with the protocol and the seeded story on it, and a proxy in front for everyone who reads: it keeps reads of state apart from mining.
- * Blocks come from `live` alone, so nothing changes before it is called.
+ * A node with the protocol and seeded entities, and a proxy for all readers that separates reads of state from mining.
+ * Only `live` mines blocks, so nothing changes before it is called.
  */
 export const openLiveChain = async (chainId: ChainId) => {
   const anvil = await startAnvil({
@@ -26,7 +27,7 @@ export const openLiveChain = async (chainId: ChainId) => {
     genesisTimestamp: Math.floor(Date.now() / 1000) - SCENARIO_DAYS * 86_400,
   })
   const cast = createCast()
-  const chain = await deployOn(anvil.url, chainId, cast)
+  const chain = await deployOn(anvil.url, { chainId, ...factsOf(chainId) }, cast)
   const actions = createActions(chain)
   await seedScenario({ actions, cast, seed: chainId })
   const turns = createTurns()
@@ -43,7 +44,7 @@ export const openLiveChain = async (chainId: ChainId) => {
   const now = (): number => Math.floor(Date.now() / 1000)
 
   let reorgs = 0
-  /** Replaces the blocks after a snapshot by as many and one more, at once for everyone who reads. */
+  /** Replaces the blocks after a snapshot by one block more, as one change for all readers. */
   const reorg = async (snapshot: unknown): Promise<void> => {
     proxy.hold()
     try {
@@ -72,7 +73,7 @@ export const openLiveChain = async (chainId: ChainId) => {
     chain,
     cast,
     actions,
-    /** Where the product and the check read. */
+    /** The URL that the product and the check read from. */
     url: proxy.url,
     variables: chainVariables({ ...chain, rpcUrl: proxy.url }),
     head: node.blockNumber,

@@ -6,16 +6,16 @@ import { differences, isExplained } from './compare.ts'
 import { around, note, type Report } from './report.ts'
 import { respell } from './urls.ts'
 
-/** Requests before a comparison that may fill the cache, and have it compress what it keeps. */
+/** The number of requests before a comparison, which may fill the cache and make it compress its entries. */
 const MOST_WARMING = 3
 
-/** Whether the cache answered: what the framework answers also says how long it waited for a source. */
+/** Whether the cache answered: only other answers report how long they waited for a source. */
 const isKept = ({ status, headers }: Reply): boolean =>
   status === 200 && !/db|rpc/.test(headers['server-timing'] ?? 'db')
 
 type Deps = Places & { readonly client: Client; readonly random: Random; readonly report: Report }
 
-/** Asks both APIs the same until they agree; gives the answer, or null where they never do. */
+/** Sends both APIs the same request until they agree. Returns the answer, or null if they never agree. */
 export const createPairCheck = ({ cached, uncached, client, random, report }: Deps) => {
   const warm = async (path: string, question: Question): Promise<void> => {
     for (let left = random.int(0, MOST_WARMING); left > 0; left -= 1)

@@ -14,7 +14,7 @@ type Deps = Places & {
   readonly report: Report
 }
 
-/** Holds a record of either API against the chain at the block that the answer names. */
+/** Compares a record of one API with the chain at the block of the answer. */
 export const createRecordCheck =
   ({ cached, uncached, client, checkChain, random, report }: Deps) =>
   async (path: string): Promise<void> => {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closers } from '../../../src/lib/lifecycle.ts'
+import { type Process, startProcess } from '../../faults/process.ts'
 import type { Store } from '../../faults/rig.ts'
 import { startApi } from '../../faults/service.ts'
-import { type Process, startProcess } from '../../faults/worker.ts'
 import { cloneDatabase } from '../../support/clone-database.ts'
 import { type LiveChain, openLiveChain } from './live-chain.ts'
 
-/** Waits until the index has reached a chain's head, which stands still. */
+/** Waits until the index has reached a chain's head, which does not move. */
 const untilIndexed = async (url: string, { chain, head }: LiveChain): Promise<void> => {
   const wanted = String(await head())
   for (let tries = 0; tries < 600; tries += 1, await sleep(100)) {
@@ -16,7 +16,10 @@ const untilIndexed = async (url: string, { chain, head }: LiveChain): Promise<vo
   throw new Error(`chain ${chain.chainId} is not indexed to block ${wanted}`)
 }
 
-/** Two chains that stand still, a worker that has indexed them, and two APIs on its database: one caches, the other does not. */
+/**
+ * Two idle chains, a worker that has indexed them, and two APIs on its database: one with a response cache, one
+ * without.
+ */
 export const openSystem = async (store: Store, closers: Closers) => {
   const chains = await Promise.all(
     ([8453, 56] as const).map(async (id) =>
@@ -44,7 +47,8 @@ export const openSystem = async (store: Store, closers: Closers) => {
   await start('worker')
   const probe = await startApi({ start })
   for (const chain of chains) await untilIndexed(probe.url, chain)
-  // A process numbers nothing from before its start: both begin while nothing changes, so that their tags are the same.
+  // A process does not know changes from before its start. Both start while nothing changes, so that their tags are
+  // equal.
   await probe.process.stop()
   await sleep(2_000)
   const [cached, uncached] = [await startApi({ start }), await startApi({ start }, { PAGE_CACHE_BYTES: '0' })]

@@ -6,9 +6,9 @@ import { respell } from './urls.ts'
 
 type Deps = Places & { readonly client: Client; readonly random: Random; readonly report: Report }
 
-/** Asks with tags that either API gave: a 304 is right when both answer now what the tag was given with. */
+/** Sends tags of both APIs: a 304 is correct when both now return the content that the tag was issued for. */
 export const createTagCheck = ({ cached, uncached, client, random, report }: Deps) => {
-  /** The newest most of the time; an old one has to be refused unless nothing changed. */
+  /** Mostly the newest tag. An older one must not match unless nothing changed. */
   const tagsFor = (path: string): readonly string[] =>
     client.tags.of(path).slice(random.int(1, 4) === 1 ? -random.int(1, 4) : -1)
 
@@ -16,7 +16,7 @@ export const createTagCheck = ({ cached, uncached, client, random, report }: Dep
     const asked = tagsFor(path)
     if (asked.length === 0) return
     const place = random.pick([cached, uncached])
-    // As of now: the answers below add to it.
+    // Read first, because the answers below add to it.
     const given = new Map(asked.map((etag) => [etag, client.tags.contents(path, etag)]))
     const ifNoneMatch = asked.join(', ')
     report.conditional.asked += 1

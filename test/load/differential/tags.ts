@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 
-/** Contents that are kept of a tag, and tags of a URL. */
+/** The most contents per tag and tags per URL that are kept. */
 const MOST_CONTENTS = 4
 const MOST_TAGS = 12
 const MOST_URLS = 200
 
-/** The contents that each tag of each URL was given with, newest tag last. Bounded. */
+/** The contents for which each tag of each URL was issued, newest tag last. Bounded. */
 export const createTags = () => {
   const urls = new LRUCache<string, Map<string, Set<string>>>({ max: MOST_URLS })
   let ambiguous = 0
@@ -23,7 +23,9 @@ export const createTags = () => {
     },
     of: (url: string): readonly string[] => [...(urls.get(url)?.keys() ?? [])],
     contents: (url: string, etag: string): readonly string[] => [...(urls.get(url)?.get(etag) ?? [])],
-    /** Tags that were given with two contents: the second was read after a change that its process had not heard of. */
+    /**
+     * Tags that were issued for two contents: the second was read after a change that its process had not yet received.
+     */
     ambiguous: () => ambiguous,
   }
 }

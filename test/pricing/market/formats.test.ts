@@ -7,8 +7,8 @@ const recorded = (file: string) => readFileSync(new URL(`recorded/${file}`, impo
 const table = (text: string, name = 'file.csv') =>
   Object.fromEntries(parseSeries(text, name).map(({ pair, closes }) => [pairName(pair), closes]))
 
-describe('a file of rates', () => {
-  test('of the ECB becomes rates of the dollar by the same day’s fixing', () => {
+describe('formats of rates', () => {
+  test('ECB reference rates are converted to dollar rates with the same day’s fixing', () => {
     const rates = table(recorded('eurofxref-hist.csv'))
     expect(Object.keys(rates)).toEqual(['EUR/USD', 'USD/JPY', 'USD/GBP', 'USD/RUB', 'USD/ZAR'])
     expect(rates['EUR/USD']?.[0]).toEqual({ date: '2024-11-29', close: 1.0562 })
@@ -16,7 +16,7 @@ describe('a file of rates', () => {
     expect(rates['USD/RUB']).toEqual([])
   })
 
-  test('of FRED is quoted as its series is, without the days it leaves out', () => {
+  test('FRED series keep their direction and omit days without a rate', () => {
     const rates = table(recorded('DEXUSEU.csv'))
     expect(rates['EUR/USD']?.map(({ date }) => date)).toEqual(['2024-11-25', '2024-11-26', '2024-11-27', '2024-11-29'])
     const several = table('DATE,DEXJPUS,DEXUSUK\n2024-11-29,150.41,1.2699\n2024-12-02,.,1.2650\n')
@@ -29,7 +29,7 @@ describe('a file of rates', () => {
     })
   })
 
-  test('of an operator is of the pair in its name or in its rows', () => {
+  test('an operator’s file takes its pair from its name or from its rows', () => {
     const closes = [
       { date: '2026-11-19', close: 11.38 },
       { date: '2026-11-20', close: 11.4 },
@@ -44,36 +44,36 @@ describe('a file of rates', () => {
   test.each([
     ['of an unknown format', 'time,price\n1,2', 'rates.csv', 'time,price'],
     ['that is empty', '', 'rates.csv', 'no known format'],
-    ['named after no pair', 'date,close\n2026-11-19,1', 'rates.csv', 'pair'],
+    ['that is not named after a pair', 'date,close\n2026-11-19,1', 'rates.csv', 'pair'],
     ['with a date of another kind', 'date,close\n19/11/2026,1', 'USD-GHS.csv', '19/11/2026'],
     ['with a number of another kind', 'date,close\n2026-11-19,"1,5"', 'USD-GHS.csv', 'number'],
     ['with a number in hex', 'date,close\n2026-11-19,0x10', 'USD-GHS.csv', '0x10'],
     ['with half a pair', 'pair,date,close\nGHS,2026-11-19,1', 'rates.csv', 'GHS'],
-  ])('%s is refused by name and reason', (_, text, name, reason) => {
+  ])('a file %s is rejected with its name and the reason', (_, text, name, reason) => {
     expect(() => parseSeries(text, name)).toThrow(name)
     expect(() => parseSeries(text, name)).toThrow(reason)
   })
 })
 
-describe('a file of rates that is too much', () => {
+describe('limits of a file', () => {
   const refusalOf = (text: string): string => {
     try {
       parseSeries(text, 'rates.csv')
     } catch (fault) {
       if (fault instanceof Error) return fault.message
     }
-    throw new Error('the file was taken')
+    throw new Error('the file was accepted')
   }
 
-  test('with a million rows is refused with the limit', () => {
+  test('a file with a million rows is rejected with the limit', () => {
     expect(refusalOf(`date,close\n${'2026-11-19,1\n'.repeat(1_000_000)}`)).toMatch(/more than 300000 lines/)
   })
 
-  test('with a thousand columns is refused with the limit', () => {
+  test('a file with a thousand columns is rejected with the limit', () => {
     expect(refusalOf(`Date,USD,${'X,'.repeat(1_000)}\n2026-11-19,1\n`)).toMatch(/more than 200 columns/)
   })
 
-  test('with more cells than can be read at once is refused with the limit', () => {
+  test('a file with more cells than the limit is rejected with the limit', () => {
     const row = `2026-11-19${',1'.repeat(100)}\n`
     expect(refusalOf(`Date,USD${',X'.repeat(99)}\n${row.repeat(30_000)}`)).toMatch(/more than 2000000 cells/)
   })
@@ -83,11 +83,11 @@ describe('a file of rates that is too much', () => {
     ['date', `observation_date,DEXUSEU\n${'x'.repeat(1_000_000)},1`],
     ['number', `observation_date,DEXUSEU\n2026-11-19,${'x'.repeat(1_000_000)}`],
     ['pair', `pair,date,close\n${'x'.repeat(1_000_000)},2026-11-19,1`],
-  ])('is refused without repeating a %s of a million characters', (_, text) => {
+  ])('a file is rejected without repeating a %s of a million characters', (_, text) => {
     expect(refusalOf(text).length).toBeLessThan(300)
   })
 
-  test('for one reading is read in linear time where it has 100,000 pairs', () => {
+  test('a file with 100,000 pairs is read in linear time', () => {
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']
     const codes = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)))
     const rows = Array.from({ length: 100_000 }, (_, at) => {
@@ -100,8 +100,10 @@ describe('a file of rates that is too much', () => {
   })
 })
 
-test('the newest observation is the last with a value', () => {
+test('the newest observation is the last row with a value', () => {
   expect(parseLastObservation(recorded('DTB3.csv'), 'DTB3')).toEqual({ date: '2024-11-29', value: 4.37 })
-  expect(() => parseLastObservation('observation_date,DTB3\n2024-11-29,.\n', 'DTB3')).toThrow('no observation')
+  expect(() => parseLastObservation('observation_date,DTB3\n2024-11-29,.\n', 'DTB3')).toThrow(
+    'at least one observation',
+  )
   expect(() => parseLastObservation('<html></html>', 'DTB3')).toThrow('DTB3')
 })

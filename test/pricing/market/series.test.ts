@@ -16,12 +16,12 @@ const today = '2030-01-01'
 const flat = (count: number, close = 10) => weekdays(count).map((date) => ({ date, close }))
 
 describe('usable closes', () => {
-  test('come out oldest first, whichever way round they came', () => {
+  test('usable closes are oldest first, in whichever order they were published', () => {
     const closes = weekdays(5).map((date, i) => ({ date, close: 10 + i }))
     expect(usableCloses(closes.toReversed(), today)).toEqual(closes)
   })
 
-  test('are of weekdays, positive, one a day, and not of days to come', () => {
+  test('usable closes are on weekdays, positive, one a day, and not in the future', () => {
     const [monday, tuesday, wednesday, thursday] = weekdays(4)
     const closes = [
       { date: monday ?? '', close: 10 },
@@ -38,14 +38,14 @@ describe('usable closes', () => {
     expect(usableCloses(closes, today).map(({ close }) => close)).toEqual([10, 10.1, 10.3])
   })
 
-  test('do not leap by a factor of e', () => {
+  test('usable closes do not jump by a factor of e', () => {
     const closes = flat(6).map((close, i) => (i === 2 ? { ...close, close: 27.19 } : close))
     expect(usableCloses(closes, today)).toHaveLength(5)
     closes[2] = { date: closes[2]?.date ?? '', close: 27.17 }
     expect(usableCloses(closes, today)).toHaveLength(6)
   })
 
-  test('start at a level that lasts', () => {
+  test('usable closes start at the newest lasting level', () => {
     const of = (...rates: number[]) => {
       const days = weekdays(rates.length)
       return usableCloses(
@@ -55,11 +55,11 @@ describe('usable closes', () => {
     }
     expect(of(1_000, 10, 10.1, 10.2)).toEqual([10, 10.1, 10.2])
     expect(of(11_400, 11_500, 11.4, 11.5, 11.6)).toEqual([11.4, 11.5, 11.6])
-    // Slips that do not agree, or have a good close between them, are no level.
+    // Errors that do not agree with each other, or have a good close between them, are not a new level.
     expect(of(10, 1_000, 0.1, 10.1, 1_000, 10.2, 1_000)).toEqual([10, 10.1, 10.2])
   })
 
-  test('do not start at a leap that only the same day bears out', () => {
+  test('usable closes do not start at a jump that only a close of the same day confirms', () => {
     const [monday = '', tuesday = '', wednesday = ''] = weekdays(3)
     const closes = [
       { date: monday, close: 10 },
@@ -70,12 +70,12 @@ describe('usable closes', () => {
     expect(usableCloses(closes, today).map(({ close }) => close)).toEqual([10, 10.1])
   })
 
-  test('go back three years of trading', () => {
+  test('usable closes cover at most three years of trading', () => {
     expect(usableCloses(flat(1_000), today)).toEqual(flat(1_000).slice(-756))
   })
 })
 
-test('a history needs 30 closes in the 90 days to its newest', () => {
+test('a history needs 30 closes in the 90 days up to its newest', () => {
   expect(isThick(flat(29))).toBe(false)
   expect(isThick(flat(30))).toBe(true)
   const monthly = flat(400).filter((_, i) => i % 20 === 0)
@@ -95,7 +95,7 @@ describe('closes of a pair', () => {
     return pair && closesOf(table, pair)
   }
 
-  test('are those published, turned round or crossed through the dollar', () => {
+  test('closes of a pair are as published, inverted, or crossed through the dollar', () => {
     expect(of('EUR/USD')?.at(-1)?.close).toBe(1.25)
     expect(of('USD/EUR')?.at(-1)?.close).toBe(0.8)
     expect(of('EUR/JPY')?.at(-1)?.close).toBeCloseTo(187.5, 12)
@@ -106,11 +106,11 @@ describe('closes of a pair', () => {
     expect(of('USD/GHS')).toBeUndefined()
   })
 
-  test('of a cross are of the days that both legs have', () => {
+  test('closes of a cross are on the days that both legs have', () => {
     expect(of('EUR/JPY')).toHaveLength(38)
   })
 
-  test('of a pair and its inverse make one', () => {
+  test('the product of a pair’s and its inverse’s closes is one', () => {
     const rate = fc.double({ min: 1e-3, max: 1e5, noNaN: true })
     fc.assert(
       fc.property(rate, rate, (eur, jpy) => {
@@ -128,7 +128,7 @@ describe('closes of a pair', () => {
 })
 
 test.each(['usd/ghs', 'USDGHS', 'USD/USD', 'USD/GHSX', ' USD/GHS', 'USD/GHS\n', 'USD-GHS', ''])(
-  '%j is no pair',
+  '%j is not a pair',
   (text) => {
     expect(parsePair(text)).toBeUndefined()
   },

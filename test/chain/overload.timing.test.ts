@@ -1,0 +1,70 @@
+import { pino } from 'pino'
+import { zeroAddress } from 'viem'
+import { expect, onTestFinished, test } from 'vitest'
+import { createChain } from '../../src/chain/chain.ts'
+import { ServiceError } from '../../src/lib/errors.ts'
+import { call } from '../../src/protocol/outputs.ts'
+import { factsOf } from '../support/known-chains.ts'
+import { eventually } from '../support/process.ts'
+import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
+
+const log = pino({ level: 'silent' })
+
+/** A chain whose node never answers requests of one method. */
+const openChain = async (silent: string) => {
+  const node = await startNode()
+  const isSilent = (calls: readonly ScriptedCall[]) => calls.some(({ method }) => method === silent)
+  node.say((calls) => (isSilent(calls) ? 'hang' : null))
+  const deployment = {
+    ...{ chainId: 8453 as const, profile: 'reference' as const, diamond: zeroAddress, startBlock: 0n },
+    ...factsOf(8453),
+    ...{ usdc: zeroAddress, usdt: null, publicRpcUrl: node.url },
+  }
+  const chain = createChain({ deployment, rpcUrls: [node.url], timeoutMs: 1_000, headMaxAgeMs: 0, log })
+  onTestFinished(chain.close)
+  const head = await chain.head()
+  return { chain, head, asked: () => node.requests().filter(isSilent).length }
+}
+
+const many = <T>(count: number, run: (at: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, at) => run(at)))
+
+test('of 500 gas estimates 8 reach the node, those beyond the queue are null at once, and reads continue', async () => {
+  const { chain, asked } = await openChain('eth_estimateGas')
+  let over = 0
+  const estimates = many(500, async () => {
+    const gas = await chain.estimateGas({ from: zeroAddress, to: zeroAddress, data: '0x' })
+    over += 1
+    return gas
+  })
+  await eventually('the estimates beyond the queue are null', () => over >= 500 - 8 - 64, 500)
+  expect((await chain.head()).number).toBeGreaterThan(0n)
+  expect(asked()).toBe(8)
+  expect(await estimates).toEqual(Array.from({ length: 500 }, () => null))
+})
+
+test('of 500 concurrent broadcasts those beyond the queue are refused at once, with a retry after 1 s', async () => {
+  const { chain } = await openChain('eth_sendRawTransaction')
+  const refused: unknown[] = []
+  const broadcasts = many(500, () => chain.broadcast('0x02').catch((fault: unknown) => refused.push(fault)))
+  await eventually('the broadcasts beyond the queue are refused', () => refused.length >= 500 - 8 - 64, 500)
+  expect(refused[0]).toBeInstanceOf(ServiceError)
+  expect(refused[0]).toMatchObject({
+    code: 'service_unavailable',
+    message: 'too many broadcasts for chain 8453 at once: retry after 1 s',
+    retryAfter: 1,
+  })
+  expect((await chain.head()).number).toBeGreaterThan(0n)
+  await broadcasts
+}, 20_000)
+
+test('views beyond a queue of 20,000 for a silent node are refused at once', async () => {
+  const { chain, head } = await openChain('eth_call')
+  const refused: unknown[] = []
+  const reads = many(20_100, (id) =>
+    chain.readAt(head, [call('getHedgePosition', [BigInt(id)])]).catch((fault: unknown) => refused.push(fault)),
+  )
+  await eventually('the views beyond the queue are refused', () => refused.length === 100, 900)
+  expect(refused[0]).toMatchObject({ code: 'service_unavailable', retryAfter: 1 })
+  await reads
+}, 20_000)

@@ -1,0 +1,166 @@
+import { sql } from 'drizzle-orm'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import {
+  completeRefreshRequests,
+  nextRefreshRequests,
+  refreshLag,
+  requestEventRefresh,
+  requestMemberRefresh,
+  requestRefresh,
+  requestSettlementRefresh,
+  requestSweep,
+  type Subject,
+} from '../../src/db/index/refresh-queue.ts'
+import type { Database } from '../../src/db/pool.ts'
+import { depositObservations, deposits, eventObservations, events, positionObservations } from '../../src/db/schema.ts'
+import { refreshQueue } from '../../src/db/schema-index.ts'
+import { sleep } from '../../src/lib/lifecycle.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/open-database.ts'
+
+const chainId = 8453
+const owner = `0x${'11'.repeat(20)}` as const
+const hash = `0x${'22'.repeat(32)}` as const
+const at = { blockNumber: 1n, blockHash: hash, blockTimestamp: 1n }
+const origin = { ...at, txHash: hash, logIndex: 0 }
+
+let store: TestDatabase
+let database: Database
+
+beforeAll(async () => {
+  store = await createTestDatabase()
+  database = openDatabase(store.url)
+  const event = { chainId, creator: owner, underlying: 'USD/GHS', strike: 1n, premiumRate: 1n, ...origin }
+  const deposit = { chainId, eventId: 1n, lp: owner, amount: 1n, shares: 1n, ...origin }
+  await database.run((handle) =>
+    handle.insert(events).values([
+      { ...event, id: 1n, expiryDate: 100n, initialLiquidity: 1n },
+      { ...event, id: 2n, expiryDate: 200n, initialLiquidity: 1n },
+    ]),
+  )
+  await database.run((handle) =>
+    handle.insert(deposits).values([
+      { ...deposit, id: 1n },
+      { ...deposit, id: 2n },
+      { ...deposit, id: 3n },
+    ]),
+  )
+})
+afterAll(async () => {
+  await database?.close()
+  await store?.close()
+})
+beforeEach(async () => {
+  await database.run((handle) => handle.delete(refreshQueue))
+})
+
+const mark = (...all: readonly Subject[]): Promise<void> =>
+  database.transaction((handle) => requestRefresh(handle, chainId, all))
+
+/** The requests in order, as subject, id and version. */
+const notes = async (): Promise<string[]> =>
+  (await nextRefreshRequests(database, chainId, 100)).map(({ subject, id, version }) => `${subject} ${id} v${version}`)
+
+const event = (id: bigint): Subject => ({ subject: 'event', id })
+const deposit = (id: bigint): Subject => ({ subject: 'deposit', id })
+
+test('a repeated change raises the version of its request and keeps its place in the queue', async () => {
+  await mark(event(2n), deposit(1n))
+  await mark(event(1n), event(2n), event(2n))
+  expect(await notes()).toEqual(['event 2 v2', 'deposit 1 v1', 'event 1 v1'])
+  await database.transaction((handle) => requestMemberRefresh(handle, chainId, 'deposit', [1n, 1n, 2n]))
+  // All three are of one event, so there is one request.
+  await database.transaction((handle) => requestEventRefresh(handle, chainId, 'deposit', [1n, 2n, 3n]))
+  expect(await notes()).toEqual(['event 2 v2', 'deposit 1 v2', 'event 1 v2', 'deposit 2 v1', 'deposit 3 v1'])
+})
+
+test('completing a request deletes exactly the version that was read', async () => {
+  await mark(event(1n), event(2n))
+  const read = await nextRefreshRequests(database, chainId, 100)
+  await mark(event(1n))
+  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read))
+  expect(await notes()).toEqual(['event 1 v2'])
+  await mark(event(2n))
+  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read))
+  expect(await notes()).toEqual(['event 1 v2', 'event 2 v1'])
+})
+
+test('a routine refresh does not change existing requests', async () => {
+  const view = {
+    ...{ name: '', payoutCap: 0n, initialRate: 0n, strikeAbove: true, paymentToken: owner, status: 0, poolOpen: true },
+    ...{ allowExternalLp: true, settlementPrice: 0n, triggered: false, settledAt: 0n, creatorEarnings: 0n },
+    ...{ totalLiquidity: 0n, totalExposure: 0n, totalPremiums: 0n, lpCount: 0n, hedgerCount: 0n, totalMaxPayout: 0n },
+    ...{ availableCapacity: 0n, utilizationPercent: 0n, ...at },
+  }
+  const claim = { premiumsEarned: 0n, premiumsClaimed: 0n, ...at }
+  await database.run((handle) =>
+    handle.insert(eventObservations).values([
+      { chainId, id: 1n, ...view },
+      { chainId, id: 2n, ...view },
+    ]),
+  )
+  await database.run((handle) =>
+    handle.insert(depositObservations).values([
+      { chainId, id: 1n, ...claim, pending: 0n, withdrawn: true },
+      { chainId, id: 2n, ...claim, pending: 5n, withdrawn: true },
+    ]),
+  )
+  for (const now of [99n, 150n, 150n]) {
+    await database.transaction((handle) => requestSettlementRefresh(handle, chainId, now))
+    expect(await notes()).toEqual(now === 99n ? [] : ['event 1 v1'])
+  }
+  await requestSweep(database, chainId)
+  await requestSweep(database, chainId)
+  // Deposit 3 was never observed and comes first. Deposit 1 cannot change by the protocol's rules and comes last.
+  expect(await notes()).toEqual([
+    'event 1 v1',
+    'event 2 v1',
+    'deposit 3 v1',
+    'deposit 2 v1',
+    'deposit 1 v1',
+    'chain 0 v1',
+  ])
+})
+
+test('a sweep requests all observable entities, however many cannot be observed, and picks others of these each time', async () => {
+  const many = sql`INSERT INTO positions SELECT ${chainId}, n, 1, lp, amount, 0, 0, block_number, block_hash, block_timestamp
+    FROM deposits, generate_series(1, 2500) n WHERE deposits.chain_id = ${chainId} AND deposits.id = 1`
+  await database.run((handle) => handle.execute(many))
+  const seen = { payoutAmount: 0n, status: 0, claimed: false, ...at }
+  await database.run((handle) => handle.insert(positionObservations).values({ chainId, id: 2_000n, ...seen }))
+  const sweep = async (): Promise<string[]> => {
+    await database.run((handle) => handle.delete(refreshQueue))
+    await requestSweep(database, chainId)
+    const all = await nextRefreshRequests(database, chainId, 10_000)
+    return all.filter(({ subject }) => subject === 'position').map(({ id }) => String(id))
+  }
+  const [first, second] = [await sweep(), await sweep()]
+  for (const ids of [first, second]) {
+    expect(ids).toHaveLength(501)
+    expect(ids).toContain('2000')
+  }
+  expect(new Set([...first, ...second]).size).toBeGreaterThan(700)
+})
+
+test('two transactions that request the same subjects in different orders do not deadlock', async () => {
+  const both = (first: Subject, second: Subject): Promise<void> =>
+    database.transaction(async (handle) => {
+      await requestRefresh(handle, chainId, [first])
+      await sleep(100)
+      await requestRefresh(handle, chainId, [second])
+    })
+  await Promise.all([both(event(1n), event(2n)), both(event(2n), event(1n))])
+  expect((await notes()).toSorted()).toEqual(['event 1 v2', 'event 2 v2'])
+})
+
+test('the lag is the number of waiting subjects and the age of the oldest request', async () => {
+  expect(await refreshLag(database, chainId)).toEqual({ waiting: 0, oldestSeconds: null })
+  await mark(event(1n))
+  await sleep(300)
+  await mark(event(1n), event(2n))
+  const { waiting, oldestSeconds } = await refreshLag(database, chainId)
+  expect(waiting).toBe(2)
+  expect(oldestSeconds).toBeGreaterThanOrEqual(0.3)
+  expect(oldestSeconds).toBeLessThan(5)
+  expect(await refreshLag(database, 56)).toEqual({ waiting: 0, oldestSeconds: null })
+})

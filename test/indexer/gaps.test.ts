@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { absentWith, beforeFirst, DuplicateRow, findGap } from '../../src/indexer/gaps.ts'
+import type { Fact } from '../../src/protocol/logs.ts'
+
+const hash = `0x${'11'.repeat(32)}` as const
+const deposits = (...ids: readonly bigint[]): Fact[] =>
+  ids.map((id) => ({
+    kind: 'deposit',
+    ...{ id, eventId: 1n, lp: `0x${'22'.repeat(20)}`, amount: 1n, shares: 1n },
+    ...{ blockNumber: id, blockHash: hash, blockTimestamp: id, txHash: hash, logIndex: 0 },
+  }))
+const none = { event: null, deposit: null, position: null }
+
+test('ids that follow the last ones leave no gap, in any order', () => {
+  expect(findGap({ ...none, deposit: 4n }, deposits(7n, 5n, 6n))).toBeUndefined()
+  expect(findGap({ ...none, deposit: 4n }, deposits(5n, 8n, 7n))).toEqual({ kind: 'deposit', id: 6n })
+  expect(findGap({ ...none, deposit: 4n }, deposits(6n))).toEqual({ kind: 'deposit', id: 5n })
+})
+
+test('a very large id is a gap after the last id, and costs no more than a small gap', () => {
+  expect(findGap({ ...none, deposit: 4n }, deposits(2n ** 256n - 1n))).toEqual({ kind: 'deposit', id: 5n })
+})
+
+test('an id that the index already has is an error, because it belongs to another chain', () => {
+  expect(() => findGap({ ...none, deposit: 4n }, deposits(4n, 5n))).toThrow(DuplicateRow)
+})
+
+test('id 0 is checked when the first ids are found, in any order', () => {
+  for (const ids of [deposits(1n, 2n), deposits(3n, 1n, 2n)]) {
+    expect(beforeFirst(none, ids)).toEqual([{ kind: 'deposit', id: 0n }])
+    expect(absentWith(none, ids)).toContainEqual({ kind: 'deposit', id: 0n })
+  }
+  expect(beforeFirst(none, deposits(2n, 0n, 1n))).toEqual([])
+  expect(beforeFirst({ ...none, deposit: 0n }, deposits(1n))).toEqual([])
+})

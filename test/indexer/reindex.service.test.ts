@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { Client } from 'pg'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
+import { createQueries } from '../../src/db/queries/entities.ts'
+import { openApp } from '../support/app.ts'
+import { openIndexSteps } from '../support/index-steps.ts'
+import type { World } from '../support/indexing.ts'
+import { startWorld } from '../support/world.ts'
+
+/* The procedures of docs/operations.md are run as they are written there, for the chain of the test. */
+
+let world: World
+let steps: Awaited<ReturnType<typeof openIndexSteps>>
+let client: Client
+
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world?.close())
+beforeEach(async () => {
+  steps = await openIndexSteps(world, world.anvil.url)
+  client = new Client(steps.url)
+  await client.connect()
+  await steps.index()
+  await steps.observeAll()
+})
+afterEach(async () => {
+  await client?.end()
+  await steps?.close()
+})
+
+const section = (heading: string): string => {
+  const page = readFileSync('docs/operations.md', 'utf8')
+  const [, found] = page.split(`### ${heading}\n`)
+  if (found === undefined) throw new Error(`docs/operations.md has no section ${heading}`)
+  return found.split(/\n##+ /)[0] ?? ''
+}
+
+/** The SQL of a section, for chain 8453 instead of 56. */
+const documentedSql = (heading: string): string => {
+  const [, sql] = /```sql\n([\s\S]*?)```/.exec(section(heading)) ?? []
+  if (sql === undefined) throw new Error(`the section ${heading} has no SQL`)
+  return sql.replace(/\b56\b/g, '8453')
+}
+
+/** Announces a change of the chain that touches nothing that the test reads. */
+const CHANGE_OF_SOMETHING_ELSE = `WITH counted AS (
+    UPDATE change_counter
+    SET before = last, last = greatest(last + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+    RETURNING last, before)
+  INSERT INTO changes (seq, before, chain_id, scopes) SELECT last, before, 8453, '{something else}' FROM counted;
+  NOTIFY changes`
+
+const settlements = async (from: Client) =>
+  (await from.query('SELECT seq, type, event_id, settled_at, settlement_price FROM settlements ORDER BY seq')).rows
+
+const openApi = (databaseUrl: string) =>
+  openApp({ databaseUrl, nodes: [{ url: world.anvil.url, deployment: world.deployment }] })
+
+type Api = Awaited<ReturnType<typeof openApi>>
+
+/** Reads while a worker reports that the index is near the head: only then does an API process give and honor tags. */
+const readNearHead = async ({ app }: Api, { chain, database, readIndex }: typeof steps, url: string, tag = '') => {
+  const { cursor: head } = await readIndex()
+  const seen = { head, proven: head, source: 'logs', trouble: null, nodes: chain.status() } as const
+  await database.run((handle) => saveHeartbeat(handle, 8453, seen))
+  return app.inject({ url, headers: { 'if-none-match': tag } })
+}
+
+const tagOf = async (api: Api, index: typeof steps, url: string): Promise<string> => {
+  let tag: unknown
+  await expect
+    .poll(async () => {
+      tag = (await readNearHead(api, index, url)).headers.etag
+      return tag
+    })
+    .toBeDefined()
+  return String(tag)
+}
+
+const withApi = async <T>(databaseUrl: string, use: (api: Api) => Promise<T>) => {
+  const api = await openApi(databaseUrl)
+  try {
+    return await use(api)
+  } finally {
+    await api.close()
+  }
+}
+
+test('the documented statement has every entity read again, which replaces wrong observations', async () => {
+  const payoutOf = async () => (await createQueries(steps.database).position(8453, 1n))?.position.payoutAmount
+  const correct = await payoutOf()
+  await client.query(
+    'UPDATE position_observations SET payout_amount = payout_amount + 1, render_flip = NOT render_flip',
+  )
+  expect(await payoutOf()).not.toBe(correct)
+
+  await client.query(documentedSql('Read every entity again'))
+  await steps.observeAll()
+  expect(await payoutOf()).toBe(correct)
+  await steps.expectObserved()
+})
+
+test('a chain that is rebuilt in place has the same rows and settlements, and no cached answer survives', async () => {
+  await withApi(steps.url, async (api) => {
+    const url = '/v1/hedge/positions?chainId=8453&limit=2'
+    const ids = '/v1/hedge/events/8453/1/positions'
+    const tag = await tagOf(api, steps, ids)
+    const tagged = { url: ids, headers: { 'if-none-match': tag } }
+    await expect.poll(async () => (await readNearHead(api, steps, ids, tag)).statusCode).toBe(304)
+    const { body } = await api.app.inject(ids)
+    const page = (await api.app.inject(url)).json()
+    const [facts, settled] = [await steps.readIndex(), await settlements(client)]
+    expect(settled).not.toEqual([])
+
+    await client.query(documentedSql('Rebuild one chain in place'))
+    await expect.poll(async () => (await api.app.inject(tagged)).headers['x-data-source']).toBe('chain')
+    expect((await api.app.inject(tagged)).body).toBe(body)
+    expect((await api.app.inject(url)).statusCode).toBe(503)
+
+    await steps.index()
+    await steps.observeAll()
+    await steps.expectObserved()
+    const { events, deposits, positions } = await steps.readIndex()
+    expect({ events, deposits, positions }).toEqual({
+      events: facts.events,
+      deposits: facts.deposits,
+      positions: facts.positions,
+    })
+    expect(await settlements(client)).toEqual(settled)
+    await expect.poll(async () => (await api.app.inject(url)).json().data).toEqual(page.data)
+    const next = await api.app.inject(`${url}&cursor=${page.meta.nextCursor}`)
+    expect(next.json().meta.asOf).toMatchObject([{ chainId: 8453, reorgedSince: true }])
+  })
+})
+
+test('a second database with the copied tables has the same rows, repeats no settlement and honors no old tag', async () => {
+  const documented = section('Rebuild in a second database')
+  const tables = /for table in ([\w ]+);/.exec(documented)?.[1]?.split(' ') ?? []
+  const setters = [...documented.matchAll(/"(SELECT setval.+)"/g)].map(([, sql = '']) => sql)
+  const advance = /"(UPDATE change_counter .+)"/.exec(documented)?.[1]
+  if (advance === undefined) throw new Error('the section does not advance the change counter')
+  expect([tables.length, setters.length]).toEqual([3, 2])
+  // A row that the copied identity columns must not collide with.
+  await client.query("INSERT INTO calibrations (model, pairs) VALUES (1, '[]')")
+  await client.query('INSERT INTO rollbacks (chain_id, ancestor_number) VALUES (8453, 1)')
+  const settled = await settlements(client)
+
+  const next = await openIndexSteps(world, world.anvil.url)
+  const other = new Client(next.url)
+  await other.connect()
+  try {
+    for (const table of tables) {
+      const rows = await text(client.query(copyTo(`COPY ${table} TO STDOUT`)))
+      await pipeline([rows], other.query(copyFrom(`COPY ${table} FROM STDIN`)))
+    }
+    for (const sql of setters) await other.query(sql)
+    await next.index()
+    await next.observeAll()
+    await next.expectObserved()
+    const { cursor: _, ...facts } = await next.readIndex()
+    expect(await steps.readIndex()).toMatchObject(facts)
+    expect(await settlements(other)).toEqual(settled)
+    await other.query("INSERT INTO calibrations (model, pairs) VALUES (1, '[]')")
+    await other.query('INSERT INTO rollbacks (chain_id, ancestor_number) VALUES (8453, 1)')
+
+    const url = '/v1/hedge/events/8453/1/positions'
+    /** Expects how an API process on the new database answers to a tag that one on the old database gives later. */
+    const expectStatus = (status: number) =>
+      withApi(next.url, async (api) => {
+        await tagOf(api, next, url)
+        await client.query(
+          'UPDATE change_counter SET last = (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, before = last',
+        )
+        const tag = await withApi(steps.url, (old) => tagOf(old, steps, url))
+        await other.query(CHANGE_OF_SOMETHING_ELSE)
+        await expect.poll(async () => (await readNearHead(api, next, url, tag)).statusCode).toBe(status)
+      })
+    await expectStatus(304)
+    await other.query(advance)
+    await expectStatus(200)
+  } finally {
+    await other.end()
+    await next.close()
+  }
+})

@@ -1,0 +1,31 @@
+import { beforeEach, expect, test } from 'vitest'
+
+/** The module as a process that starts has it, with no chains configured: each query makes a module of its own. */
+let chains: typeof import('../../src/protocol/chains.ts')
+let started = 0
+
+beforeEach(async () => {
+  started += 1
+  const path = `${new URL('../../src/protocol/chains.ts', import.meta.url).pathname}?process=${started}`
+  chains = await import(/* @vite-ignore */ path)
+})
+
+test('no chain id is decoded before the chains are configured', () => {
+  expect(() => chains.PathChainId.safeParse('8453')).toThrow('no chains are configured')
+  expect(() => chains.BodyChainId.safeParse(8453)).toThrow('no chains are configured')
+})
+
+test('chain ids of requests are those that are configured, and a refusal names them in their order', () => {
+  chains.configureChains([137, 8453, 56])
+  expect(chains.PathChainId.parse('137')).toBe(137)
+  expect(chains.BodyChainId.parse('137')).toBe(137)
+  for (const refused of [chains.PathChainId.safeParse('1'), chains.BodyChainId.safeParse(1)])
+    expect(refused.error?.issues[0]?.message).toBe('unsupported chainId: expected one of 137, 8453, 56')
+})
+
+test('the chains of a process are configured once: the same again is accepted, others are not', () => {
+  chains.configureChains([8453, 56])
+  chains.configureChains([8453, 56])
+  expect(() => chains.configureChains([56, 8453])).toThrow('the chains of this process are 8453, 56')
+  expect(chains.configuredChains()).toEqual([8453, 56])
+})

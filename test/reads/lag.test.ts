@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { lagOfHealth, lagOfReached, lagOfTip } from '../../src/reads/lag/lag.ts'
+
+const block = { number: 90n, hash: `0x${'5f'.repeat(32)}`, timestamp: 990n } as const
+
+/** The lag by each source, for a heartbeat of some age that saw a head of some time. */
+const lags = (timestamp: bigint, ageSeconds: number): (number | null)[] => [
+  lagOfTip({ block, head: { timestamp, ageSeconds } }),
+  lagOfReached({ chainId: 8453, block, look: { headTimestamp: timestamp, ageSeconds, byLogs: true } }),
+  lagOfHealth({
+    indexed: block,
+    look: {
+      at: new Date(),
+      ageSeconds,
+      head: { number: 100n, timestamp },
+      proven: null,
+      source: 'logs',
+      trouble: null,
+      nodes: { endpoints: [], halted: false, hasLogs: true },
+    },
+  }),
+]
+
+test.each([
+  ['the difference of both times', 1_000n, 0.4, 10],
+  ['0 for an index ahead of the head', 980n, 0.4, 0],
+  ['unchanged by a heartbeat of 10 s ago', 1_000n, 10, 10],
+  ['greater by the silence of a worker that has been silent for more than 10 s', 1_000n, 12.7, 22],
+])('the lag by pages, by commits and by the health of the index is %s', (_, timestamp, ageSeconds, lag) => {
+  expect(lags(timestamp, ageSeconds)).toEqual([lag, lag, lag])
+})
+
+test('the lag is unknown before the first heartbeat', () => {
+  expect(lagOfTip({ block, head: null })).toBeNull()
+  expect(lagOfReached({ chainId: 8453, block, look: null })).toBeNull()
+  expect(lagOfHealth({ indexed: block, look: null })).toBeNull()
+})

@@ -1,0 +1,230 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
+import { rollBack } from '../../src/db/index/write.ts'
+import type { Database } from '../../src/db/pool.ts'
+import type { ChainId } from '../../src/protocol/chains.ts'
+import { openApp } from '../support/app.ts'
+import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openDatabase } from '../support/open-database.ts'
+import { byForm } from '../support/repetitions.ts'
+import {
+  blockOf,
+  type Plan,
+  putSeeded,
+  seedDeployment,
+  seedEvent,
+  seedPosition,
+  seedToken,
+  walletOf,
+  writeSeeded,
+} from '../support/seed-index.ts'
+
+const ROWS_A_BLOCK = 10
+const plan: Plan = { token: seedToken, rowsABlock: ROWS_A_BLOCK, wallets: 20, events: 12 }
+const ids = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+
+let store: TestDatabase
+let api: Awaited<ReturnType<typeof openApp>>
+/** The index writes over separate connections. */
+let database: Database
+
+beforeEach(async () => {
+  store = await createTestDatabase()
+  api = await openApp({
+    databaseUrl: store.url,
+    nodes: [{ deployment: seedDeployment(8453) }, { deployment: seedDeployment(56) }],
+  })
+  database = openDatabase(store.url, { maxConnections: 2 })
+})
+afterEach(async () => {
+  await Promise.all([api.close(), database.close()])
+  await store.close()
+})
+
+const rowsOf = (from: number, to: number, fork: number) => ({
+  positions: ids(from, to).map((id) => seedPosition(id, { ...plan, fork })),
+  events: from === 1 ? ids(1, plan.events).map((id) => seedEvent(id, plan)) : [],
+})
+
+/** Writes positions up to a block, by default that of the last position. */
+const write = (
+  chainId: ChainId,
+  from: number,
+  to: number,
+  fork = 0,
+  block = Math.ceil(to / ROWS_A_BLOCK),
+): Promise<void> => writeSeeded(database, chainId, blockOf(BigInt(block), fork), rowsOf(from, to, fork))
+
+/** Replaces the blocks above an ancestor with other blocks that have positions of the same ids, up to a last one. */
+const replace = (chainId: ChainId, ancestor: number, to: number, fork: number): Promise<void> =>
+  database.transaction(async (handle, copy) => {
+    await rollBack(handle, chainId, blockOf(BigInt(ancestor)))
+    const block = blockOf(BigInt(Math.max(ancestor, Math.ceil(to / ROWS_A_BLOCK))), fork)
+    await putSeeded(handle, copy, chainId, block, rowsOf(ancestor * ROWS_A_BLOCK + 1, to, fork))
+  })
+
+const Page = z.object({
+  data: z.array(
+    z.looseObject({ chainId: z.number(), id: z.number(), createdBlock: z.number(), createdTx: z.string() }),
+  ),
+  meta: z.object({
+    nextCursor: z.string().nullable(),
+    asOf: z.array(z.object({ chainId: z.number(), blockNumber: z.number(), reorgedSince: z.boolean() })),
+  }),
+})
+
+const page = async (query: string, cursor?: string | null) => {
+  const { status, data, meta } = await api.get(`/hedge/positions?${query}${cursor ? `&cursor=${cursor}` : ''}`)
+  expect(status).toBe(200)
+  const { asOf, nextCursor } = Page.parse({ data, meta }).meta
+  return { rows: Page.parse({ data, meta }).data, asOf, nextCursor }
+}
+
+test.each(['desc', 'asc'])(
+  'pages (%s) contain each row that survives exactly once while rows are added and reorgs remove blocks',
+  async (order) => {
+    const [START, ARRIVING] = [byForm(1_000, 4_000), 40]
+    for (const chainId of [8453, 56] as const) {
+      for (let from = 1; from < START; from += 200) await write(chainId, from, from + 199)
+    }
+
+    // Rows arrive before each page, and before each twelfth the last blocks are replaced by others, whose rows have the
+    // same ids.
+    let last = START
+    // Twenty blocks below the first page's block.
+    const ancestor = START / ROWS_A_BLOCK - 20
+    let [pages, replaced] = [0, 0]
+    const goOn = async (): Promise<void> => {
+      pages += 1
+      if (pages % 12 === 0) {
+        await replace(8453, ancestor, last, pages)
+        replaced += 1
+      }
+      for (const chainId of [8453, 56] as const) await write(chainId, last + 1, last + ARRIVING, pages)
+      last += ARRIVING
+    }
+
+    const seen: string[] = []
+    let atFirst: number | undefined
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      await goOn()
+      const { rows, asOf, nextCursor } = await page(`order=${order}&limit=61`, cursor)
+      seen.push(...rows.map(({ chainId, id }) => `${chainId}/${id}`))
+      // Blocks removed since the first page.
+      if (atFirst !== undefined && replaced > atFirst)
+        expect(asOf[0]).toMatchObject({ chainId: 8453, reorgedSince: true })
+      atFirst ??= replaced
+      cursor = nextCursor
+    }
+
+    // What was there at the first page and lies below every rollback has to be there, on both chains.
+    const kept = (chainId: number): number => (chainId === 56 ? START : ancestor * ROWS_A_BLOCK)
+    const due = [8453, 56].flatMap((chainId) => ids(1, kept(chainId)).map((id) => `${chainId}/${id}`))
+    const given = new Set(seen)
+    expect(due.filter((row) => !given.has(row))).toEqual([])
+    expect(seen.length).toBe(given.size)
+    expect(replaced).toBeGreaterThan(0)
+  },
+)
+
+test('a page does not shift when rows are added, and keeps the neighbour of a removed row', async () => {
+  await write(8453, 1, 100)
+  const query = 'chainId=8453&limit=10'
+  const first = await page(query)
+  expect(first.rows.map(({ id }) => id)).toEqual(ids(91, 100).reverse())
+  await write(8453, 101, 200)
+  const second = await page(query, first.nextCursor)
+  expect(second.rows.map(({ id }) => id)).toEqual(ids(81, 90).reverse())
+  expect(second.asOf).toEqual(first.asOf)
+  // Position 81, the last returned one, was removed.
+  await database.run((handle) => handle.execute('DELETE FROM positions WHERE id IN (81, 75)'))
+  const third = await page(query, second.nextCursor)
+  expect(third.rows.map(({ id }) => id)).toEqual([80, 79, 78, 77, 76, 74, 73, 72, 71, 70])
+  expect((await page(query)).rows.map(({ id }) => id)).toEqual(ids(191, 200).reverse())
+})
+
+test('a page reports a rollback below the block of its first page, and no other rollback', async () => {
+  await write(8453, 1, 90)
+  await write(8453, 91, 100)
+  const query = 'chainId=8453&limit=10'
+  const begun = await page(query)
+  const isReorged = async () => (await page(query, begun.nextCursor)).asOf.map(({ reorgedSince }) => reorgedSince)
+
+  await write(8453, 101, 200)
+  await replace(8453, 10, 200, 1)
+  expect(await isReorged()).toEqual([false])
+  await replace(8453, 9, 200, 2)
+  expect(await isReorged()).toEqual([true])
+  // A new first page is as of the new blocks.
+  const again = await page(query)
+  expect((await page(query, again.nextCursor)).asOf.map(({ reorgedSince }) => reorgedSince)).toEqual([false])
+})
+
+test('rows are sorted by block and log index', async () => {
+  await write(8453, 1, 300)
+  const { rows } = await database.run((handle) =>
+    handle.execute<{ id: string }>('SELECT id FROM positions ORDER BY block_number DESC, log_index DESC, id DESC'),
+  )
+  const listed: number[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const { rows: some, nextCursor } = await page('chainId=8453&limit=200', cursor)
+    listed.push(...some.map(({ id }) => id))
+    cursor = nextCursor
+  }
+  expect(listed.length).toBe(300)
+  expect(listed).toEqual(rows.map(({ id }) => Number(id)))
+})
+
+test('rows by ids are in the order of the ids, and missing ids are reported', async () => {
+  await write(8453, 1, 100)
+  const { data, meta } = await api.get('/hedge/positions?chainId=8453&ids=7,3,1000,99,0')
+  expect(
+    z
+      .array(z.looseObject({ id: z.number() }))
+      .parse(data)
+      .map(({ id }) => id),
+  ).toEqual([7, 3, 99])
+  expect(meta).toMatchObject({ limit: 5, hasMore: false, nextCursor: null, missing: [1_000, 0] })
+})
+
+test.each([
+  ['limit', 'limit=0'],
+  ['limit', 'limit=201'],
+  ['order', 'order=up'],
+  ['chainId', 'chainId=8453,1'],
+  ['chainId', 'ids=1'],
+  ['chainId', 'ids=1&chainId=8453,56'],
+  ['ids', `chainId=56&ids=${ids(1, 201)}`],
+  ['limit', 'chainId=56&ids=1&limit=2'],
+  ['wallet', `chainId=56&ids=1&wallet=${walletOf(1)}`],
+  ['wallet', `wallet=${Array.from({ length: 101 }, () => walletOf(1))}`],
+  ['claimable', 'claimable=yes'],
+  ['include', 'include=core'],
+  ['finality', 'finality=soon'],
+  ['cursor', 'cursor=abc'],
+])('an invalid %s is rejected: %s', async (name, query) => {
+  const { status, error } = await api.get(`/hedge/positions?${query}`)
+  expect([status, error?.details?.map(({ path }) => path)]).toEqual([400, [name]])
+})
+
+test('a cursor is rejected with other filters or another order', async () => {
+  await write(8453, 1, 100)
+  const { nextCursor } = await page('chainId=8453&claimed=false&limit=5')
+  for (const other of [
+    'chainId=8453',
+    'chainId=8453&claimed=true',
+    'claimed=false',
+    'chainId=8453&claimed=false&order=asc',
+  ]) {
+    const { status, error } = await api.get(`/hedge/positions?${other}&cursor=${nextCursor}`)
+    expect([other, status, error?.details?.[0]?.path]).toEqual([other, 400, 'cursor'])
+  }
+  expect((await api.get(`/hedge/deposits?chainId=8453&cursor=${nextCursor}`)).status).toBe(400)
+  // The page size may change.
+  expect((await page('chainId=8453&claimed=false&limit=7', nextCursor)).rows.length).toBe(7)
+})
+
+test('a list of final rows leaves out rows that are not final yet, and is a 503 when no node reports a final block', async () => {
+  await write(8453, 1, 100)
+  expect((await api.get('/hedge/positions?chainId=8453&finality=finalized')).status).toBe(503)
+})

@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { type Environment, environments } from '../../src/config/environments.ts'
+import { load } from '../../src/config/load.ts'
+import { readCompose } from '../support/compose.ts'
+import { shapeOf } from '../support/environment.ts'
+
+const compose = readCompose()
+const own = Object.entries(compose.services).filter(([, { build }]) => build !== undefined)
+
+const commands: readonly (readonly [string, Environment])[] = Object.entries(environments)
+
+const variablesOf = (name: string): object => {
+  const found = commands.find(([command]) => command === name)
+  if (found === undefined) throw new Error(`there is no command ${name}`)
+  return shapeOf(found[1])
+}
+
+test('compose.yml has a service for each command', () => {
+  expect(own.map(([name, { command }]) => [name, command])).toEqual(
+    ['migrate', 'api', 'worker', 'engine'].map((name) => [name, [name]]),
+  )
+})
+
+test('all services, secrets, volumes and files that compose.yml names exist', () => {
+  for (const [name, service] of Object.entries(compose.services)) {
+    const wanted = Array.isArray(service.depends_on) ? service.depends_on : Object.keys(service.depends_on)
+    for (const other of wanted) expect(Object.keys(compose.services), name).toContain(other)
+    for (const secret of service.secrets) expect(Object.keys(compose.secrets), name).toContain(secret)
+    for (const volume of service.volumes) {
+      const [from = ''] = volume.split(':')
+      if (!from.startsWith('.')) expect(Object.keys(compose.volumes), name).toContain(from)
+      else expect(existsSync(from), `${name}: ${from}`).toBe(true)
+    }
+    for (const value of Object.values(service.environment)) {
+      const secret = /^\/run\/secrets\/(\w+)$/.exec(value)?.[1]
+      if (secret !== undefined) expect(service.secrets, `${name}: ${value}`).toContain(secret)
+    }
+  }
+  const used = new Set(Object.values(compose.services).flatMap(({ secrets }) => secrets))
+  expect(new Set(Object.keys(compose.secrets))).toEqual(used)
+})
+
+test.each(own)('%s gets only variables that it reads, and all that it requires', (name, { environment }) => {
+  const shape = variablesOf(name)
+  const read = Object.keys(environment).map((variable) => variable.replace(/_FILE$/, ''))
+  for (const variable of read) if (variable !== 'HEALTH_URL') expect(Object.keys(shape)).toContain(variable)
+  const deployment = readFileSync('deploy/deployment.env.example', 'utf8')
+  const listed = [...deployment.matchAll(/^([A-Z]\w*)=/gm)].map(([, variable]) => variable)
+  const needed = Object.entries(shape)
+    .filter(([, codec]) => !z.instanceof(z.ZodType).parse(codec).safeParse(undefined).success)
+    .map(([variable]) => variable)
+  expect([...read, ...listed]).toEqual(expect.arrayContaining(needed))
+})
+
+test('the values of deployment.env.example are valid, except for the addresses', () => {
+  const lines = readFileSync('deploy/deployment.env.example', 'utf8').matchAll(/^([A-Z]\w*)=(.*)$/gm)
+  const given = Object.fromEntries([...lines].map(([, name, value]) => [name, value]))
+  expect(load(environments.engine, { ...given, NODE_ENV: 'production' })).toMatchObject({
+    ENGINE_ECB_URL: given.ENGINE_ECB_URL,
+  })
+  for (const name of Object.keys(given))
+    expect(
+      commands.some(([, environment]) => name in shapeOf(environment)),
+      name,
+    ).toBe(true)
+})
+
+const Scraping = z.object({
+  scrape_configs: z.array(
+    z.object({
+      job_name: z.string(),
+      dns_sd_configs: z.tuple([z.object({ names: z.tuple([z.string()]), port: z.int() })]),
+    }),
+  ),
+})
+
+test('each long-running process is scraped under the name of its service', () => {
+  const { scrape_configs } = Scraping.parse(parse(readFileSync('deploy/prometheus/prometheus.yml', 'utf8')))
+  const scraped = scrape_configs.map(({ job_name, dns_sd_configs: [{ names }] }) => [job_name, ...names])
+  expect(scraped).toEqual(['api', 'worker', 'engine'].map((name) => [name, name]))
+})
+
+test('the operations page creates every secret, and names the database that compose.yml starts', () => {
+  const page = readFileSync('docs/operations.md', 'utf8')
+  const written = [...page.matchAll(/ > (\w+)$/gm)].map(([, name]) => name)
+  expect(new Set(written)).toEqual(new Set(Object.keys(compose.secrets)))
+  const { POSTGRES_USER, POSTGRES_DB } = compose.services.postgres?.environment ?? {}
+  expect(page).toContain(`"postgres://${POSTGRES_USER}:$password@postgres:5432/${POSTGRES_DB}" > database_url`)
+})

@@ -1,0 +1,55 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** The files below a folder whose names end in `suffix`. */
+const filesIn = (folder: string, suffix: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(suffix))
+    .map((file) => join(folder, file))
+
+const pages = ['README.md', 'CONTRIBUTING.md', ...filesIn('docs', '.md')]
+
+const read = (path: string): string => readFileSync(path, 'utf8')
+
+/** A page without its code blocks. */
+const proseOf = (page: string): string => read(page).replace(/^ *```[\s\S]*?^ *```/gm, '')
+
+/** The anchors of a page's headings, as GitHub makes them. */
+const anchorsOf = (page: string): string[] =>
+  [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+test('every relative link of the documentation leads to a file, and to a heading of it where the link names one', () => {
+  const broken = pages.flatMap((page) =>
+    [...proseOf(page).matchAll(/\]\(([^)]+)\)/g)].flatMap(([, link = '']) => {
+      if (/^https?:/.test(link)) return []
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? page : join(dirname(page), path)
+      const isFound = existsSync(target) && (anchor === undefined || anchorsOf(target).includes(anchor))
+      return isFound ? [] : [`${page}: ${link}`]
+    }),
+  )
+  expect(broken).toEqual([])
+})
+
+test('docs/README.md lists every page of docs in the reading order', () => {
+  const listed = [...read('docs/README.md').matchAll(/\]\(([\w./-]+\.md)\)/g)].map(([, path = '']) =>
+    join('docs', path),
+  )
+  const expected = pages.filter((page) => !/^docs\/(decisions\/\d|README)/.test(page))
+  expect(listed).toEqual(expect.arrayContaining(expected))
+})
+
+test('every log message that the runbook and the operations page quote is written by the code', () => {
+  const source = filesIn('src', '.ts').map(read)
+  const quoted = ['docs/runbook.md', 'docs/operations.md'].flatMap((page) =>
+    [...proseOf(page).matchAll(/`"([^"`]+)"`/g)].map(([, message = '']) => message),
+  )
+  expect(quoted.length).toBeGreaterThan(10)
+  expect(quoted.filter((message) => !source.some((text) => text.includes(message)))).toEqual([])
+})

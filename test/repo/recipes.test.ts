@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { type Edit, generated, recipes } from './recipes.ts'
+
+/*
+ * The recipes of CONTRIBUTING.md, followed in a copy of the repository: each touches the files that its table lists and
+ * no other one, and the copy serves what they add.
+ */
+
+const run = promisify(execFile)
+const root = new URL('../../', import.meta.url).pathname
+let copy = ''
+
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), 'fx-recipes-'))
+  const parts = ['src', 'migrations', 'docs/openapi.json', 'CHANGELOG.md', 'package.json', 'tsconfig.json']
+  for (const part of parts) await cp(join(root, part), join(copy, part), { recursive: true })
+  await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
+  for (const edit of [...generated, ...Object.values(recipes).flat()]) await apply(edit)
+}, 60_000)
+afterAll(() => rm(copy, { recursive: true, force: true }))
+
+const apply = async ({ file, anchor, text }: Edit): Promise<void> => {
+  const path = join(copy, file)
+  const before = await readFile(path, 'utf8')
+  if (!before.includes(anchor)) throw new Error(`${file} has no "${anchor}": update the recipe in test/repo/recipes.ts`)
+  await writeFile(
+    path,
+    before.replace(anchor, () => `${anchor}${text}`),
+  )
+}
+
+/** The files in the first table below a heading of CONTRIBUTING.md. */
+const documented = (guide: string, heading: string): string[] => {
+  const [, section = ''] = guide.split(`\n### ${heading}\n`)
+  const [own = ''] = section.split('\n#')
+  return [...own.matchAll(/^\| `([^`]+)` +\|/gm)].map(([, file = '']) => file)
+}
+
+test.each(Object.entries(recipes))('the recipe "%s" lists the files that a change touches', async (heading, edits) => {
+  const guide = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8')
+  expect(guide).toContain(`\n### ${heading}\n`)
+  expect(documented(guide, heading).sort()).toEqual([...new Set(edits.map(({ file }) => file))].sort())
+})
+
+test('a copy that follows every recipe describes and decodes what they add', async () => {
+  const node = ['--import', 'tsx']
+  await run(process.execPath, [...node, 'src/cli.ts', 'openapi'], { cwd: copy })
+  const { paths, components } = JSON.parse(await readFile(join(copy, 'docs/openapi.json'), 'utf8'))
+  expect(Object.keys(paths)).toEqual(
+    expect.arrayContaining([
+      '/v1/tx/hedge/example-pause',
+      '/v1/hedge/example-fees-initialized/{chainId}',
+      '/v1/hedge/events/{chainId}/{id}/example-token',
+    ]),
+  )
+  expect(components.schemas.EventStats.properties).toHaveProperty('exampleTotal')
+  const script = `import { decodeLog } from './src/protocol/logs.ts'
+    import { auditedColumns } from './src/db/index/audit-columns.ts'
+    import { toEventSelector } from 'viem'
+    const topics = [toEventSelector('OracleAdded(address)'), '0x' + '00'.repeat(32)]
+    const log = { topics, data: '0x', blockNumber: 1n, blockHash: '0x', transactionHash: '0x', logIndex: 0 }
+    console.log(decodeLog(log)?.subject, auditedColumns.event_observations.exampleTotal)`
+  const { stdout } = await run(process.execPath, [...node, '--input-type=module', '-e', script], { cwd: copy })
+  expect(stdout.trim()).toBe('chain view')
+}, 120_000)
+
+test.runIf(inject('form') === 'long')(
+  'a copy that follows every recipe has no type error',
+  async () => {
+    const config = { extends: './tsconfig.json', include: ['src'] }
+    await writeFile(join(copy, 'tsconfig.src.json'), JSON.stringify(config))
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    await expect(run(process.execPath, [tsc, '-p', 'tsconfig.src.json'], { cwd: copy })).resolves.toBeDefined()
+  },
+  300_000,
+)

@@ -1,0 +1,135 @@
+/** One insertion: `text` goes behind the first `anchor` of the file. */
+export type Edit = { readonly file: string; readonly anchor: string; readonly text: string }
+
+/** Changes that follow the recipes of CONTRIBUTING.md, by their headings there. */
+export const recipes: Readonly<Record<string, readonly Edit[]>> = {
+  'Add a builder': [
+    {
+      file: 'src/tx/builders.ts',
+      anchor: 'export const builders: readonly Builder[] = [',
+      text: `
+  { path: '/tx/hedge/example-pause', function: 'examplePause', summary: 'Pause, as an example (owner)' },`,
+    },
+  ],
+  'Add a read': [
+    {
+      file: 'src/reads/entities/subjects.ts',
+      anchor: "    oracles: () => call('getOracles'),",
+      text: `
+    feesInitialized: () => call('isFeesInitialized'),`,
+    },
+    {
+      file: 'src/reads/entities/table.ts',
+      anchor: '  Protocol: [',
+      text: `
+    entity('/hedge/example-fees-initialized/:chainId', 'Whether the fees are set, as an example', {
+      data: z.boolean(),
+      of: subject.administration,
+      views: ['feesInitialized'],
+      record: ({ feesInitialized }) => feesInitialized,
+    }),`,
+    },
+  ],
+  'Add a read with a database fallback': [
+    {
+      file: 'src/reads/entities/subjects.ts',
+      anchor: 'const storedEvent = (queries: Queries, { chainId, id }: OfId) => queries.event(chainId, BigInt(id))',
+      text: `
+
+/** The token of an event's amounts. */
+export const exampleToken = subject<OfId>()({
+  views: { token: ({ id }: OfId) => call('getEventPaymentToken', [BigInt(id)]) },
+  existence: { ...eventExists, view: 'token', holds: ({ token }) => token !== zeroAddress },
+  stored: (queries, { chainId, id }) => queries.exampleToken(chainId, BigInt(id)),
+  resource: eventOf,
+})`,
+    },
+    {
+      file: 'src/reads/entities/table.ts',
+      anchor: '  Events: [',
+      text: `
+    entity('/hedge/events/:chainId/:id/example-token', "The token of an event's amounts, as an example", {
+      data: Account,
+      of: subject.exampleToken,
+      views: ['token'],
+      record: ({ token }) => token,
+    }),`,
+    },
+    {
+      file: 'src/db/queries/entities.ts',
+      anchor: "import * as t from '../schema.ts'",
+      text: `
+import { exampleTokenOf, rowsById } from '../stored.ts'`,
+    },
+    {
+      file: 'src/db/queries/entities.ts',
+      anchor: "    position: entityOf('position'),",
+      text: `
+    async exampleToken(chainId: ChainId, id: bigint) {
+      const rows = await database.run((it) => rowsById<ObservationRow<'event'>>(it, t.eventObservations, chainId, [id]))
+      const row = rows.get(id)
+      return row === undefined ? null : exampleTokenOf(row)
+    },`,
+    },
+    {
+      file: 'src/db/stored.ts',
+      anchor: "import * as t from './schema.ts'",
+      text: `
+
+/** An event's token in the shape of its view. */
+export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
+  token: seen.paymentToken,
+  observedAt: storedBlock(seen),
+})`,
+    },
+  ],
+  'Add a log of a known kind': [
+    {
+      file: 'src/protocol/logs.ts',
+      anchor: "  Paused: touchesAll('chain'),",
+      text: `
+  OracleAdded: touchesAll('chain'),`,
+    },
+  ],
+  'Add a column': [
+    {
+      file: 'src/db/schema.ts',
+      anchor: 'export const eventStateColumns = {',
+      text: `
+  exampleTotal: uint256('example_total').notNull().default(0n),`,
+    },
+    {
+      file: 'src/protocol/records.ts',
+      anchor:
+        "    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled', example: 1_800_000_300 }),",
+      text: `
+    exampleTotal: Amount,`,
+    },
+    {
+      file: 'src/protocol/records.ts',
+      anchor: '  settledAt: clamped(stats.settledAt),',
+      text: `
+  exampleTotal: decimal(stats.exampleTotal),`,
+    },
+  ],
+  'Add a chain': [],
+}
+
+/** What `npm run contracts` would generate for the examples: a function, and an output of a view. */
+export const generated: readonly Edit[] = [
+  {
+    file: 'src/abi/protocol.generated.ts',
+    anchor: 'export const protocolAbi = [',
+    text: `
+  { "type": "function", "name": "examplePause", "inputs": [], "outputs": [], "stateMutability": "nonpayable" },`,
+  },
+  {
+    file: 'src/abi/protocol.generated.ts',
+    anchor: '"name": "hedgerCount",\n        "type": "uint256"\n      }',
+    text: `,
+      {
+        "name": "exampleTotal",
+        "type": "uint256"
+      }`,
+  },
+]
