@@ -1,8 +1,9 @@
 /*
- * The floors of the house: a folder imports lower floors only, never a neighbour on its own; type-only imports count.
- * `compose`, `cli.ts` and `config` stand on top.
+ * Directions of imports; type-only imports count. A folder of `src` imports only folders of lower layers, never a
+ * folder of its own layer. A room (a subfolder) imports only rooms before it in its list. `compose`, `cli.ts` and
+ * `config` are above all layers.
  */
-const floors = [
+const layers = [
   ['lib', 'abi'],
   ['protocol'],
   ['chain', 'db', 'jobs', 'identity', 'pricing'],
@@ -10,17 +11,36 @@ const floors = [
   ['api', 'sandbox'],
 ]
 
+/** Rooms by folder, lowest first; '.' is the folder's own files. */
+const rooms = {
+  chain: ['rpc', 'endpoints', 'pool', '.'],
+  db: ['.', 'changes', 'index', 'queries'],
+  reads: ['lag', 'cache', 'freshness', '.', 'entities', 'listings', 'health'],
+  indexer: ['.', 'audit'],
+}
+
 const inside = (folders) => `^src/(${folders.join('|')})/`
 
-const upward = floors.flatMap((floor, height) =>
-  floor.map((folder) => ({
-    name: `${folder}-imports-lower-floors-only`,
+const upward = layers.flatMap((layer, height) =>
+  layer.map((folder) => ({
+    name: `${folder}-imports-lower-layers-only`,
     severity: 'error',
     from: { path: inside([folder]) },
     to: {
       path: '^src/',
-      pathNot: [`^src/${folder}/`, ...(height > 0 ? [inside(floors.slice(0, height).flat())] : [])],
+      pathNot: [`^src/${folder}/`, ...(height > 0 ? [inside(layers.slice(0, height).flat())] : [])],
     },
+  })),
+)
+
+const roomOf = (folder, room) => `^src/${folder}/${room === '.' ? '[^/]+$' : `${room}/`}`
+
+const betweenRooms = Object.entries(rooms).flatMap(([folder, names]) =>
+  names.map((room, height) => ({
+    name: `${folder}-${room === '.' ? 'root' : room}-imports-lower-rooms-only`,
+    severity: 'error',
+    from: { path: roomOf(folder, room) },
+    to: { path: `^src/${folder}/`, pathNot: names.slice(0, height + 1).map((name) => roomOf(folder, name)) },
   })),
 )
 
@@ -28,7 +48,9 @@ const upward = floors.flatMap((floor, height) =>
 export default {
   forbidden: [
     ...upward,
+    ...betweenRooms,
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-cycles-of-folders', scope: 'folder', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'only-compose-takes-config',
       severity: 'error',

@@ -1,63 +1,94 @@
 import { defineConfig } from 'vitest/config'
+import { RunReporter } from './test/support/run-reporter.ts'
+import { form, seed } from './test/support/run-settings.ts'
+import { LongestFirst } from './test/support/sequencer.ts'
 
-/** What is waited for comes soon, or late on a machine that is busy or stands still for a moment. */
-const patience = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 30_000 } } }
+/** The long form repeats so much in one test that its duration depends on its size alone. */
+const long = form === 'long' ? 60 : 1
 
-const service = {
-  ...patience,
-  globalSetup: ['test/support/global-setup.ts', 'test/support/built.ts'],
-  sequence: { groupOrder: 1 },
+/** Conditions that tests wait for become true soon, or later on a machine that is busy or pauses. */
+const patience = {
+  testTimeout: 60_000 * long,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 30_000 } },
 }
 
-/** Groups run one after the other, the quick ones first; inside a group three files run side by side. */
+const common = {
+  ...patience,
+  // Chain ids are decoded as one of the chains of the tests.
+  setupFiles: ['test/support/known-chains.ts'],
+  // Test files keep no state in the modules that they share, so each worker loads them once and not once per file.
+  isolate: false,
+}
+
+const services = ['test/support/global-setup.ts', 'test/support/built.ts']
+const settings = { form, seed }
+
+/*
+ * The projects of the first group share their workers. The project `timing` runs after them, alone and one file at a
+ * time: its tests judge how long something takes, which other files' load would change.
+ */
 export default defineConfig({
   test: {
-    // One more than a small machine has cores: many of them wait, for a lease, a block or a process.
+    // One more than a small machine has cores: many tests wait, for a lease, a block or a process.
     maxWorkers: 3,
-    // A sandbox ends in order, which takes it up to its children's grace.
+    // A sandbox stops in order, which takes up to the grace period of its processes.
     teardownTimeout: 60_000,
+    sequence: { sequencer: LongestFirst },
+    reporters: ['default', new RunReporter()],
     projects: [
       {
         test: {
-          ...patience,
+          ...common,
           name: 'pure',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.service.test.ts', 'test/**/*.e2e.test.ts'],
-          // Nothing they import is changed by them, so it is loaded once a worker and not once a file.
-          isolate: false,
-          sequence: { groupOrder: 0 },
+          exclude: ['test/**/*.{service,e2e,timing}.test.ts'],
+          provide: { ...settings, profile: 'reference' },
         },
       },
       {
         test: {
-          ...service,
+          ...common,
           name: 'service',
           include: ['test/**/*.service.test.ts'],
-          provide: { profile: 'reference' },
+          globalSetup: services,
+          provide: { ...settings, profile: 'reference' },
         },
       },
       {
         // The same reads and builders over a protocol that behaves as deployments do.
         test: {
-          ...service,
+          ...common,
           name: 'deployed',
           include: [
             'test/api/{reads,tx}.service.test.ts',
             'test/contracts/invariants.service.test.ts',
             'test/indexer/{audit,refresh}.service.test.ts',
           ],
-          provide: { profile: 'deployed' },
+          globalSetup: services,
+          provide: { ...settings, profile: 'deployed' },
         },
       },
       {
         test: {
-          ...patience,
+          ...common,
           name: 'e2e',
           include: ['test/**/*.e2e.test.ts'],
           globalSetup: ['test/support/built.ts', 'test/support/shared-sandbox.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          sequence: { groupOrder: 2 },
+          provide: settings,
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'timing',
+          include: ['test/**/*.timing.test.ts'],
+          globalSetup: services,
+          provide: { ...settings, profile: 'reference' },
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -12,7 +12,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answers at the API's address. */
+/** No server answers at the API's address. */
 export class ApiUnreachable extends Error {
   constructor(baseUrl: string, options?: ErrorOptions) {
     super(`no API answers at ${baseUrl}`, options)
@@ -32,7 +32,7 @@ export type Client = {
   readonly node: PublicClient
 }
 
-/** Two senders may take the same nonce at the same time; the later one just asks again. */
+/** Two senders may use the same nonce at the same time; the later one requests a new nonce and tries again. */
 const lostNonce = /nonce|replacement transaction|underpriced/i
 
 /** A client of one chain; `baseUrl` without the `/v1`. */

@@ -1,11 +1,12 @@
 /**
- * The life of one event as an integrator lives it: the HTTP API, a local signer and standard receipts, nothing else.
+ * The lifecycle of one event from an integrator's view: it uses only the HTTP API, a local signer and standard
+ * receipts.
  *
  *     npm start               # in one terminal
  *     npm run lifecycle       # in another; all three markets
  *
- * A creator, a liquidity provider and a hedger act; two oracles settle. At the end every balance is held against the protocol's
- * equations, to the last unit.
+ * A creator, a liquidity provider and a hedger act; two oracles settle. At the end every balance is compared with the
+ * protocol's equations, to the smallest unit.
  */
 import { argv, exit } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,7 +24,7 @@ import {
 import { generatePrivateKey, type LocalAccount, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 import { ApiUnreachable, type Client, createClient } from './api-client.ts'
 
-export type Market = { readonly chainId: 8453 | 56; readonly token: 'usdc' | 'usdt' }
+export type Market = { readonly chainId: number; readonly token: 'usdc' | 'usdt' }
 
 export const markets: readonly Market[] = [
   { chainId: 8453, token: 'usdc' },
@@ -31,7 +32,7 @@ export const markets: readonly Market[] = [
   { chainId: 56, token: 'usdt' },
 ]
 
-/** What each wallet gained or lost, and what the equations say, in token units. */
+/** Gain or loss of each wallet, and the expected value from the equations, in token units. */
 export type Outcome = Record<'creator' | 'lp' | 'hedger', { readonly actual: bigint; readonly expected: bigint }>
 
 const logs = parseAbi([
@@ -51,7 +52,9 @@ const secondsToExpiry = 15
 type Stats = { settledAt: number; triggered: boolean; settlementPrice: string }
 type Deposit = { shares: string; premiumsEarned: string; premiumsClaimed: string }
 
-/** Runs the whole life on one market and gives the balances; throws at the first step that does not do what it should. */
+/**
+ * Runs the whole lifecycle on one market and returns the balances. Throws at the first step with an unexpected result.
+ */
 export const runLifecycle = async (
   baseUrl: string,
   market: Market,
@@ -168,7 +171,7 @@ const only = <T>(items: readonly T[]): T => {
   return item
 }
 
-/** A fresh wallet needs coins for gas and tokens; a development account of the sandbox gives both. */
+/** Funds a new wallet with coins for gas and with tokens, from a development account of the sandbox. */
 const fund = async (api: Client, token: Address, to: Address, amount: bigint): Promise<void> => {
   const donor = createWalletClient({ account: dev(9), transport: http(api.chain.rpcUrl) })
   const hashes = [
