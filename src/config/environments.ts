@@ -4,7 +4,7 @@ import { type Claims, defaultClaims } from '../identity/me.ts'
 import { tierNames } from '../pricing/tiers.ts'
 import { type ChainFacts, type ChainId, knownChains, MAX_CHAINS } from '../protocol/chains.ts'
 import { profileNames } from '../protocol/profiles.ts'
-import { Address20 } from '../protocol/wire.ts'
+import { Address20 } from '../protocol/request-fields.ts'
 import {
   blockNumber,
   chainId,
@@ -207,11 +207,12 @@ const sandbox = {
   LOG_LEVEL: Level.default('warn'),
 }
 
-type MadeUp = { readonly NODE_ENV?: string; readonly ENGINE_SYNTHETIC?: boolean }
+type SyntheticRates = { readonly NODE_ENV?: string; readonly ENGINE_SYNTHETIC?: boolean }
 
-const isHonest = ({ NODE_ENV, ENGINE_SYNTHETIC }: MadeUp): boolean => NODE_ENV !== 'production' || !ENGINE_SYNTHETIC
+const allowsRates = ({ NODE_ENV, ENGINE_SYNTHETIC }: SyntheticRates): boolean =>
+  NODE_ENV !== 'production' || !ENGINE_SYNTHETIC
 
-const honesty = {
+const syntheticFault = {
   path: ['ENGINE_SYNTHETIC'],
   error: 'NODE_ENV=production rejects synthetic rates: unset it',
   when: always,
@@ -245,9 +246,12 @@ export const environments = {
       .refine(hasDefault, defaulting),
     ofChain,
   },
-  worker: { own: z.object({ ...indexed, ...metrics, ...rates, ...worker }).refine(isHonest, honesty), ofChain },
+  worker: {
+    own: z.object({ ...indexed, ...metrics, ...rates, ...worker }).refine(allowsRates, syntheticFault),
+    ofChain,
+  },
   engine: {
-    own: z.object({ ...logging, ...metrics, ...serving, ...rates, ...engine }).refine(isHonest, honesty),
+    own: z.object({ ...logging, ...metrics, ...serving, ...rates, ...engine }).refine(allowsRates, syntheticFault),
     ofChain: ofSignedChain,
   },
   audit: { own: z.object(indexed), ofChain },

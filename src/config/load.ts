@@ -22,8 +22,8 @@ const readPrivate = (name: string, env: NodeJS.ProcessEnv): { value?: string; fa
     const value = readFileSync(path, 'utf8').trim()
     return value === '' ? { fault: [variable, 'names an empty file: write the value into it'] } : { value }
   } catch (fault) {
-    const mend = 'name a file that this process may read'
-    return { fault: [variable, `cannot be read (${errorText(fault)}): ${mend}`] }
+    const remedy = 'name a file that this process may read'
+    return { fault: [variable, `cannot be read (${errorText(fault)}): ${remedy}`] }
   }
 }
 

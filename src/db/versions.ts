@@ -31,9 +31,9 @@ const numberOf = (tag: string | undefined): string => tag?.slice(0, 4) ?? '0000'
 
 /** Why a build cannot run on a database, with advice; null when it can. */
 export const versionFault = (known: readonly Migration[], { times, oldest }: Applied): string | null => {
-  const lacking = known.filter(({ when }) => !times.includes(when))
-  if (lacking.length > 0) {
-    const names = lacking.map(({ tag }) => tag).join(', ')
+  const missing = known.filter(({ when }) => !times.includes(when))
+  if (missing.length > 0) {
+    const names = missing.map(({ tag }) => tag).join(', ')
     return `the database is older than this version and lacks ${names}: run this version's migrate command, then start this again`
   }
   const newest = numberOf(known.at(-1)?.tag)

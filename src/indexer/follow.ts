@@ -64,7 +64,7 @@ export const follow = async (
   const report = async (current: Lease, { head, proven, source, problem }: StepResult): Promise<void> => {
     const now = performance.now()
     if (reported?.problem === problem && now - reported.at < HEARTBEAT_EVERY_MS) return
-    const heartbeat = { head, proven, source, trouble: problem, nodes: chain.status() }
+    const heartbeat = { head, proven, source, problem, nodes: chain.status() }
     await database.transaction(async (handle) => {
       // A worker that has lost the lease must not report a proof.
       await holdLease(handle, current, LEASE_TTL_MS)

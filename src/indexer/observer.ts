@@ -16,7 +16,7 @@ import type { StoredBlock } from '../db/stored.ts'
 import type { Logger } from '../lib/log.ts'
 import type { Token } from '../protocol/tokens.ts'
 import { createEventTokens } from './event-tokens.ts'
-import { observe } from './observe.ts'
+import { readViews } from './read-views.ts'
 
 export type ObserverDeps = { readonly chain: Chain; readonly database: Database; readonly log: Logger }
 
@@ -88,7 +88,7 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     // Read after the requests, so that the anchor is not older than the changes that caused them.
     const anchor = await database.run((handle) => newestAnchor(handle, chainId))
     if (anchor === null || !(await isNear(anchor))) return null
-    const observations = await observe({ chain, log }, anchor, subjectsIn(requests))
+    const observations = await readViews({ chain, log }, anchor, subjectsIn(requests))
     return { requests, anchor, observations, tokens: await tokens.read(observations.events) }
   }
 

@@ -31,9 +31,9 @@ const MIN_GAP_MS = 10
 export const createSharedPoll = <S>(deps: {
   readonly everyMs: number
   readonly atOnce: number
-  readonly look: (keys: readonly string[]) => Promise<S>
+  readonly read: (keys: readonly string[]) => Promise<S>
 }) => {
-  const { everyMs, atOnce, look } = deps
+  const { everyMs, atOnce, read } = deps
   const waiting = new Map<string, Set<Entry<S>>>()
   let pause: AbortController | null = null
   let isRunning = false
@@ -47,7 +47,7 @@ export const createSharedPoll = <S>(deps: {
     // A wait that starts during the round may be about something that happened after its request.
     const asked = turn.flatMap(([, entries]) => [...entries])
     try {
-      const seen = await look(turn.map(([key]) => key))
+      const seen = await read(turn.map(([key]) => key))
       for (const entry of asked) entry.see(seen)
     } catch (fault) {
       for (const entry of asked) entry.fail(fault)

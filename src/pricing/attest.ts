@@ -4,7 +4,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { OperatorError } from '../lib/errors.ts'
 import { type AttestedQuote, attestationMessage, QUOTE_VALIDITY_SECONDS } from '../protocol/attestation.ts'
 import { testKeys } from '../protocol/test-keys.ts'
-import type { Attestation } from './contract.ts'
+import type { Attestation } from './messages.ts'
 
 export type Attester = {
   readonly address: Address

@@ -6,7 +6,7 @@ import { ErrorBody } from '../lib/problem.ts'
 import { OversizedJson, readJson } from '../lib/read-json.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { truncate } from '../lib/truncate.ts'
-import { Health, Quote, type QuoteRequest, Signer } from './contract.ts'
+import { Health, Quote, type QuoteRequest, Signer } from './messages.ts'
 
 /** Maximum size of the engine's answers in bytes. The health answer has one entry per pair. */
 const MAX_BYTES = 2 ** 20

@@ -1,6 +1,5 @@
 import { invalid, type ServiceError } from '../lib/errors.ts'
 import type { Calibrations } from './calibrations.ts'
-import type { Quote, QuoteRequest } from './contract.ts'
 import { type Drift, empiricalDrift, parityDrift } from './drift.ts'
 import { driftFault, isStale, usdRateFault } from './freshness.ts'
 import { deriveInputs } from './inputs.ts'
@@ -9,6 +8,7 @@ import { spreadPrice } from './kernel/spread.ts'
 import type { LocalRates } from './market/local-rates.ts'
 import type { History, Market } from './market/market.ts'
 import type { UsdRate } from './market/usd-rate.ts'
+import type { Quote, QuoteRequest } from './messages.ts'
 import { type Pair, parsePair } from './pair.ts'
 import {
   amountsDown,

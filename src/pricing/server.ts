@@ -11,8 +11,8 @@ import { createRequestMetrics, onEnd } from '../lib/http-metrics.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { parseInput } from '../lib/parse.ts'
 import { problem } from '../lib/problem.ts'
-import { QuoteRequest } from './contract.ts'
 import type { Engine } from './engine.ts'
+import { QuoteRequest } from './messages.ts'
 import { measureRates } from './metrics.ts'
 
 /** Maximum bytes of a request body, which has nine short fields. */

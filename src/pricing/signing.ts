@@ -2,7 +2,7 @@ import { isAddressEqual } from 'viem'
 import { invalid } from '../lib/errors.ts'
 import type { Attester } from './attest.ts'
 import type { ChainTimes } from './chain-times.ts'
-import type { Attestation, QuoteRequest } from './contract.ts'
+import type { Attestation, QuoteRequest } from './messages.ts'
 import type { FixedRange } from './premium.ts'
 
 /**

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { upstream } from '../lib/errors.ts'
 import { type ChainId, OfChain } from './chains.ts'
 import type { Output } from './outputs.ts'
-import { Account, Count, decimal, Id, Integer, integer, Rate, UnixSeconds } from './values.ts'
+import { Account, Count, decimal, Id, Integer, integer, Rate, UnixSeconds } from './response-fields.ts'
 
 /* The payloads of the oracle and governance reads. `records.ts` has those of the hedge reads. */
 

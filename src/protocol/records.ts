@@ -3,7 +3,19 @@ import { type ChainId, type Deployment, OfChain } from './chains.ts'
 import type { EntityViews, Kind } from './entities.ts'
 import type { Output } from './outputs.ts'
 import type { Profile } from './profiles.ts'
-import { Account, Amount, Count, clamped, Decimal, decimal, Id, Integer, integer, Rate, UnixSeconds } from './values.ts'
+import {
+  Account,
+  Amount,
+  Count,
+  clamped,
+  Decimal,
+  decimal,
+  Id,
+  Integer,
+  integer,
+  Rate,
+  UnixSeconds,
+} from './response-fields.ts'
 
 /*
  * The payloads of the reads: for each its wire schema, and the pure function that computes it from the outputs of the

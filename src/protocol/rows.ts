@@ -4,8 +4,8 @@ import type { Deployment } from './chains.ts'
 import { profiles } from './profiles.ts'
 import * as record from './records.ts'
 import { ROW_FORMAT } from './records.ts'
+import { integer } from './response-fields.ts'
 import { configuredTokens, type Token } from './tokens.ts'
-import { integer } from './values.ts'
 
 /*
  * Rows of lists as the JSON text of the answer. A row is a single read's record and the fields that a list adds. The

@@ -5,7 +5,7 @@ import { testKeys } from '../protocol/test-keys.ts'
 export type Wallet = { readonly index: number; readonly account: PrivateKeyAccount; readonly privateKey: Hex }
 
 /** The accounts of a sandbox chain by role; every key is publicly known. */
-export type Cast = {
+export type Accounts = {
   /** Account 0: protocol owner and oracle admin. */
   readonly owner: Wallet
   /** Accounts 1 to 3. */
@@ -19,7 +19,7 @@ export type Cast = {
 }
 
 /** The accounts of anvil's default mnemonic. */
-export const createCast = (): Cast => {
+export const createAccounts = (): Accounts => {
   const keys = testKeys()
   const wallet = (index: number): Wallet => {
     const known = keys[index]

@@ -1,13 +1,13 @@
 import { parseUnits } from 'viem'
 import { errorText } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
-import type { Cast, Wallet } from './accounts.ts'
+import type { Accounts, Wallet } from './accounts.ts'
 import type { Actions, EventNow } from './actions.ts'
 import { createRandom, type Random } from './random.ts'
 
 export type ActivityOptions = {
   readonly chains: readonly Actions[]
-  readonly cast: Cast
+  readonly accounts: Accounts
   readonly seed: number
   /** Approximate milliseconds between two actions on one chain. */
   readonly intervalMs: number
@@ -31,12 +31,12 @@ const pairs = [
 const whole = (actions: Actions, amount: number): bigint =>
   BigInt(amount) * 10n ** BigInt(actions.chain.tokens[0]?.decimals ?? 0)
 
-const create = async (actions: Actions, cast: Cast, random: Random, now: number): Promise<string> => {
+const create = async (actions: Actions, accounts: Accounts, random: Random, now: number): Promise<string> => {
   const [underlying, spot] = random.pick(pairs)
   const initialRate = parseUnits(spot, 6)
   const up = random.int(0, 1) === 1
   const move = (percent: bigint): bigint => initialRate + ((up ? initialRate : -initialRate) * percent) / 100n
-  const wallet = random.pick(cast.extras)
+  const wallet = random.pick(accounts.extras)
   const minutes = random.int(3, 8)
   const { eventId } = await actions.createEvent(wallet, {
     name: `${PREFIX}${underlying}, ${minutes} minutes`,
@@ -54,10 +54,10 @@ const create = async (actions: Actions, cast: Cast, random: Random, now: number)
   return `account ${wallet.index} created event ${eventId} on ${underlying}, ${minutes} minutes to run`
 }
 
-const settle = async (actions: Actions, cast: Cast, random: Random, event: EventNow): Promise<string> => {
+const settle = async (actions: Actions, accounts: Accounts, random: Random, event: EventNow): Promise<string> => {
   const percent = BigInt(random.int(-6, 14))
   const price = event.initialRate + ((event.strikeAbove ? 1n : -1n) * event.initialRate * percent) / 100n
-  for (const oracle of cast.oracles.slice(0, 2)) await actions.submitRate(oracle, event.id, price)
+  for (const oracle of accounts.oracles.slice(0, 2)) await actions.submitRate(oracle, event.id, price)
   return `two oracles settled event ${event.id} at ${Number(price) / 1e6}`
 }
 
@@ -102,15 +102,15 @@ const collect = async (actions: Actions, wallet: Wallet): Promise<string | undef
  * Performs one useful action on this chain. Due actions come first: settle expired events, then keep two events
  * running.
  */
-const act = async (actions: Actions, cast: Cast, random: Random): Promise<string | undefined> => {
+const act = async (actions: Actions, accounts: Accounts, random: Random): Promise<string | undefined> => {
   const [now, events] = [await actions.now(), await actions.newestEvents(WINDOW)]
   const live = events.filter((event) => event.name.startsWith(PREFIX) && !event.settled)
   const due = live.find((event) => event.expiry <= now)
-  if (due) return settle(actions, cast, random, due)
+  if (due) return settle(actions, accounts, random, due)
   const running = live.filter((event) => event.expiry > now + 15)
-  if (running.length < 2) return create(actions, cast, random, now)
+  if (running.length < 2) return create(actions, accounts, random, now)
 
-  const wallet = random.pick(cast.extras)
+  const wallet = random.pick(accounts.extras)
   const open = events.filter(
     (event) => !event.settled && event.poolOpen && event.allowExternalLp && event.expiry > now + 15,
   )
@@ -124,9 +124,16 @@ const act = async (actions: Actions, cast: Cast, random: Random): Promise<string
  * Performs one action on each chain every few seconds until the signal aborts. A failed action (a node that is down, a
  * revert, a nonce conflict) is logged, and the next action follows. Resolves after the last action has ended.
  *
- * @example await runActivity({ chains: [actions], cast, seed: 1, intervalMs: 4_000, signal, log: console.log })
+ * @example await runActivity({ chains: [actions], accounts, seed: 1, intervalMs: 4_000, signal, log: console.log })
  */
-export const runActivity = async ({ chains, cast, seed, intervalMs, signal, log }: ActivityOptions): Promise<void> => {
+export const runActivity = async ({
+  chains,
+  accounts,
+  seed,
+  intervalMs,
+  signal,
+  log,
+}: ActivityOptions): Promise<void> => {
   const run = async (actions: Actions): Promise<void> => {
     const { chainId } = actions.chain
     const random = createRandom(seed + chainId)
@@ -134,7 +141,7 @@ export const runActivity = async ({ chains, cast, seed, intervalMs, signal, log 
       await sleep((intervalMs * random.int(5, 15)) / 10, signal)
       if (signal.aborted) return
       try {
-        const done = await act(actions, cast, random)
+        const done = await act(actions, accounts, random)
         if (done !== undefined) log(`chain ${chainId}: ${done}`)
       } catch (error) {
         if (!signal.aborted) log(`chain ${chainId}: an action failed: ${errorText(error).split('\n')[0]}`)

@@ -1,7 +1,7 @@
 import { type Address, getAddress } from 'viem'
 import type { ChainFacts, ChainId } from '../protocol/chains.ts'
 import type { ProfileName } from '../protocol/profiles.ts'
-import type { Cast } from './accounts.ts'
+import type { Accounts } from './accounts.ts'
 import type { PaymentToken } from './actions.ts'
 import { deployProtocol } from './deploy.ts'
 
@@ -38,11 +38,11 @@ const feesFor = (decimals: number) => ({
   creatorLoyaltyRate: 100_000n,
 })
 
-/** Deploys the protocol and the chain's payment tokens, for this cast. Throws when a transaction reverts. */
+/** Deploys the protocol and the chain's payment tokens, with these accounts. Throws when a transaction reverts. */
 export const deployOn = async (
   rpcUrl: string,
   { chainId, name, symbol, paymentDecimals }: Omit<LocalChain, 'rpcPort'>,
-  cast: Cast,
+  accounts: Accounts,
 ): Promise<SandboxChain> => {
   const paymentTokens = Object.entries(paymentDecimals).map(([symbol, decimals]) => ({
     symbol,
@@ -52,11 +52,11 @@ export const deployOn = async (
   const { diamond, tokens, deployBlock } = await deployProtocol({
     rpcUrl,
     profile: PROFILE,
-    account: cast.owner.account,
+    account: accounts.owner.account,
     paymentTokens,
-    oracles: cast.oracles.map(({ account }) => account.address),
-    oracleAdmin: cast.owner.account.address,
-    pricingEngineSigner: cast.engine.account.address,
+    oracles: accounts.oracles.map(({ account }) => account.address),
+    oracleAdmin: accounts.owner.account.address,
+    pricingEngineSigner: accounts.engine.account.address,
     fees: feesFor(paymentTokens[0]?.decimals ?? 0),
   })
   const deployed = paymentTokens.map(({ symbol, decimals }) => {

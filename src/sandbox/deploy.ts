@@ -125,8 +125,8 @@ const TOLERANCE_BPS = 700n
 const MINED_WITHIN_MS = 5_000
 
 /**
- * The receipt of a transaction. Throws when it reverted. Anvil can leave a transaction that arrives while it mines in
- * its pool until there is another block, and nothing else makes one here, so a late transaction is mined on request.
+ * The receipt of a transaction. Throws when it reverted. A transaction of a deployment was seen to stay in anvil's pool;
+ * the cause is not known. The next block includes it, so a block is requested when the receipt is late.
  *
  * @internal
  */

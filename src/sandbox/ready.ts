@@ -3,7 +3,7 @@ import { sleep } from '../lib/lifecycle.ts'
 import type { Service } from './service.ts'
 
 const READY_TIMEOUT_MS = 90_000
-const GIVE_UP_AFTER_DEATHS = 3
+const GIVE_UP_AFTER_CRASHES = 3
 
 /**
  * Resolves when `url` answers 200. Throws after repeated crashes of a service, with its last lines, and after a
@@ -13,9 +13,11 @@ export const untilReady = async (url: string, services: readonly Service[], sign
   let last = 'no answer'
   for (const deadline = Date.now() + READY_TIMEOUT_MS; ; await sleep(200, signal)) {
     signal.throwIfAborted()
-    const dying = services.find((service) => service.deaths() >= GIVE_UP_AFTER_DEATHS)
-    if (dying)
-      throw new Error(`the ${dying.name} crashed ${GIVE_UP_AFTER_DEATHS} times; its last lines:\n${dying.output()}`)
+    const crashing = services.find((service) => service.crashes() >= GIVE_UP_AFTER_CRASHES)
+    if (crashing)
+      throw new Error(
+        `the ${crashing.name} crashed ${GIVE_UP_AFTER_CRASHES} times; its last lines:\n${crashing.output()}`,
+      )
     if (Date.now() > deadline) throw new Error(`${url} was not ready within ${READY_TIMEOUT_MS / 1000} s: ${last}`)
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(5_000) })

@@ -1,13 +1,13 @@
 import { migrate } from '../db/migrate.ts'
 import { errorText } from '../lib/errors.ts'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
-import { createCast } from './accounts.ts'
+import { createAccounts } from './accounts.ts'
 import { createActions } from './actions.ts'
 import { runActivity } from './activity.ts'
 import { type Anvil, startAnvil } from './anvil.ts'
 import { chainVariables, deployOn, type LocalChain, type SandboxChain } from './chain.ts'
 import { writeEnvFile } from './env-file.ts'
-import { type Keep, openKeep } from './keep.ts'
+import { openPersistDirectory, type PersistDirectory } from './persist.ts'
 import { claimPorts } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { untilReady } from './ready.ts'
@@ -73,7 +73,7 @@ const openSandbox = async (
   closing: AbortSignal,
 ): Promise<Omit<Sandbox, 'close'>> => {
   const { print, signal } = options
-  const cast = createCast()
+  const accounts = createAccounts()
   const timed = async <T>(what: string, run: () => Promise<T>): Promise<T> => {
     signal.throwIfAborted()
     const started = Date.now()
@@ -93,17 +93,19 @@ const openSandbox = async (
   ])
   const engineUrl = `http://127.0.0.1:${enginePort}`
   const chainIds = options.chains.map(({ chainId }) => chainId)
-  let keep: Keep | undefined
+  let persisted: PersistDirectory | undefined
   if (options.persistDir !== undefined) {
-    keep = closers.add('the persisted directory', await openKeep(options.persistDir, chainIds), ({ release }) =>
-      release(),
+    persisted = closers.add(
+      'the persisted directory',
+      await openPersistDirectory(options.persistDir, chainIds),
+      ({ release }) => release(),
     )
-    process.once('exit', keep.release)
+    process.once('exit', persisted.release)
   }
-  const resumed = keep?.deployment
+  const resumed = persisted?.deployment
 
   const openDatabase = async (): Promise<string> => {
-    const postgres = await timed('PostgreSQL', () => startPostgres(keep ? { dir: keep.postgres } : {}))
+    const postgres = await timed('PostgreSQL', () => startPostgres(persisted ? { dir: persisted.postgres } : {}))
     closers.add('PostgreSQL', postgres, ({ close }) => close())
     watch(
       'PostgreSQL',
@@ -123,11 +125,11 @@ const openSandbox = async (
         blockTime: BLOCK_TIME_SECONDS,
         // The scenario begins months ago, so the chain does too. Seeding ends with its clock in the present.
         genesisTimestamp: Math.floor(Date.now() / 1000) - SCENARIO_DAYS * 86_400,
-        ...(keep && { stateFile: keep.stateFile(chainId) }),
+        ...(persisted && { stateFile: persisted.stateFile(chainId) }),
       }),
     )
     closers.add(`the node of chain ${chainId}`, node, async ({ close }) => {
-      if (!keep) return close()
+      if (!persisted) return close()
       print(`  saving chain ${chainId}: some seconds, more the longer the sandbox ran`)
       const started = Date.now()
       await close()
@@ -140,7 +142,7 @@ const openSandbox = async (
     )
     const known = resumed?.find((record) => record.chainId === chainId)
     if (known) return { node, chain: { ...known, name, symbol, rpcUrl: node.url } }
-    return { node, chain: await timed(`protocol on chain ${chainId}`, () => deployOn(node.url, local, cast)) }
+    return { node, chain: await timed(`protocol on chain ${chainId}`, () => deployOn(node.url, local, accounts)) }
   }
   const openRedis = async (): Promise<Redis | null> => {
     const redis = await findRedis({ redisUrl: options.redisUrl })
@@ -175,7 +177,7 @@ const openSandbox = async (
     ...pricing,
     ...ofChains,
     ENGINE_PORT: String(enginePort),
-    ENGINE_PRIVATE_KEY: cast.engine.privateKey,
+    ENGINE_PRIVATE_KEY: accounts.engine.privateKey,
   }
   const start = async (name: string, own: Record<string, string>): Promise<void> => {
     const { command, args, env } = options.service
@@ -188,7 +190,7 @@ const openSandbox = async (
     await settleAll(
       actions.map((chain) =>
         timed(`seeded story of chain ${chain.chain.chainId}`, () =>
-          seedScenario({ actions: chain, cast, seed: chain.chain.chainId, signal }),
+          seedScenario({ actions: chain, accounts, seed: chain.chain.chainId, signal }),
         ),
       ),
     )
@@ -199,9 +201,9 @@ const openSandbox = async (
   await start('engine', engine)
   await untilReady(`${engineUrl}/livez`, services, signal)
   await start('api', variables)
-  if (keep) {
+  if (persisted) {
     await settleAll(opened.map(({ node }) => node.save()))
-    if (!resumed) await keep.saveDeployment(chains.map(({ rpcUrl, name, symbol, ...record }) => record))
+    if (!resumed) await persisted.saveDeployment(chains.map(({ rpcUrl, name, symbol, ...record }) => record))
     const saving = setInterval(() => {
       for (const { node } of opened)
         node.save().catch((error: unknown) => closing.aborted || print(`not saved: ${errorText(error)}`))
@@ -212,9 +214,11 @@ const openSandbox = async (
 
   const activitySeed = Math.floor(Math.random() * 2 ** 31)
   print(
-    summary(apiUrl, envFile.path, chains, cast, [
+    summary(apiUrl, envFile.path, chains, accounts, [
       redis ? `Jobs run on BullMQ, on the Redis of ${redis.origin}.` : 'No Redis: jobs run inside the worker.',
-      keep ? `State is kept in ${options.persistDir}${resumed ? ' (resumed)' : ''}.` : 'Nothing is kept when it stops.',
+      persisted
+        ? `State is kept in ${options.persistDir}${resumed ? ' (resumed)' : ''}.`
+        : 'Nothing is kept when it stops.',
       options.quiet
         ? 'Quiet: no live activity.'
         : `Live activity every few seconds (seed ${activitySeed}); --quiet turns it off.`,
@@ -225,7 +229,7 @@ const openSandbox = async (
     const intervalMs = ACTIVITY_INTERVAL_MS
     const activity = runActivity({
       chains: actions,
-      cast,
+      accounts,
       seed: activitySeed,
       intervalMs,
       signal: stop.signal,

@@ -1,12 +1,12 @@
 import { parseUnits } from 'viem'
-import type { Cast, Wallet } from './accounts.ts'
+import type { Accounts, Wallet } from './accounts.ts'
 import type { Actions, PaymentToken } from './actions.ts'
 import { createRandom, type Random } from './random.ts'
 import { type EventPlan, scenario } from './scenario.ts'
 
 export type SeedOptions = {
   readonly actions: Actions
-  readonly cast: Cast
+  readonly accounts: Accounts
   readonly seed: number
   readonly signal?: AbortSignal
 }
@@ -29,12 +29,12 @@ const eventSteps = (
   plan: EventPlan,
   token: PaymentToken,
   creator: Wallet,
-  cast: Cast,
+  accounts: Accounts,
   random: Random,
   now: number,
   actions: Actions,
 ): Step[] => {
-  const everybody = [...cast.users, ...cast.extras]
+  const wallets = [...accounts.users, ...accounts.extras]
   const created = now - plan.createdDaysAgo * DAY
   const expiry = created + plan.days * DAY
   const sold = Math.min(expiry, now) - DAY / 4
@@ -64,14 +64,14 @@ const eventSteps = (
   })
 
   for (let i = 0; i < plan.deposits; i += 1) {
-    const [wallet, amount] = [random.pick(everybody), units(random.int(2, 20) * 1_000, token)]
+    const [wallet, amount] = [random.pick(wallets), units(random.int(2, 20) * 1_000, token)]
     at(created + random.int(1, 20) * 3_600, async () => {
       deposits.push({ wallet, id: await actions.deposit(wallet, eventId, amount) })
     })
   }
 
   for (let i = 0; i < plan.positions; i += 1) {
-    const [wallet, share] = [random.pick(everybody), BigInt(random.int(4, 15))]
+    const [wallet, share] = [random.pick(wallets), BigInt(random.int(4, 15))]
     at(random.int(created + DAY, sold), async () => {
       const capacity = await actions.capacity(eventId)
       // Whole tokens, a share of the pool's capacity, and never more than the capacity.
@@ -80,7 +80,7 @@ const eventSteps = (
     })
   }
 
-  const [first, second, third] = cast.oracles
+  const [first, second, third] = accounts.oracles
   if (!first || !second || !third) throw new Error('the sandbox has fewer than three oracles')
   const { outcome } = plan
   if (outcome.state === 'pool closed') {
@@ -93,7 +93,7 @@ const eventSteps = (
 
   const price = rate6(outcome.at)
   if (outcome.by === 'oracle admin') {
-    at(expiry + 900, () => actions.settle(cast.owner, eventId, price))
+    at(expiry + 900, () => actions.settle(accounts.owner, eventId, price))
   } else {
     // Two rates that differ by a thousandth: within the tolerance, and enough signers.
     at(expiry + 120, () => actions.submitRate(first, eventId, price))
@@ -126,26 +126,26 @@ const topUp = async (actions: Actions, wallet: Wallet, token: PaymentToken, amou
  * node's clock in the present. Afterwards accounts 0 to 9 hold at least a million of each payment token and 10 to 15 a
  * hundred million. Throws the node's reason when an action fails, and the signal's when it aborts.
  *
- * @example await seedScenario({ actions: createActions(chain), cast: createCast(), seed: 8453 })
+ * @example await seedScenario({ actions: createActions(chain), accounts: createAccounts(), seed: 8453 })
  */
-export const seedScenario = async ({ actions, cast, seed, signal }: SeedOptions): Promise<void> => {
+export const seedScenario = async ({ actions, accounts, seed, signal }: SeedOptions): Promise<void> => {
   const random = createRandom(seed)
   const now = Math.floor(Date.now() / 1000)
   const { tokens } = actions.chain
   const million = (token: PaymentToken): bigint => units(MILLION, token)
-  const named = [cast.owner, ...cast.oracles, ...cast.users]
+  const named = [accounts.owner, ...accounts.oracles, ...accounts.users]
 
   for (const token of tokens) {
     for (const wallet of named) await topUp(actions, wallet, token, million(token))
-    for (const wallet of cast.extras) await topUp(actions, wallet, token, 100n * million(token))
-    for (const wallet of [...cast.users, ...cast.extras]) await actions.approve(wallet, token.address)
+    for (const wallet of accounts.extras) await topUp(actions, wallet, token, 100n * million(token))
+    for (const wallet of [...accounts.users, ...accounts.extras]) await actions.approve(wallet, token.address)
   }
 
-  const creators = [...cast.users, ...cast.extras]
+  const creators = [...accounts.users, ...accounts.extras]
   const steps = scenario.flatMap((plan, index) => {
     const [token, creator] = [tokens[index % tokens.length], creators[(index * 5) % creators.length]]
     if (!token || !creator) throw new Error(`chain ${actions.chain.chainId} has no payment token`)
-    return eventSteps(plan, token, creator, cast, random, now, actions)
+    return eventSteps(plan, token, creator, accounts, random, now, actions)
   })
   for (const step of steps.toSorted((a, b) => a.at - b.at)) {
     signal?.throwIfAborted()

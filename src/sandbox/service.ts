@@ -14,7 +14,7 @@ export type ServiceOptions = {
 export type Service = {
   readonly name: string
   /** Number of times that the process has ended by itself. */
-  readonly deaths: () => number
+  readonly crashes: () => number
   /** The last lines of the current process, or of the last one that ended. */
   readonly output: () => string
   readonly close: () => Promise<void>
@@ -33,7 +33,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
   const launch = (): Promise<Child> =>
     startChild({ ...options, onLine: (line) => print(`[${name}] ${line}`), graceMs: 15_000 })
   let child = await launch()
-  let deaths = 0
+  let crashes = 0
 
   const supervise = async (): Promise<void> => {
     let quickDeaths = 0
@@ -41,7 +41,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
       const since = Date.now()
       const how = await child.exited
       if (stopping.signal.aborted) return
-      deaths += 1
+      crashes += 1
       quickDeaths = Date.now() - since < HEALTHY_MS ? quickDeaths + 1 : 1
       const pause = quickDeaths === 1 ? 0 : backoffMs(quickDeaths - 2, 500, 10_000)
       print(`[${name}] ${how}; restarting${pause === 0 ? '' : ` in ${(pause / 1000).toFixed(1)} s`}`)
@@ -56,7 +56,7 @@ export const startService = async (options: ServiceOptions): Promise<Service> =>
 
   return {
     name,
-    deaths: () => deaths,
+    crashes: () => crashes,
     output: () => child.output(),
     async close() {
       stopping.abort()

@@ -1,4 +1,4 @@
-import type { Cast } from './accounts.ts'
+import type { Accounts } from './accounts.ts'
 import type { ProtocolChain } from './actions.ts'
 
 /** A summary for one screen: addresses, accounts with their roles, and example calls. */
@@ -6,15 +6,15 @@ export const summary = (
   apiUrl: string,
   envFile: string,
   chains: readonly ProtocolChain[],
-  cast: Cast,
+  accounts: Accounts,
   notes: readonly string[],
 ): string => {
   const roles = [
-    ...[cast.owner].map((wallet) => ({ wallet, role: 'owner, oracle admin' })),
-    ...cast.oracles.map((wallet) => ({ wallet, role: 'oracle' })),
-    ...cast.users.map((wallet) => ({ wallet, role: 'user' })),
+    ...[accounts.owner].map((wallet) => ({ wallet, role: 'owner, oracle admin' })),
+    ...accounts.oracles.map((wallet) => ({ wallet, role: 'oracle' })),
+    ...accounts.users.map((wallet) => ({ wallet, role: 'user' })),
   ]
-  const user = cast.users[0]?.account.address
+  const user = accounts.users[0]?.account.address
   const [first, last] = [chains.at(0)?.chainId, chains.at(-1)?.chainId]
   return [
     '',

@@ -16,7 +16,7 @@ import {
   scalarsAtMost,
   Text,
   Uint,
-} from '../protocol/wire.ts'
+} from '../protocol/request-fields.ts'
 import { argumentNotes } from './arguments.ts'
 import type { Builder } from './builders.ts'
 import { compileEncoder, type Member } from './encode.ts'

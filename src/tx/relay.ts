@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
 import { invalidField } from '../lib/errors.ts'
 import { BodyChainId } from '../protocol/chains.ts'
-import { MAX_TX_HEX } from '../protocol/wire.ts'
+import { MAX_TX_HEX } from '../protocol/request-fields.ts'
 import { signedFor } from './signed-for.ts'
 
 const SIGNED = /^0x[a-fA-F0-9]+$/

@@ -7,7 +7,7 @@ import { eventually } from '../support/process.ts'
 
 const USDC = 10n ** 6n
 
-type Cast = 'creator' | 'lp' | 'hedger' | 'stranger'
+type Role = 'creator' | 'lp' | 'hedger' | 'stranger'
 
 let indexed: Awaited<ReturnType<typeof startIndexed>>
 let base: World
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => indexed?.close())
 
-const addressOf = (who: Cast, world = base): Address => world[who].account.address
+const addressOf = (who: Role, world = base): Address => world[who].account.address
 
 const ask = async (path: string, tag?: string) => {
   const headers = tag === undefined ? {} : { 'if-none-match': tag }
@@ -133,7 +133,7 @@ test('a cursor whose first page is as of an earlier block is rejected with minBl
 
 test('pages of an idle wallet stay a 304 while blocks are added and others trade, without requests to database or node', async () => {
   const [mine, chain] = [addressOf('stranger'), '&chainId=8453']
-  // The cast is the same on both chains.
+  // The accounts are the same on both chains.
   const idle = await tagsOf([...pathsOf(mine), ...pathsOf(mine, chain)])
   await base.actions.buy(base.hedger, 1n, 30n * USDC)
   await base.actions.node.mine({ blocks: 20 })

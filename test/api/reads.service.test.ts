@@ -211,7 +211,7 @@ describe('the source of a read:', () => {
 })
 
 describe('the pages of a list', () => {
-  const walk = async (first: Api, then: Api, path: string): Promise<number[]> => {
+  const idsOfPages = async (first: Api, then: Api, path: string): Promise<number[]> => {
     const ids: number[] = []
     let cursor: string | null = null
     for (let page = 0; page < 10; page += 1) {
@@ -230,9 +230,9 @@ describe('the pages of a list', () => {
 
   test('add up to the list, also when the source changes between two pages', async () => {
     const path = '/hedge/events/8453/1/positions'
-    expect(await walk(api, api, path)).toEqual([1, 2, 3])
-    expect(await walk(chainOnly, indexOnly, path)).toEqual([1, 2, 3])
-    expect(await walk(api, api, '/hedge/events/8453/3/positions')).toEqual([])
+    expect(await idsOfPages(api, api, path)).toEqual([1, 2, 3])
+    expect(await idsOfPages(chainOnly, indexOnly, path)).toEqual([1, 2, 3])
+    expect(await idsOfPages(api, api, '/hedge/events/8453/3/positions')).toEqual([])
   })
 
   test('have no meta unless a limit or a cursor was sent', async () => {
@@ -283,8 +283,8 @@ describe('readiness', () => {
     const head = await api.sources.queries.indexed(8453)
     if (head === null) throw new Error('nothing is indexed')
     const nodes = chainOf(api.sources.chains, 8453).status()
-    const look = { head, proven: head, source: 'logs', trouble: null, nodes } as const
-    await api.database.run((handle) => saveHeartbeat(handle, 8453, look))
+    const heartbeat = { head, proven: head, source: 'logs', problem: null, nodes } as const
+    await api.database.run((handle) => saveHeartbeat(handle, 8453, heartbeat))
     const ready = await api.app.inject('/readyz')
     expect(ready.statusCode).toBe(503)
     expect(ready.json().error.message).toContain('chain 56')

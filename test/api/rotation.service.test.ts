@@ -75,8 +75,8 @@ test('the documented rotation of the database password fails no request', { time
     const block = await member?.sources.queries.indexed(8453)
     if (member === undefined || block == null) throw new Error('nothing is indexed')
     const nodes = chainOf(member.sources.chains, 8453).status()
-    const look = { head: block, proven: block, source: 'logs', trouble: null, nodes } as const
-    await member.database.run((handle) => saveHeartbeat(handle, 8453, look))
+    const heartbeat = { head: block, proven: block, source: 'logs', problem: null, nodes } as const
+    await member.database.run((handle) => saveHeartbeat(handle, 8453, heartbeat))
   } finally {
     stop.abort()
     await traffic

@@ -45,7 +45,7 @@ const indexed = async () => {
 const beat = async (chainId: ChainId, changed: Partial<Heartbeat> = {}): Promise<void> => {
   const block = await indexed()
   const nodes = chainOf(api.sources.chains, 8453).status()
-  const heartbeat: Heartbeat = { head: block, proven: block, source: 'logs', trouble: null, nodes, ...changed }
+  const heartbeat: Heartbeat = { head: block, proven: block, source: 'logs', problem: null, nodes, ...changed }
   await api.database.run((handle) => saveHeartbeat(handle, chainId, heartbeat))
 }
 
@@ -192,7 +192,7 @@ describe('the proved block', () => {
 
   test('stays when a later heartbeat has no proof, and is removed when its block is rolled back', async () => {
     const block = await indexed()
-    await beat(8453, { proven: null, trouble: 'deposit 7 is missing' })
+    await beat(8453, { proven: null, problem: 'deposit 7 is missing' })
     expect(await proven()).toEqual(block)
     expect((await status()).base).toMatchObject({
       state: 'stuck',

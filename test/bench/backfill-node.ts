@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestClient, encodeDeployData, encodeFunctionData, http, publicActions, walletActions } from 'viem'
 import { z } from 'zod'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { artifact } from '../../src/sandbox/deploy.ts'
 
 /** A history of positions: `logsABlock` in a block, then `gap` empty blocks. */
@@ -21,7 +21,7 @@ export const mineHistory = async (url: string, { logs, logsABlock, gap }: Histor
     .extend(publicActions)
     .extend(walletActions)
   const { abi, bytecode } = artifact('Archive')
-  const { account } = createCast().owner
+  const { account } = createAccounts().owner
   const hash = await node.sendTransaction({ account, chain: null, data: encodeDeployData({ abi, bytecode }) })
   const { contractAddress, blockNumber } = await node.waitForTransactionReceipt({ hash, pollingInterval: 20 })
   if (!contractAddress) throw new Error('the archive was not created')

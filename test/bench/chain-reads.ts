@@ -6,7 +6,7 @@ import { aggregateBytecode } from '../../src/abi/aggregate.generated.ts'
 import { createChain } from '../../src/chain/chain.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
 import { call } from '../../src/protocol/outputs.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { openChain } from '../faults/chain.ts'
 import { startFaultProxy } from '../faults/proxy.ts'
 import { quantile } from '../faults/target.ts'
@@ -101,7 +101,7 @@ const placeMulticall = async (): Promise<void> => {
   const node = createTestClient({ mode: 'anvil', transport: http(sandbox.rpcUrl) })
     .extend(publicActions)
     .extend(walletActions)
-  const { address } = createCast().owner.account
+  const { address } = createAccounts().owner.account
   const hash: Hex = await node.sendTransaction({ account: address, data: aggregateBytecode, chain: null })
   await node.mine({ blocks: 1 })
   const { contractAddress } = await node.waitForTransactionReceipt({ hash, pollingInterval: 20 })

@@ -27,10 +27,13 @@ const tables = ['positions', 'position_observations']
 /** Throws unless a page is read from stored texts alone. */
 const checkStored = async (url: string): Promise<void> => {
   const database = openDatabase(url)
-  const walk = { chainId, after: null, upTo: null, now: null, rollback: null }
+  const query = { chainId, after: null, upTo: null, now: null, rollback: null }
   const { rows } = await createListings(database).page({
     ...{ kind: 'position', sort: 'created', order: 'desc', include: [], limit: 50, count: false },
-    ...{ queries: [{ ...walk, renderKey: renderKeyOf(seedDeployment(chainId)) }], filters: { owners: [walletOf(77)] } },
+    ...{
+      queries: [{ ...query, renderKey: renderKeyOf(seedDeployment(chainId)) }],
+      filters: { owners: [walletOf(77)] },
+    },
   })
   await database.close()
   const texts = rows.filter((row) => row[row.indexOf(UNIT) + 1] === '{')

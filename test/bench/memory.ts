@@ -65,7 +65,7 @@ const beat = (): Promise<void> =>
     const block = blockOf(BigInt(Math.ceil(ROWS / 100)))
     await moveCursor(handle, chainId, block)
     const nodes = { endpoints: [], halted: false, hasLogs: true }
-    await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', trouble: null, nodes })
+    await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', problem: null, nodes })
     await announce(handle, chainId, new Set())
   })
 const beating = setInterval(() => void beat().catch(() => {}), 1_000)

@@ -59,10 +59,10 @@ const old = before.pool.createDatabase({
 
 /** The old release's page of a wallet. */
 const read = (): Promise<unknown> => {
-  const walk = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
+  const query = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
   return before.listings.createListings(old).page({
     ...{ kind: 'position', sort: 'created', order: 'desc', include: [], limit: 51, count: false },
-    ...{ queries: [walk], filters: { owners: [walletOf(77)] } },
+    ...{ queries: [query], filters: { owners: [walletOf(77)] } },
   })
 }
 

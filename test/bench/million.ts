@@ -53,8 +53,8 @@ const checkTexts = async (database: Database, chain: ChainId, rows: number): Pro
   const renderer = createRenderer(seedDeployment(chain))
   const ids = [1, SAMPLE, rows - 777, rows].map((id) => BigInt(Math.max(1, id)))
   const textsBy = async (renderKey: bigint): Promise<string[]> => {
-    const walk = { chainId: chain, after: null, upTo: null, now: null, rollback: null, renderKey }
-    const { rows } = await createListings(database).byIds({ kind: 'position', include: [], query: walk, ids })
+    const query = { chainId: chain, after: null, upTo: null, now: null, rollback: null, renderKey }
+    const { rows } = await createListings(database).byIds({ kind: 'position', include: [], query: query, ids })
     return rows.map((row) => row.slice(row.indexOf(UNIT) + 1))
   }
   const stored = await textsBy(renderer.key)

@@ -136,9 +136,9 @@ try {
             return []
           },
         })
-        const walk = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
+        const query = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
         await listings.page({
-          ...{ kind, queries: [walk], filters: given, sort, order: 'desc', include: [], limit: LIMIT, count: false },
+          ...{ kind, queries: [query], filters: given, sort, order: 'desc', include: [], limit: LIMIT, count: false },
         })
         // Each wallet's page is read before the pages are merged.
         const isBad = seen.scanned > Math.max(1, (given.owners?.length ?? 0) / 20) * MOST

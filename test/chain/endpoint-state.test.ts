@@ -90,7 +90,7 @@ test('a missing block and a revert are not failures of the endpoint', () => {
 })
 
 test('a missing capability is retried after growing pauses, and is present once a request succeeds', () => {
-  const noLogs = fault({ kind: 'capability', lacks: 'logs' }, ['logs'])
+  const noLogs = fault({ kind: 'capability', missing: 'logs' }, ['logs'])
   const once = after([noLogs], START, known)
   expect([
     isMissing(once.missing, 'logs', START),
@@ -102,7 +102,7 @@ test('a missing capability is retried after growing pauses, and is present once 
   expect(isMissing(often.missing, 'logs', START + 19_000)).toBe(true)
   expect(after([{ is: 'answer', needed: ['logs'] }], START, often).missing).toEqual({})
   // The same text about a request that does not need logs.
-  expect(after([fault({ kind: 'capability', lacks: 'logs' }, ['pinned'])], START, known).missing).toEqual({})
+  expect(after([fault({ kind: 'capability', missing: 'logs' }, ['pinned'])], START, known).missing).toEqual({})
 })
 
 test('a batch limit is tried again after a hundred answers', () => {

@@ -10,7 +10,7 @@ type Recorded = readonly [
 
 const range = (usable: bigint | null = null): Fault => ({ kind: 'range', usable })
 const size = (usable: bigint | null = null): Fault => ({ kind: 'size', usable })
-const lacks = (what: 'logs' | 'tags' | 'pinned' | null): Fault => ({ kind: 'capability', lacks: what })
+const lacks = (what: 'logs' | 'tags' | 'pinned' | null): Fault => ({ kind: 'capability', missing: what })
 const rate: Fault = { kind: 'rate', retryAfterMs: null }
 const missing: Fault = { kind: 'missing' }
 const unanswered: Fault = { kind: 'unanswered' }

@@ -67,7 +67,7 @@ describe('a fault unrelated to the width does not change it:', () => {
   const faults: readonly Fault[] = [
     { kind: 'rate', retryAfterMs: 1_000 },
     { kind: 'missing' },
-    { kind: 'capability', lacks: 'logs' },
+    { kind: 'capability', missing: 'logs' },
     { kind: 'filters', most: 3 },
     { kind: 'batch', most: 3 },
   ]

@@ -15,7 +15,7 @@ const narrow = after(right, { is: 'range', asked: 2_000n, fault: { kind: 'range'
 const without = after(
   right,
   { is: 'range', asked: 2_000n, fault: { kind: 'range', usable: 5n } },
-  { is: 'fault', fault: { kind: 'capability', lacks: 'logs' }, text: 'no logs', needed: ['logs'] },
+  { is: 'fault', fault: { kind: 'capability', missing: 'logs' }, text: 'no logs', needed: ['logs'] },
 )
 const wrong = after({ is: 'chain', right: false })
 

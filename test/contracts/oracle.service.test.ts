@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { DAY, useProtocol } from '../support/use-protocol.ts'
 
 const { send, read, refuses, at, mineAt, create, settle, start, ...on } = await useProtocol()
-const { owner, oracleA, oracleB, oracleC, stranger, heir, hedger, cast } = on
+const { owner, oracleA, oracleB, oracleC, stranger, heir, hedger, accounts } = on
 
 const expiry = start + 30n * DAY
 const RATE = 12_500_000n
@@ -133,7 +133,7 @@ test('extreme rates neither overflow nor block the other oracles', async () => {
 })
 
 test('the set of oracles grows to ten and shrinks to the quorum, and a removed oracle no longer counts', async () => {
-  const more = [...cast.users, ...cast.extras].map(({ account }) => account.address)
+  const more = [...accounts.users, ...accounts.extras].map(({ account }) => account.address)
   expect((await send(owner, 'addOracle', [heir])).logs).toEqual([['OracleAdded', { oracle: heir }]])
   await refuses('Already an oracle', owner, 'addOracle', [heir])
   await refuses('Zero address', owner, 'addOracle', ['0x0000000000000000000000000000000000000000'])

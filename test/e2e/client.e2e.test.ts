@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch'
 import { createPublicClient, http } from 'viem'
 import { describe, expect, inject, test } from 'vitest'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import type { paths } from '../support/openapi.generated.ts'
 import { document } from '../support/openapi.ts'
 
@@ -9,8 +9,8 @@ const sandbox = inject('sandbox')
 const api = createClient<paths>({ baseUrl: sandbox.url })
 
 const chainId = 8453
-const { account } = createCast().extras[0] ?? {}
-if (account === undefined) throw new Error('the cast has no extras')
+const { account } = createAccounts().extras[0] ?? {}
+if (account === undefined) throw new Error('the sandbox has no extras')
 const addr = account.address
 
 const chain = { path: { chainId } } as const

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestClient, http } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createCast } from '../../src/sandbox/accounts.ts'
-import { patient } from '../support/patient.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
+import { longTimeouts } from '../support/long-timeouts.ts'
 import { eventually } from '../support/process.ts'
 import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
 
 let sandbox: SandboxProcess
 beforeAll(async () => {
-  sandbox = await startSandboxProcess([], patient)
+  sandbox = await startSandboxProcess([], longTimeouts)
 })
 afterAll(async () => {
   expect(await sandbox.stop('SIGTERM'), sandbox.output()).toEqual({ code: 0, left: [] })
@@ -52,7 +52,7 @@ test('after a reorg of ten blocks with different transactions the tables equal t
     const transport = http(sandbox.rpcUrls[chainId], { timeout: 30_000 })
     const node = createTestClient({ mode: 'anvil', transport })
     // A coin transfer by an account that the activity does not use replaces the transactions of the ten blocks.
-    const [from, to] = createCast().users.map(({ account }) => account.address)
+    const [from, to] = createAccounts().users.map(({ account }) => account.address)
     const other = { from, to, value: '0x1', gas: '0x5208' }
     await node.request({ method: 'anvil_reorg', params: [10, [[other, 2]]] } as never)
   }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { builtCommand } from '../support/built.ts'
-import { patient } from '../support/patient.ts'
+import { longTimeouts } from '../support/long-timeouts.ts'
 import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
 
 /**
@@ -17,7 +17,7 @@ const PRESENT_SECONDS = 10
 
 let folder: string
 let sandbox: SandboxProcess
-const start = () => startSandboxProcess(['--quiet', '--persist', folder], patient)
+const start = () => startSandboxProcess(['--quiet', '--persist', folder], longTimeouts)
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'fx-persist-'))

@@ -2,7 +2,7 @@ import { type Hex, maxUint256 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { expect, inject, test } from 'vitest'
 import { createClient } from '../../examples/api-client.ts'
-import type { Quote } from '../../src/pricing/contract.ts'
+import type { Quote } from '../../src/pricing/messages.ts'
 
 const sandbox = inject('sandbox')
 

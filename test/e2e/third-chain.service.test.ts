@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runLifecycle } from '../../examples/lifecycle.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { chainVariables, deployOn, type SandboxChain } from '../../src/sandbox/chain.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { startProcess } from '../faults/process.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { factsOf } from '../support/known-chains.ts'
+import { longTimeouts } from '../support/long-timeouts.ts'
 import { mintTo } from '../support/mint.ts'
-import { patient } from '../support/patient.ts'
 import { eventually } from '../support/process.ts'
 
 /*
@@ -35,8 +35,8 @@ const unsupported = 'unsupported chainId: expected one of 8453, 56, 137'
 const HEAD_START_SECONDS = 600
 
 const closers = createClosers()
-const cast = createCast()
-const donor = cast.users.at(-1)
+const accounts = createAccounts()
+const donor = accounts.users.at(-1)
 let environment: Readonly<Record<string, string>>
 let outcomes: readonly Awaited<ReturnType<typeof runLifecycle>>[]
 let api: Awaited<ReturnType<typeof startApi>>
@@ -45,10 +45,10 @@ const startChain = async (local: (typeof locals)[number]): Promise<SandboxChain>
   const genesisTimestamp = Math.floor(Date.now() / 1_000) - HEAD_START_SECONDS
   const node = await startAnvil({ chainId: local.chainId, genesisTimestamp, blockTime: 1 })
   closers.add(`node ${local.chainId}`, node, (it) => it.close())
-  const chain = await deployOn(node.url, local, cast)
-  if (donor === undefined) throw new Error('the cast has no users')
+  const chain = await deployOn(node.url, local, accounts)
+  if (donor === undefined) throw new Error('the sandbox has no users')
   for (const { address, decimals } of chain.tokens)
-    await mintTo(node.url, cast.owner.account, address, [donor.account.address], 10n ** BigInt(decimals + 6))
+    await mintTo(node.url, accounts.owner.account, address, [donor.account.address], 10n ** BigInt(decimals + 6))
   return chain
 }
 
@@ -89,7 +89,7 @@ beforeAll(async () => {
   const [database, ...chains] = await Promise.all([createTestDatabase(), ...locals.map(startChain)])
   closers.add('database', database, (it) => it.close())
   environment = {
-    ...patient,
+    ...longTimeouts,
     CHAINS: ids.join(),
     ...Object.assign({}, ...chains.map(chainVariables)),
     DATABASE_URL: database.url,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeDeployData, encodeFunctionData, getAddress } from 'viem'
 import { z } from 'zod'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { artifact } from '../../src/sandbox/deploy.ts'
 import { createRpc, hex } from './rpc.ts'
@@ -15,7 +15,7 @@ const MINED_WITHIN_MS = 10_000
 export const openArchive = async () => {
   const anvil = await startAnvil({ chainId: 8453 })
   const node = createRpc(anvil.url)
-  const from = createCast().owner.account.address
+  const from = createAccounts().owner.account.address
   const { abi, bytecode } = artifact('Archive')
   const created = await node.send('eth_sendTransaction', [{ from, data: encodeDeployData({ abi, bytecode }) }])
   // The node returns the transaction hash before it has mined the transaction.

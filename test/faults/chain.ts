@@ -1,7 +1,7 @@
 import { getAddress } from 'viem'
 import type { ChainId } from '../../src/protocol/chains.ts'
 import type { ProfileName } from '../../src/protocol/profiles.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import type { SandboxChain } from '../../src/sandbox/chain.ts'
 import { deployProtocol } from '../../src/sandbox/deploy.ts'
@@ -27,16 +27,16 @@ const fees = {
 export const openChain = async (chainId: ChainId, profile: ProfileName) => {
   const genesisTimestamp = Math.floor(Date.now() / 1000) - HEAD_START_SECONDS
   const anvil = await startAnvil({ chainId, genesisTimestamp })
-  const cast = createCast()
+  const accounts = createAccounts()
   const facts = factsOf(chainId)
   const symbols = Object.entries(facts.paymentDecimals)
   const { diamond, tokens, deployBlock } = await deployProtocol({
     rpcUrl: anvil.url,
     profile,
-    account: cast.owner.account,
+    account: accounts.owner.account,
     paymentTokens: symbols.map(([symbol, decimals]) => ({ symbol, decimals, name: symbol })),
-    oracles: cast.oracles.map(({ account }) => account.address),
-    oracleAdmin: cast.owner.account.address,
+    oracles: accounts.oracles.map(({ account }) => account.address),
+    oracleAdmin: accounts.owner.account.address,
     fees,
   })
   const chain: SandboxChain = {

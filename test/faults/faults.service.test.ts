@@ -23,7 +23,7 @@ test('the oracle finds one lost, one wrong and one invented row', async () => {
     await client.query('DELETE FROM events WHERE id = 1 AND chain_id = 8453')
     await client.query('UPDATE deposits SET amount = amount + 1 WHERE id = 1 AND chain_id = 8453')
     await client.query('UPDATE deposits SET id = 4711 WHERE id = 2 AND chain_id = 8453')
-    expect(await index.oracle.compare()).toMatchObject({
+    expect(await index.verifier.compare()).toMatchObject({
       missing: ['event 1', 'deposit 2'],
       extra: ['deposit 4711'],
       different: ['deposit 1'],

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { createClosers } from '../../src/lib/lifecycle.ts'
-import { patient } from '../support/patient.ts'
+import { longTimeouts } from '../support/long-timeouts.ts'
 import { eventually } from '../support/process.ts'
 import { startTestRedis } from '../support/services.ts'
 import { createBalancer, type Outcome, type Question } from './balancer.ts'
@@ -55,7 +55,7 @@ const startWorker = async (name: string) => {
 }
 
 const startMember = async (name: string) => {
-  const api = await startApi(index, { ...patient, DRAIN_MS: String(DRAIN_MS) }, { name })
+  const api = await startApi(index, { ...longTimeouts, DRAIN_MS: String(DRAIN_MS) }, { name })
   balancer.add(name, api.url)
   return api
 }

@@ -11,12 +11,12 @@ import { startPostgres } from '../../src/sandbox/postgres.ts'
 import { cloneDatabase } from '../support/clone-database.ts'
 import { openChain } from './chain.ts'
 import { recordCommits } from './commits.ts'
-import { createOracle, describe, isExact, type Oracle, type Verdict } from './oracle.ts'
 import { type Process, startProcess } from './process.ts'
 import { startFaultProxy } from './proxy.ts'
 import { recordStatus } from './status-log.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
 import { type Variant, variants } from './variant.ts'
+import { createVerifier, describe, isExact, type Verdict, type Verifier } from './verifier.ts'
 
 /** A server and a migrated template on it. */
 export type Store = { readonly server: string; readonly template: string }
@@ -93,9 +93,9 @@ export const openIndex = async (options: {
     ),
   )
   for (const proxy of proxies) closers.add('proxy', proxy, (it) => it.close())
-  const oracle: Oracle = closers.add(
+  const verifier: Verifier = closers.add(
     'oracle',
-    await createOracle({
+    await createVerifier({
       databaseUrl: database.url,
       rpcUrl: chains.chain.rpcUrl,
       chainId: chains.chain.chainId,
@@ -140,7 +140,7 @@ export const openIndex = async (options: {
   const untilExact = async (block: number, withinMs: number): Promise<number> => {
     const started = performance.now()
     for (;;) {
-      const verdict = await oracle.compare()
+      const verdict = await verifier.compare()
       const took = performance.now() - started
       if (isExact(verdict) && verdict.cursor !== null && verdict.cursor.number >= block) return took
       if (took > withinMs) throw new NotExact(verdict, block, withinMs)
@@ -149,7 +149,7 @@ export const openIndex = async (options: {
   }
   const [proxy] = proxies
   if (proxy === undefined) throw new RangeError('an index needs a node')
-  return { database, proxies, proxy, oracle, commits, statusLog, start, untilExact, close: closers.close }
+  return { database, proxies, proxy, verifier, commits, statusLog, start, untilExact, close: closers.close }
 }
 
 export type Index = Awaited<ReturnType<typeof openIndex>>

@@ -4,22 +4,22 @@ import { setup as build } from '../support/built.ts'
 import { openChains, openStore } from './rig.ts'
 import { chunks, SEEDS_PER_CHAIN, type Target } from './target.ts'
 import { backfill, byIds } from './targets/backfill.ts'
-import { corpus } from './targets/corpus.ts'
 import { cost } from './targets/cost.ts'
 import { freshness } from './targets/freshness.ts'
 import { kills } from './targets/kills.ts'
 import { loss, mix } from './targets/loss.ts'
+import { nodeErrors } from './targets/node-errors.ts'
 import { deadNode, postgresGone } from './targets/outages.ts'
 import { ownTransaction } from './targets/own-transaction.ts'
+import { pagination } from './targets/pagination.ts'
 import { pollers } from './targets/pollers.ts'
 import { badNode } from './targets/readers.ts'
 import { refresh } from './targets/refresh.ts'
-import { deep, liar, reorgs } from './targets/reorgs.ts'
+import { deep, reorgs, wrongHashes } from './targets/reorgs.ts'
 import { slowReader } from './targets/slow-reader.ts'
 import { tags } from './targets/tags.ts'
 import { takeover } from './targets/takeover.ts'
 import { upgrade } from './targets/upgrade.ts'
-import { walk } from './targets/walk.ts'
 import { isVariant, variants } from './variant.ts'
 
 /** Targets for which each seed is a separate case. The others use the first seed. */
@@ -27,7 +27,7 @@ const ofEverySeed: Readonly<Record<string, Target>> = { '1': loss, '1-mix': mix,
 
 const targets: Readonly<Record<string, Target>> = {
   ...ofEverySeed,
-  '2-liar': liar,
+  '2-wrong-hashes': wrongHashes,
   '2-deep': deep,
   '3': cost,
   '4': freshness,
@@ -36,11 +36,11 @@ const targets: Readonly<Record<string, Target>> = {
   '7': takeover,
   '8': postgresGone,
   '9': badNode,
-  '10': corpus,
+  '10': nodeErrors,
   '11': deadNode,
   refresh,
   upgrade,
-  'reads-walk': walk,
+  'reads-pages': pagination,
   'reads-after-tx': ownTransaction,
   'reads-tags': tags,
   'reads-pollers': pollers,
@@ -48,7 +48,7 @@ const targets: Readonly<Record<string, Target>> = {
 }
 
 /** Targets that may depend on the logs of the protocol and on its deployment. */
-const ofEveryVariant = '1,1-mix,2,2-liar,2-deep,3,4,6,7,8,11'
+const ofEveryVariant = '1,1-mix,2,2-wrong-hashes,2-deep,3,4,6,7,8,11'
 
 /**
  * `npm run faults -- [--target 1,2] [--variant NAME] [--seeds 20] [--seed N] [--long]` prints one line per target and

@@ -4,7 +4,7 @@ import { Client } from 'pg'
  * A status that an index published: Unix milliseconds, the block up to which it claims to be proved, and its problem if
  * it has one.
  */
-export type Status = { readonly at: number; readonly proven: number | null; readonly trouble: string | null }
+export type Status = { readonly at: number; readonly proven: number | null; readonly problem: string | null }
 
 /** Has the database record every status that a chain's index publishes. */
 export const recordStatus = async (databaseUrl: string, chainId: number) => {
@@ -12,7 +12,7 @@ export const recordStatus = async (databaseUrl: string, chainId: number) => {
   client.on('error', () => {})
   await client.connect()
   await client.query(`
-    CREATE TABLE rig_status (at timestamptz NOT NULL, proven bigint, trouble text);
+    CREATE TABLE rig_status (at timestamptz NOT NULL, proven bigint, problem text);
     CREATE FUNCTION rig_record_status() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       INSERT INTO rig_status VALUES (clock_timestamp(), NEW.proven_number, NEW.trouble);
@@ -25,7 +25,7 @@ export const recordStatus = async (databaseUrl: string, chainId: number) => {
     /** Every status since a time in Unix milliseconds, oldest first. */
     async since(time: number): Promise<Status[]> {
       const { rows } = await client.query(
-        `SELECT extract(epoch FROM at)::float8 * 1000 AS at, proven::int AS proven, trouble FROM rig_status
+        `SELECT extract(epoch FROM at)::float8 * 1000 AS at, proven::int AS proven, problem FROM rig_status
          WHERE at > to_timestamp($1::float8 / 1000) ORDER BY at`,
         [time],
       )
@@ -43,7 +43,7 @@ export const reportedAt = (log: readonly Status[], block: number, answered: numb
   const isPast = ({ proven }: Status): boolean => proven !== null && proven >= block
   if (log.some((status) => status.at <= answered && isPast(status))) return null
   return (
-    log.find((status) => status.at > answered && (status.trouble !== null || isPast(status)))?.at ??
+    log.find((status) => status.at > answered && (status.problem !== null || isPast(status)))?.at ??
     Number.POSITIVE_INFINITY
   )
 }

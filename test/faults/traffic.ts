@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, type Hex, maxUint256, zeroHash } from 'viem'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import type { SandboxChain } from '../../src/sandbox/chain.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { createRpc, hex } from './rpc.ts'
@@ -39,8 +39,8 @@ const PER_STRIDE = 100
 export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxChain; readonly seed: number }) => {
   const node = createRpc(chain.rpcUrl)
   const turns = createTurns()
-  const cast = createCast()
-  const wallets = [...cast.users, ...cast.extras].map(({ account }) => account.address)
+  const accounts = createAccounts()
+  const wallets = [...accounts.users, ...accounts.extras].map(({ account }) => account.address)
   const [token] = chain.tokens
   if (token === undefined) throw new Error('the chain has no payment token')
   const { diamond } = chain

@@ -63,8 +63,8 @@ afterEach(async () => {
 const prove = async (): Promise<void> => {
   const proven = await database.run((handle) => newestAnchor(handle, 8453))
   if (proven === null) throw new Error('nothing is indexed')
-  const look = { head: proven, proven, source: 'logs', trouble: null, nodes: chain.status() } as const
-  await database.run((handle) => saveHeartbeat(handle, 8453, look))
+  const heartbeat = { head: proven, proven, source: 'logs', problem: null, nodes: chain.status() } as const
+  await database.run((handle) => saveHeartbeat(handle, 8453, heartbeat))
 }
 
 const run = (statement: string) => database.run((handle) => handle.execute(sql.raw(statement)))
@@ -276,7 +276,7 @@ describe('a wrong observation is queued to be observed again, which repairs it',
     await run('UPDATE deposit_observations SET pending = pending + 1 WHERE id = 4')
     await run(`INSERT INTO unobserved (chain_id, subject, id) VALUES (8453, 'event', 1)`)
     expect((await round()).alarmed).toEqual([])
-    const report = await audit({ chain, database, log: silent, patienceMs: 0 })
+    const report = await audit({ chain, database, log: silent, waitBudgetMs: 0 })
     expect(report.differences).toEqual([])
     expect(report.unconfirmed).toEqual([
       '1 entities still wait to be read again: check that a worker runs, and repeat the audit',

@@ -68,13 +68,13 @@ test('a difference at a block that a reorg replaced is compared again at the new
   const correct = (by: number) =>
     database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + ${by} WHERE id = 4`))
   await correct(1)
-  let looks = 0
+  let requests = 0
   // The audit reads the block at which it compares, which differs the first time.
   const replaced: Chain = {
     ...chain,
     async send(batch, options) {
-      looks += 1
-      if (looks > 1) return chain.send(batch, options)
+      requests += 1
+      if (requests > 1) return chain.send(batch, options)
       await correct(-1)
       const replacement = { number: 1n, hash: `0x${'ee'.repeat(32)}`, timestamp: 1n }
       return unflatten(
@@ -84,5 +84,5 @@ test('a difference at a block that a reorg replaced is compared again at the new
     },
   }
   expect((await audit({ chain: replaced, database, log })).differences).toEqual([])
-  expect(looks).toBeGreaterThan(1)
+  expect(requests).toBeGreaterThan(1)
 })

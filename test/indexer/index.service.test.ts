@@ -14,12 +14,12 @@ import { createQueries } from '../../src/db/queries/entities.ts'
 import { leases } from '../../src/db/schema-work.ts'
 import { audit } from '../../src/indexer/audit/audit.ts'
 import { follow } from '../../src/indexer/follow.ts'
-import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
+import { readViews } from '../../src/indexer/read-views.ts'
 import { createStep } from '../../src/indexer/step.ts'
 import { isUnavailable } from '../../src/lib/errors.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
@@ -91,7 +91,7 @@ const converge = async (step = createStep({ chain, database, leaseTtlMs: TTL_MS,
 }
 
 const counts = async () => {
-  const { tables, differences } = await audit({ chain: truth, database, log, patienceMs: 0 })
+  const { tables, differences } = await audit({ chain: truth, database, log, waitBudgetMs: 0 })
   expect(differences).toEqual([])
   return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]))
 }
@@ -101,7 +101,7 @@ const expectObserved = async (): Promise<void> => {
   const facts = await readFacts(database, 8453)
   if (facts === null) throw new Error('nothing is indexed')
   const block = facts.cursor
-  const seen = await observe({ chain: truth, log }, block, [
+  const seen = await readViews({ chain: truth, log }, block, [
     { subject: 'chain', id: 0n },
     ...facts.events.map(({ id }) => ({ subject: 'event', id }) as const),
     ...facts.deposits.map(({ id }) => ({ subject: 'deposit', id }) as const),
@@ -386,7 +386,7 @@ test('the index is correct on a protocol that emits only the three creation logs
   await actions.node.mine({ blocks: 1 })
   await converge()
   // An event past its expiry is observed with every block, so a settlement is found without a log.
-  await actions.settle(createCast().owner, 1n, 13_000_000n)
+  await actions.settle(createAccounts().owner, 1n, 13_000_000n)
   await converge()
   expect((await createQueries(database).event(8453, 1n))?.stats).toMatchObject({ triggered: true })
   await actions.withdrawCapital(lp, 4n)

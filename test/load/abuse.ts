@@ -6,7 +6,7 @@ import { claimsOf } from './abuse/claims.ts'
 import { abuse, type Seen } from './abuse/session.ts'
 
 /*
- * Attacks worker, API and engine in every lane at once: docs/load.md.
+ * Attacks worker, API and engine with every series at once: docs/load.md.
  *
  *   npm run abuse                ABUSE_SECONDS=600: how long the attack lasts
  */
@@ -17,7 +17,7 @@ if (!(SECONDS >= 1 && SECONDS <= 86_400)) throw new RangeError('ABUSE_SECONDS is
 const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((a, b) => a + b, 0)
 
 const progress = (seconds: number, { attacks, measured: { times, memory }, exits }: Seen): void => {
-  const sent = Object.values(attacks.lanes).reduce((total, counts) => total + sum(counts), 0)
+  const sent = Object.values(attacks.series).reduce((total, counts) => total + sum(counts), 0)
   const worst = Object.entries(times).map(([name, { worstMs }]) => `${name} ${worstMs.toFixed(0)} ms`)
   const held = Object.entries(memory).map(([name, bytes]) => `${name} ${(bytes / 1e6).toFixed(0)} MB`)
   console.log(
@@ -31,9 +31,9 @@ try {
   const store = closers.add('PostgreSQL', await openStore(), (it) => it.close())
   console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}; ${SECONDS} s, attackers at niceness 10`)
   const seen = await abuse({ store, seconds: SECONDS, pace: 1, onReport: progress })
-  for (const [lane, counts] of Object.entries({ ...seen.attacks.lanes, 'node answers': seen.attacks.nodes }))
+  for (const [series, counts] of Object.entries({ ...seen.attacks.series, 'node answers': seen.attacks.nodes }))
     console.log(
-      `${lane}: ${Object.entries(counts)
+      `${series}: ${Object.entries(counts)
         .map(([name, times]) => `${times} x ${name}`)
         .join(', ')}`,
     )

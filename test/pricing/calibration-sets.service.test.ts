@@ -11,9 +11,9 @@ import {
   type FindSet,
 } from '../../src/pricing/calibration-sets.ts'
 import type { CalibratedPair } from '../../src/pricing/calibrations.ts'
-import { QuoteRequest } from '../../src/pricing/contract.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
 import { openMarket } from '../../src/pricing/market/open-market.ts'
+import { QuoteRequest } from '../../src/pricing/messages.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { engineOptions } from '../support/engine.ts'
 import { openDatabase } from '../support/open-database.ts'

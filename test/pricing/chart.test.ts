@@ -7,7 +7,7 @@ import { drawChart } from '../../src/pricing/chart/chart.ts'
 import { figuresOf } from '../../src/pricing/chart/figures.ts'
 import { ChartRequest } from '../../src/pricing/chart/request.ts'
 import { escapeXml } from '../../src/pricing/chart/svg.ts'
-import { Quote } from '../../src/pricing/contract.ts'
+import { Quote } from '../../src/pricing/messages.ts'
 import { cedi, openQuoter, quotingTime } from '../support/quoter.ts'
 
 const DAY = 86_400

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ServiceError } from '../../src/lib/errors.ts'
-import { Quote, QuoteRequest } from '../../src/pricing/contract.ts'
+import { Quote, QuoteRequest } from '../../src/pricing/messages.ts'
 import { cedi, openQuoter, quotingTime } from '../support/quoter.ts'
 
 const DAY = 86_400

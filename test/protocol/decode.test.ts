@@ -13,7 +13,7 @@ import {
   Selector,
   Text,
   Uint,
-} from '../../src/protocol/wire.ts'
+} from '../../src/protocol/request-fields.ts'
 
 const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const max = 2n ** 256n - 1n

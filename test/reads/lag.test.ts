@@ -6,16 +6,16 @@ const block = { number: 90n, hash: `0x${'5f'.repeat(32)}`, timestamp: 990n } as 
 /** The lag by each source, for a heartbeat of some age that saw a head of some time. */
 const lags = (timestamp: bigint, ageSeconds: number): (number | null)[] => [
   lagOfTip({ block, head: { timestamp, ageSeconds } }),
-  lagOfReached({ chainId: 8453, block, look: { headTimestamp: timestamp, ageSeconds, byLogs: true } }),
+  lagOfReached({ chainId: 8453, block, heartbeat: { headTimestamp: timestamp, ageSeconds, byLogs: true } }),
   lagOfHealth({
     indexed: block,
-    look: {
+    heartbeat: {
       at: new Date(),
       ageSeconds,
       head: { number: 100n, timestamp },
       proven: null,
       source: 'logs',
-      trouble: null,
+      problem: null,
       nodes: { endpoints: [], halted: false, hasLogs: true },
     },
   }),
@@ -32,6 +32,6 @@ test.each([
 
 test('the lag is unknown before the first heartbeat', () => {
   expect(lagOfTip({ block, head: null })).toBeNull()
-  expect(lagOfReached({ chainId: 8453, block, look: null })).toBeNull()
-  expect(lagOfHealth({ indexed: block, look: null })).toBeNull()
+  expect(lagOfReached({ chainId: 8453, block, heartbeat: null })).toBeNull()
+  expect(lagOfHealth({ indexed: block, heartbeat: null })).toBeNull()
 })

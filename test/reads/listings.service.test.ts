@@ -63,7 +63,7 @@ const ask = async (path: string, query: Readonly<Record<string, unknown>> = {}) 
 }
 
 /** All pages of a list. */
-const walk = async (path: string, query: Readonly<Record<string, unknown>> = {}) => {
+const readPages = async (path: string, query: Readonly<Record<string, unknown>> = {}) => {
   const rows: z.output<typeof Row>[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await ask(path, { ...query, ...(cursor && { cursor }) })
@@ -129,7 +129,7 @@ describe('each filter selects the matching rows', () => {
       ['desc', -1],
       ['asc', 1],
     ] as const) {
-      expect(idsOf(await walk('/hedge/positions', { ...query, order, limit: 37 }))).toEqual(inOrder(rows, sign))
+      expect(idsOf(await readPages('/hedge/positions', { ...query, order, limit: 37 }))).toEqual(inOrder(rows, sign))
     }
     const page = await ask('/hedge/positions', { ...query, count: true, limit: 1 })
     expect(page.meta.total).toBe(rows.length)
@@ -153,7 +153,7 @@ describe('each filter selects the matching rows', () => {
       ({ fact, seen }, of) => seen.pending === 0n && (!isSettled(of, fact.eventId) || seen.deposit.withdrawn),
     ],
   ])('deposits: %s', async (_, query, keep) => {
-    expect(idsOf(await walk('/hedge/deposits', { ...query, limit: 50 }))).toEqual(
+    expect(idsOf(await readPages('/hedge/deposits', { ...query, limit: 50 }))).toEqual(
       inOrder(expected('deposits', keep), -1),
     )
   })
@@ -182,7 +182,9 @@ describe('each filter selects the matching rows', () => {
         seen.stats.settledAt === 0n && fact.expiryDate > now && fact.underlying === pairs[0] && seen.core.poolOpen,
     ],
   ])('events: %s', async (_, query, keep) => {
-    expect(idsOf(await walk('/hedge/events', { ...query, limit: 13 }))).toEqual(inOrder(expected('events', keep), -1))
+    expect(idsOf(await readPages('/hedge/events', { ...query, limit: 13 }))).toEqual(
+      inOrder(expected('events', keep), -1),
+    )
   })
 
   test('events can be sorted by expiry', async () => {
@@ -193,7 +195,7 @@ describe('each filter selects the matching rows', () => {
       idsOf(
         [...all].sort((a, b) => order * Number(a.expiry - b.expiry) || a.chainId - b.chainId || order * (a.id - b.id)),
       )
-    expect(idsOf(await walk('/hedge/events', { sort: 'expiry', order: 'asc', limit: 7 }))).toEqual(sorted(1))
-    expect(idsOf(await walk('/hedge/events', { sort: 'expiry', limit: 7 }))).toEqual(sorted(-1))
+    expect(idsOf(await readPages('/hedge/events', { sort: 'expiry', order: 'asc', limit: 7 }))).toEqual(sorted(1))
+    expect(idsOf(await readPages('/hedge/events', { sort: 'expiry', limit: 7 }))).toEqual(sorted(-1))
   })
 })

@@ -26,7 +26,7 @@ const see = async (ageSeconds = 0): Promise<void> => {
   const { timestamp, number } = await reader().getBlock()
   await api.database.run(async (handle) => {
     await saveHeartbeat(handle, 8453, {
-      ...{ head: { number, timestamp }, proven: null, source: 'logs', trouble: null },
+      ...{ head: { number, timestamp }, proven: null, source: 'logs', problem: null },
       nodes: { endpoints: [], halted: false, hasLogs: true },
     })
     await handle.execute(sql`UPDATE looks SET looked_at = now() - ${ageSeconds} * interval '1 second'`)
@@ -34,8 +34,8 @@ const see = async (ageSeconds = 0): Promise<void> => {
   })
   // Only a test makes a heartbeat old at once. Cached answers are used until the process has read it.
   await eventually('the heartbeat is known', () => {
-    const { look = null } = api.sources.changes.reached(8453) ?? {}
-    return look !== null && Math.floor(look.ageSeconds / 60) === Math.floor(ageSeconds / 60)
+    const { heartbeat = null } = api.sources.changes.reached(8453) ?? {}
+    return heartbeat !== null && Math.floor(heartbeat.ageSeconds / 60) === Math.floor(ageSeconds / 60)
   })
 }
 

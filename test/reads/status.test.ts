@@ -8,13 +8,13 @@ const at = (number: bigint, timestamp: bigint) => ({ number, hash, timestamp })
 const nodes = { endpoints: [], halted: false, hasLogs: true }
 
 /** A healthy index of a chain whose clock is years behind. */
-const look: NonNullable<IndexHealth['look']> = {
+const heartbeat: NonNullable<IndexHealth['heartbeat']> = {
   at: new Date(1_800_000_000_500),
   ageSeconds: 0.4,
   head: { number: 100n, timestamp: 1_000n },
   proven: at(99n, 998n),
   source: 'logs',
-  trouble: null,
+  problem: null,
   nodes,
 }
 const audit: NonNullable<IndexHealth['audit']> = {
@@ -29,7 +29,7 @@ const audit: NonNullable<IndexHealth['audit']> = {
 }
 const well: IndexHealth = {
   indexed: at(99n, 998n),
-  look,
+  heartbeat,
   audit,
   observations: { waiting: 1, oldestSeconds: 0.2 },
   upgrade: {
@@ -40,8 +40,8 @@ const well: IndexHealth = {
   },
 }
 
-const seeing = (changed: Partial<NonNullable<IndexHealth['look']>>): Partial<IndexHealth> => ({
-  look: { ...look, ...changed },
+const seeing = (changed: Partial<NonNullable<IndexHealth['heartbeat']>>): Partial<IndexHealth> => ({
+  heartbeat: { ...heartbeat, ...changed },
 })
 
 const statusOf = (health: Partial<IndexHealth> | null) =>
@@ -94,7 +94,7 @@ const difference = { difference: 'position 2 is missing in the index', at: new D
 describe.each<[string, Partial<IndexHealth>, string, RegExp, RegExp | null]>([
   [
     'an index without a heartbeat',
-    { look: null },
+    { heartbeat: null },
     'stuck',
     /^The worker has not reached chain 8453 yet: .*RPC_URLS_8453/,
     /not reached chain 8453 yet/,
@@ -115,7 +115,7 @@ describe.each<[string, Partial<IndexHealth>, string, RegExp, RegExp | null]>([
   ],
   [
     'an index with a missing row',
-    seeing({ trouble: 'deposit 7 is missing' }),
+    seeing({ problem: 'deposit 7 is missing' }),
     'stuck',
     /not proved: deposit 7 is missing\. .*RPC_URLS_8453/,
     null,

@@ -7,8 +7,8 @@ import { type Child, startChild } from '../../src/sandbox/child.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { builtCommand } from '../support/built.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { longTimeouts } from '../support/long-timeouts.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
-import { patient } from '../support/patient.ts'
 import { startWorld } from '../support/world.ts'
 
 /*
@@ -88,7 +88,7 @@ beforeAll(async () => {
     ENGINE_SYNTHETIC: 'true',
     ENGINE_PRIVATE_KEY: `0x${planted.signer}`,
     RATE_LIMIT_PER_MINUTE: '100000',
-    ...patient,
+    ...longTimeouts,
     NODE_TIMEOUT_MS: '500',
     ENGINE_TIMEOUT_MS: '1000',
     IDENTITY_TIMEOUT_MS: '1000',

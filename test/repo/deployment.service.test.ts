@@ -7,9 +7,9 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { z } from 'zod'
 import { migrationsOf } from '../../src/db/versions.ts'
-import { Health } from '../../src/pricing/contract.ts'
+import { Health } from '../../src/pricing/messages.ts'
 import type { ChainId } from '../../src/protocol/chains.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { chainVariables, deployOn } from '../../src/sandbox/chain.ts'
 import { type Child, startChild } from '../../src/sandbox/child.ts'
@@ -19,7 +19,7 @@ import { readCompose } from '../support/compose.ts'
 import { ENGINE_KEY } from '../support/engine.ts'
 import { buildImage, type Image, releaseOf } from '../support/image.ts'
 import { chainIds, factsOf } from '../support/known-chains.ts'
-import { patient } from '../support/patient.ts'
+import { longTimeouts } from '../support/long-timeouts.ts'
 import { eventually } from '../support/process.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'
 
@@ -47,7 +47,7 @@ let enginePort = 0
 const startChain = async (chainId: ChainId) => {
   const node = await startAnvil({ chainId })
   nodes.push(node)
-  return chainVariables(await deployOn(node.url, { chainId, ...factsOf(chainId) }, createCast()))
+  return chainVariables(await deployOn(node.url, { chainId, ...factsOf(chainId) }, createAccounts()))
 }
 
 beforeAll(async () => {
@@ -93,7 +93,7 @@ const environmentOf = async (name: string): Promise<Record<string, string>> => {
   const own = { ...image.environment, ...serviceOf(name).environment }
   const ports = { PORT: String(port), ENGINE_PORT: String(enginePort), METRICS_PORT: String(metricsPort) }
   const mapped = Object.fromEntries(Object.entries(own).map(([variable, value]) => [variable, here(value)]))
-  return { PATH: process.env.PATH ?? '', ...patient, ...deployment, ...ports, ...mapped }
+  return { PATH: process.env.PATH ?? '', ...longTimeouts, ...deployment, ...ports, ...mapped }
 }
 
 const commandOf = (name: string): [string, string[]] => {
@@ -127,7 +127,7 @@ const refusalOf = (name: string, release: Image) =>
 /** Runs the image's health check against a process until it passes. */
 const healthy = async ({ name, env, child }: Awaited<ReturnType<typeof start>>): Promise<void> => {
   const [program = '', ...args] = image.healthCheck
-  const look = () =>
+  const isHealthy = () =>
     run(program, args, { env, cwd: image.folder }).then(
       () => true,
       () => {
@@ -135,7 +135,7 @@ const healthy = async ({ name, env, child }: Awaited<ReturnType<typeof start>>):
         return false
       },
     )
-  await eventually(`${name} is healthy`, look)
+  await eventually(`${name} is healthy`, isHealthy)
 }
 
 test('a service that starts before the migration exits with an error that names the migrate command', async () => {

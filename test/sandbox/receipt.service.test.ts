@@ -1,6 +1,6 @@
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { receiptOf } from '../../src/sandbox/receipt.ts'
 import { createRpc } from '../faults/rpc.ts'
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 test('a receipt is found even if its block is the last one and arrives between two polls', async () => {
   const node = createRpc(anvil.url)
-  const [from, to] = createCast().users.map(({ account }) => account.address)
+  const [from, to] = createAccounts().users.map(({ account }) => account.address)
   await node.send('evm_setAutomine', [false])
   const hash = await node.send('eth_sendTransaction', [{ from, to, value: '0x1' }])
   let polls = 0

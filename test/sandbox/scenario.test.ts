@@ -1,6 +1,6 @@
 import { parseUnits } from 'viem'
 import { expect, test } from 'vitest'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { SCENARIO_DAYS, scenario } from '../../src/sandbox/scenario.ts'
 
@@ -35,7 +35,7 @@ test('strike and cap are beyond the initial rate, on the same side', () => {
 })
 
 test('the accounts are the default accounts of anvil and hardhat nodes', () => {
-  const { owner, oracles, users, extras } = createCast()
+  const { owner, oracles, users, extras } = createAccounts()
   expect(owner.privateKey).toBe('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
   expect(owner.account.address).toBe('0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266')
   expect(users.at(-1)?.account.address).toBe('0xa0Ee7A142d267C1f36714E4a8F75612F20a79720')

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { openKeep } from '../../src/sandbox/keep.ts'
+import { openPersistDirectory } from '../../src/sandbox/persist.ts'
 import { startService } from '../../src/sandbox/service.ts'
 import { chainIds } from '../support/known-chains.ts'
 import { eventually, isAlive } from '../support/process.ts'
@@ -25,38 +25,38 @@ test('a service killed with -9 is restarted immediately, and close ends the new 
   process.kill(pids()[0] ?? 0, 'SIGKILL')
   await eventually('the second start', () => pids().length === 2, 2_000)
   expect(lines).toContain('[worker] was ended by SIGKILL; restarting')
-  expect(service.deaths()).toBe(1)
+  expect(service.crashes()).toBe(1)
   await service.close()
   expect(pids().map(isAlive)).toEqual([false, false])
 })
 
 test('a service that keeps crashing is restarted with growing pauses, and its last lines are kept', async () => {
   const { service, lines } = await start('echo no database; exit 1')
-  await eventually('three deaths', () => service.deaths() >= 3)
+  await eventually('three deaths', () => service.crashes() >= 3)
   expect(lines).toContain('[worker] exited with code 1; restarting')
   expect(lines.some((line) => /restarting in \d\.\d s$/.test(line))).toBe(true)
   expect(service.output()).toContain('no database')
   await service.close()
-  const deaths = service.deaths()
+  const deaths = service.crashes()
   await new Promise((resolve) => setTimeout(resolve, 1_500))
-  expect(service.deaths()).toBe(deaths)
+  expect(service.crashes()).toBe(deaths)
 })
 
 test('a kept directory serves one sandbox at a time, and is free again after a crash', async () => {
-  const first = await openKeep(dir, chainIds)
-  await expect(openKeep(dir, chainIds)).rejects.toThrow(`process ${process.pid} runs a sandbox on ${dir}`)
+  const first = await openPersistDirectory(dir, chainIds)
+  await expect(openPersistDirectory(dir, chainIds)).rejects.toThrow(`process ${process.pid} runs a sandbox on ${dir}`)
   first.release()
   expect(existsSync(join(dir, 'sandbox.lock'))).toBe(false)
   writeFileSync(join(dir, 'sandbox.lock'), '4194304') // above the largest process id Linux gives
-  const second = await openKeep(dir, chainIds)
+  const second = await openPersistDirectory(dir, chainIds)
   second.release()
 })
 
 test('what a start that failed half-way left is cleared away', async () => {
-  const keep = await openKeep(dir, chainIds)
+  const keep = await openPersistDirectory(dir, chainIds)
   writeFileSync(keep.stateFile(56), '{}')
   keep.release()
-  const again = await openKeep(dir, chainIds)
+  const again = await openPersistDirectory(dir, chainIds)
   expect(again.deployment).toBeUndefined()
   expect(existsSync(again.stateFile(56))).toBe(false)
   again.release()
@@ -64,11 +64,13 @@ test('what a start that failed half-way left is cleared away', async () => {
 
 test('a kept directory is refused, and left as it is, when other chains are configured', async () => {
   const own = join(dir, 'chains')
-  const keep = await openKeep(own, [8453, 56])
+  const keep = await openPersistDirectory(own, [8453, 56])
   const record = { diamond: `0x${'1'.repeat(40)}` as const, tokens: [], deployBlock: 1 }
   await keep.saveDeployment([8453, 56].map((chainId) => ({ chainId, ...record })))
   keep.release()
-  await expect(openKeep(own, [8453, 56, 137])).rejects.toThrow('set CHAINS=8453,56, or give --persist another folder')
+  await expect(openPersistDirectory(own, [8453, 56, 137])).rejects.toThrow(
+    'set CHAINS=8453,56, or give --persist another folder',
+  )
   expect(existsSync(join(own, 'deployment.json'))).toBe(true)
   expect(existsSync(join(own, 'sandbox.lock'))).toBe(false)
 })

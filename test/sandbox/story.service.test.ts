@@ -16,7 +16,7 @@ let twin: Chain
 
 beforeAll(async () => {
   ;[here, twin] = await Promise.all([startProtocolChain(56), startProtocolChain(56)])
-  await Promise.all([here, twin].map(({ actions, cast }) => seedScenario({ actions, cast, seed: SEED })))
+  await Promise.all([here, twin].map(({ actions, accounts }) => seedScenario({ actions, accounts, seed: SEED })))
 }, 120_000)
 
 afterAll(() => Promise.all([here, twin].map((chain) => chain?.node.close())))
@@ -84,8 +84,8 @@ test('at least ten wallets made at least 20 deposits and 50 positions, in both t
 })
 
 test('accounts 0 to 9 hold a million of each token after seeding', async () => {
-  const { actions, cast, chain } = here
-  for (const wallet of [cast.owner, ...cast.oracles, ...cast.users]) {
+  const { actions, accounts, chain } = here
+  for (const wallet of [accounts.owner, ...accounts.oracles, ...accounts.users]) {
     for (const { address, symbol } of chain.tokens) {
       const balance = await actions.balance(address, wallet.account.address)
       expect(balance, `account ${wallet.index} ${symbol}`).toBeGreaterThanOrEqual(MILLION)
@@ -104,14 +104,14 @@ test('the same seed gives the same scenario', async () => {
 })
 
 test('the live activity acts without errors, settles its own expired events, and does not touch seeded events and the users’ nonces', async () => {
-  const { actions, cast } = here
+  const { actions, accounts } = here
   const lines: string[] = []
   const stop = new AbortController()
   const before = (await actions.newestEvents(100)).filter((event) => !event.settled).map(({ id }) => id)
   const nonce = (): Promise<number[]> =>
-    Promise.all(cast.users.map(({ account }) => actions.client.getTransactionCount({ address: account.address })))
+    Promise.all(accounts.users.map(({ account }) => actions.client.getTransactionCount({ address: account.address })))
   const nonces = await nonce()
-  const options = { chains: [actions], cast, seed: 1, intervalMs: 20, signal: stop.signal }
+  const options = { chains: [actions], accounts, seed: 1, intervalMs: 20, signal: stop.signal }
   const running = runActivity({ ...options, log: (line) => lines.push(line) })
   await eventually('thirty actions', () => lines.length >= 30)
   await actions.node.increaseTime({ seconds: 600 })
@@ -129,7 +129,7 @@ test('the live activity continues when the node is down, and stops with its sign
   const lines: string[] = []
   const stop = new AbortController()
   await twin.node.close()
-  const options = { chains: [twin.actions], cast: twin.cast, seed: 1, intervalMs: 10, signal: stop.signal }
+  const options = { chains: [twin.actions], accounts: twin.accounts, seed: 1, intervalMs: 10, signal: stop.signal }
   const running = runActivity({ ...options, log: (line) => lines.push(line) })
   await eventually('three failures', () => lines.filter((line) => line.includes('an action failed')).length >= 3)
   stop.abort()

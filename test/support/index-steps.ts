@@ -5,8 +5,8 @@ import { takeLease } from '../../src/db/index/lease.ts'
 import { refreshLag } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/queries/entities.ts'
-import { observe } from '../../src/indexer/observe.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
+import { readViews } from '../../src/indexer/read-views.ts'
 import { createStep } from '../../src/indexer/step.ts'
 import { createTestDatabase } from './database.ts'
 import type { World } from './indexing.ts'
@@ -50,7 +50,7 @@ export const indexSteps = ({ chain, database }: { readonly chain: Chain; readonl
     async expectObserved(): Promise<void> {
       expect(await refreshLag(database, chainId)).toEqual({ waiting: 0, oldestSeconds: null })
       const { cursor, events, deposits, positions } = await readIndex()
-      const seen = await observe({ chain, log }, cursor, [
+      const seen = await readViews({ chain, log }, cursor, [
         { subject: 'chain', id: 0n },
         ...events.map(({ id }) => ({ subject: 'event', id }) as const),
         ...deposits.map(({ id }) => ({ subject: 'deposit', id }) as const),

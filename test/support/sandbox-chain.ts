@@ -1,4 +1,4 @@
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { createActions } from '../../src/sandbox/actions.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { deployOn } from '../../src/sandbox/chain.ts'
@@ -9,7 +9,7 @@ import { factsOf } from './known-chains.ts'
 export const startProtocolChain = async (chainId: 8453 | 56) => {
   const genesisTimestamp = Math.floor(Date.now() / 1000) - SCENARIO_DAYS * 86_400
   const node = await startAnvil({ chainId, genesisTimestamp })
-  const cast = createCast()
-  const chain = await deployOn(node.url, { chainId, ...factsOf(chainId) }, cast)
-  return { node, cast, chain, actions: createActions(chain) }
+  const accounts = createAccounts()
+  const chain = await deployOn(node.url, { chainId, ...factsOf(chainId) }, accounts)
+  return { node, accounts, chain, actions: createActions(chain) }
 }

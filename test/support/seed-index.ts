@@ -182,7 +182,7 @@ export const putSeeded = async (
   await addAnchor(handle, chainId, upTo, true)
   await moveCursor(handle, chainId, upTo)
   await saveHeartbeat(handle, chainId, {
-    ...{ head: upTo, proven: null, source: 'logs', trouble: null },
+    ...{ head: upTo, proven: null, source: 'logs', problem: null },
     nodes: { endpoints: [], halted: false, hasLogs: true },
   })
 }

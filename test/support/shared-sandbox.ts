@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { patient } from './patient.ts'
+import { longTimeouts } from './long-timeouts.ts'
 import { startSandboxProcess } from './sandbox-process.ts'
 
 declare module 'vitest' {
@@ -11,7 +11,7 @@ declare module 'vitest' {
 
 /** Starts it once for the run; afterwards it must end in order and leave nothing behind. */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
-  const sandbox = await startSandboxProcess(['--quiet'], patient)
+  const sandbox = await startSandboxProcess(['--quiet'], longTimeouts)
   const { url, rpcUrls } = sandbox
   project.provide('sandbox', { url, rpcUrls })
   return async () => {

@@ -26,7 +26,7 @@ import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.t
 import type { Deployment } from '../../src/protocol/chains.ts'
 import { call, type Output, type ReadName } from '../../src/protocol/outputs.ts'
 import type { ProfileName } from '../../src/protocol/profiles.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { artifact, deployProtocol } from '../../src/sandbox/deploy.ts'
 import { factsOf } from './known-chains.ts'
@@ -106,8 +106,8 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     .extend(publicActions)
     .extend(walletActions)
 
-  const cast = createCast()
-  const wallets = [cast.owner, ...cast.oracles, ...cast.users, ...cast.extras]
+  const accounts = createAccounts()
+  const wallets = [accounts.owner, ...accounts.oracles, ...accounts.users, ...accounts.extras]
   const person = (index: number): Address => {
     const wallet = wallets[index]
     if (wallet === undefined) throw new Error(`there is no account ${index}`)
@@ -131,7 +131,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
   const deployed = await deployProtocol({
     rpcUrl: anvil.url,
     profile,
-    account: cast.owner.account,
+    account: accounts.owner.account,
     paymentTokens: [
       { symbol: 'USDC', name: 'USD Coin', decimals: 6 },
       { symbol: 'DAI', name: 'Dai', decimals: 18 },
@@ -361,7 +361,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
   return {
     ...people,
     people,
-    cast,
+    accounts,
     url,
     deployment,
     deployBlock,

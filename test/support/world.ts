@@ -2,7 +2,7 @@ import { type Address, getAddress, type Hex } from 'viem'
 import { inject } from 'vitest'
 import type { ChainId, Deployment } from '../../src/protocol/chains.ts'
 import type { ProfileName } from '../../src/protocol/profiles.ts'
-import { createCast } from '../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { createActions } from '../../src/sandbox/actions.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { deployProtocol } from '../../src/sandbox/deploy.ts'
@@ -27,18 +27,18 @@ declare module 'vitest' {
 export const startWorld = async (chainId: ChainId = 8453) => {
   const profile = inject('profile')
   const anvil = await startAnvil({ chainId })
-  const cast = createCast()
-  const [creator, lp, hedger, stranger] = cast.users
-  if (!creator || !lp || !hedger || !stranger) throw new Error('the cast has four users')
+  const accounts = createAccounts()
+  const [creator, lp, hedger, stranger] = accounts.users
+  if (!creator || !lp || !hedger || !stranger) throw new Error('the sandbox has four users')
   const everybody: readonly Address[] = [creator, lp, hedger].map(({ account }) => account.address)
 
   const { diamond, tokens, deployBlock } = await deployProtocol({
     rpcUrl: anvil.url,
     profile,
-    account: cast.owner.account,
+    account: accounts.owner.account,
     paymentTokens: [{ symbol: 'USDC', name: 'USD Coin', decimals: 6 }],
-    oracles: cast.oracles.map(({ account }) => account.address),
-    oracleAdmin: cast.owner.account.address,
+    oracles: accounts.oracles.map(({ account }) => account.address),
+    oracleAdmin: accounts.owner.account.address,
     fees: {
       creationFee: 5n * USDC,
       hedgerFeeRate: 5_000n,
@@ -49,7 +49,7 @@ export const startWorld = async (chainId: ChainId = 8453) => {
   })
   const usdc = tokens.USDC
   if (usdc === undefined) throw new Error('no USDC was deployed')
-  await mintTo(anvil.url, cast.owner.account, usdc, everybody, 1_000_000n * USDC)
+  await mintTo(anvil.url, accounts.owner.account, usdc, everybody, 1_000_000n * USDC)
 
   const token = { symbol: 'USDC', address: usdc, decimals: 6 }
   const actions = createActions({ chainId, rpcUrl: anvil.url, diamond, tokens: [token] })
@@ -89,7 +89,7 @@ export const startWorld = async (chainId: ChainId = 8453) => {
   await actions.buy(hedger, 2n, 3_000n * USDC)
   await actions.node.increaseTime({ seconds: 2 * DAY })
   await actions.node.mine({ blocks: 1 })
-  await actions.settle(cast.owner, 2n, 9_000_000n)
+  await actions.settle(accounts.owner, 2n, 9_000_000n)
 
   const deployment: Deployment = {
     chainId,
@@ -112,8 +112,8 @@ export const startWorld = async (chainId: ChainId = 8453) => {
     anvil,
     actions,
     newest,
-    owner: cast.owner,
-    oracles: cast.oracles,
+    owner: accounts.owner,
+    oracles: accounts.oracles,
     creator,
     lp,
     hedger,

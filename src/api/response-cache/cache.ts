@@ -139,7 +139,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, limit, trusted
     // A node that lags returns older data than the index. An index that polls for changes may miss changes up to the
     // node's block.
     if (chainId === undefined || block === undefined || indexed === null || block.number < indexed) return null
-    if (changes.reached(chainId)?.look?.byLogs !== true) return null
+    if (changes.reached(chainId)?.heartbeat?.byLogs !== true) return null
     forkBlocks.add(chainId, block)
     return { version, block: blockRefOf(block) }
   }

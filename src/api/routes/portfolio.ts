@@ -4,7 +4,6 @@ import { ofWallet } from '../../db/changes/scopes.ts'
 import { resourceOf } from '../../reads/cache/resources.ts'
 import { afterRefresh, awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
-import type { ListSources } from '../../reads/listings/lists.ts'
 import { type Portfolios, portfoliosOf } from '../../reads/listings/portfolio.ts'
 import {
   Portfolio,
@@ -14,6 +13,7 @@ import {
   PortfoliosQuery,
 } from '../../reads/listings/portfolio-records.ts'
 import { chainsOf } from '../../reads/listings/resource.ts'
+import type { ListSources } from '../../reads/listings/sources.ts'
 import { clientOf } from '../client.ts'
 import { envelope, freshnessHeaderNames, type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { isAddressEqual } from 'viem'
 import { invalid, isUnavailable } from '../../lib/errors.ts'
 import type { PricingClient } from '../../pricing/client.ts'
-import { Health, Quote, QuoteRequest, Signer } from '../../pricing/contract.ts'
+import { Health, Quote, QuoteRequest, Signer } from '../../pricing/messages.ts'
 import { type Chains, chainOf } from '../../reads/read.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 

@@ -154,7 +154,7 @@ const faulty = (
     case 'rate':
       return limited(next, fault.retryAfterMs, now)
     case 'capability': {
-      const need = needed.find((each) => fault.lacks === null || each === fault.lacks)
+      const need = needed.find((each) => fault.missing === null || each === fault.missing)
       return need === undefined ? next : { ...next, missing: withMissing(state.missing, need, now) }
     }
     case 'filters':

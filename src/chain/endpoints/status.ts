@@ -10,9 +10,9 @@ const stateNames = {
   lagging: 'lagging',
   penalized: 'doubted',
   stale: 'stale',
-  unknown: 'unseen',
   paused: 'resting',
   'wrong chain': 'wrong chain',
+  unknown: 'unseen',
 } as const satisfies Readonly<Record<Rank | 'stale' | 'unknown' | 'paused' | 'wrong chain', string>>
 
 /**
@@ -25,6 +25,10 @@ export const endpointRanks = Object.keys(stateNames) as EndpointRank[]
 
 /** The values of the deprecated field `state`. */
 export const endpointStates = Object.values(stateNames)
+
+/** The rank with a name in the field `state`; `unknown` for a name of another version. */
+export const rankOfState = (state: string): EndpointRank =>
+  endpointRanks.find((rank) => stateNames[rank] === state) ?? 'unknown'
 
 /** One endpoint for operators. Its URL is not part of it, because a provider's URL may contain a key. */
 export type EndpointStatus = {

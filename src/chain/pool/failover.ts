@@ -101,17 +101,17 @@ export const createNode = (deps: {
     const asked = new Map<Endpoint, Attempt<B>>()
     const suspects: { readonly answer: EndpointAnswer<B>; readonly why: string }[] = []
     let partial: EndpointAnswer<B> | undefined
-    let patience = CHECK_EVERY_MS
+    let nextAfterMs = CHECK_EVERY_MS
     for (;;) {
       const next = order.shift()?.endpoint
       if (next !== undefined) {
         asked.set(next, { since: Date.now(), settled: ask(next, batch, signal) })
-        patience = isCurrent(order[0]?.rank ?? 'ok') ? next.latency.patience() : LAST_RESORT_MS
+        nextAfterMs = isCurrent(order[0]?.rank ?? 'ok') ? next.latency.waitMs() : LAST_RESORT_MS
       }
       if (asked.size === 0) break
       // A contradicting answer is not enough while another one may come.
       const isEnough = partial !== undefined && suspects.length === 0
-      const waitMs = order.length > 0 || isEnough ? patience : CHECK_EVERY_MS
+      const waitMs = order.length > 0 || isEnough ? nextAfterMs : CHECK_EVERY_MS
       const settled = await Promise.race([...[...asked.values()].map((each) => each.settled), sleep(waitMs, signal)])
       given?.throwIfAborted()
       if (settled === undefined) {

@@ -12,7 +12,7 @@ export type Fault =
   /** The filter names too many addresses or topics. */
   | { readonly kind: 'filters'; readonly most: number | null }
   /** The node lacks a capability, so a smaller request does not help; null when the text does not name it. */
-  | { readonly kind: 'capability'; readonly lacks: Capability | null }
+  | { readonly kind: 'capability'; readonly missing: Capability | null }
   /** The batch as a whole was refused; the node may state that it accepts `most` requests. */
   | { readonly kind: 'batch'; readonly most: number | null }
   /** A rate limit; the node may state how many milliseconds to wait. */
@@ -45,7 +45,7 @@ type Row = {
   /** One of these, in lower case; the number that the text states is the first one after them. */
   readonly has?: readonly Words[]
   readonly codes?: readonly number[]
-  readonly lacks?: Capability
+  readonly missing?: Capability
 }
 
 const noLogs = ['disabled', 'not exist', 'not available', 'not supported', 'not allowed', 'not enabled']
@@ -64,13 +64,13 @@ const rows: readonly Row[] = [
   { kind: 'rate', is: /\brate.?limit|too many requests|requests limited to|compute units|exceeded the quota/i },
   { kind: 'rate', is: /daily request count exceeded|timeout on (?:the )?free ?tier/i, codes: [429, -32_029] },
 
-  { kind: 'capability', is: /(?:safe|finalized|pending) block not found/i, lacks: 'tags' },
-  { kind: 'capability', is: /(?:safe|finalized|pending)\W+is not a supported/i, lacks: 'tags' },
+  { kind: 'capability', is: /(?:safe|finalized|pending) block not found/i, missing: 'tags' },
+  { kind: 'capability', is: /(?:safe|finalized|pending)\W+is not a supported/i, missing: 'tags' },
   // The seed nodes of chain 56 say this to a single block.
-  { kind: 'capability', is: /^limit exceeded\.?$/i, lacks: 'logs' },
-  { kind: 'capability', is: /specify an address in your request/i, lacks: 'logs' },
-  { kind: 'capability', has: noLogs.map((refused) => ['eth_getlogs', refused]), lacks: 'logs' },
-  { kind: 'capability', is: /cannot unmarshal object into Go value of type string/i, lacks: 'pinned' },
+  { kind: 'capability', is: /^limit exceeded\.?$/i, missing: 'logs' },
+  { kind: 'capability', is: /specify an address in your request/i, missing: 'logs' },
+  { kind: 'capability', has: noLogs.map((refused) => ['eth_getlogs', refused]), missing: 'logs' },
+  { kind: 'capability', is: /cannot unmarshal object into Go value of type string/i, missing: 'pinned' },
   { kind: 'capability', is: /method not (?:found|supported|available)/i, codes: [-32_601] },
 
   { kind: 'filters', has: [['contains ', ' filters', 'current limit is ']] },
@@ -214,7 +214,7 @@ export const classify = (refusal: Refusal): Fault => {
     case 'batch':
       return { kind: 'batch', most: toNumber(stated) }
     case 'capability':
-      return { kind: 'capability', lacks: row.lacks ?? null }
+      return { kind: 'capability', missing: row.missing ?? null }
     case 'rate':
       return { kind: 'rate', retryAfterMs: waitOf(refusal.retryAfter) }
     default:

@@ -75,7 +75,7 @@ export const reached = async (handle: Handle) => {
     chainId: cursor.chainId,
     block: storedBlock(cursor),
     /** The worker's last heartbeat; null before the first. */
-    look: look && {
+    heartbeat: look && {
       /** Its age in seconds. */
       ageSeconds: look.ageSeconds,
       /** The head's time, in Unix seconds. */

@@ -15,7 +15,7 @@ export const readIndexHealth = async (database: Database, chainId: ChainId) => {
   const stored = await database.snapshot(async (handle) => ({
     /** The block up to which facts are complete. */
     indexed: await readCursor(handle, chainId),
-    look: await readHeartbeat(handle, chainId),
+    heartbeat: await readHeartbeat(handle, chainId),
     audit: await readAudit(handle, chainId),
     /** The newest change of the diamond's functions. */
     upgrade: await lastUpgrade(handle, chainId),

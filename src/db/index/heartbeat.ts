@@ -45,7 +45,7 @@ export type Heartbeat = {
   readonly proven: StoredBlock | null
   readonly source: 'logs' | 'ids'
   /** A sentence about the problem that prevents a proof of the index; null when there is none. */
-  readonly trouble: string | null
+  readonly problem: string | null
   readonly nodes: NodeStatus
 }
 
@@ -54,14 +54,14 @@ export type Heartbeat = {
  * it.
  */
 export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat: Heartbeat): Promise<void> => {
-  const { head, proven, source, trouble, nodes } = heartbeat
+  const { head, proven, source, problem, nodes } = heartbeat
   const row = {
     reportedAt: sql`now()`,
     headNumber: head.number,
     headTimestamp: head.timestamp,
     ...(proven && { provenNumber: proven.number, provenHash: proven.hash, provenTimestamp: proven.timestamp }),
     source,
-    trouble,
+    trouble: problem,
     endpoints: z.encode(NodeStatus, nodes),
   }
   await handle
@@ -98,7 +98,7 @@ export const readHeartbeat = async (
     head: { number: row.headNumber, timestamp: row.headTimestamp },
     proven: number === null || hash === null || timestamp === null ? null : { number, hash, timestamp },
     source: row.source === 'ids' ? 'ids' : 'logs',
-    trouble: row.trouble,
+    problem: row.trouble,
     nodes: NodeStatus.parse(row.endpoints),
   }
 }

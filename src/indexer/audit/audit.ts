@@ -9,9 +9,9 @@ import type { Logger } from '../../lib/log.ts'
 import type { Meter } from '../../lib/meter.ts'
 import { type ChainId, startBlockFault } from '../../protocol/chains.ts'
 import { kinds } from '../../protocol/entities.ts'
+import { type AuditDeps, PAUSE_MS, repeatIfDifferent } from './confirm.ts'
 import { type ComparedSlice, compareSlice, compareTotal } from './kind.ts'
 import { compareWallets, type WalletPosition } from './lists.ts'
-import { type AuditDeps, PAUSE_MS, repeatIfDifferent } from './probe.ts'
 
 /** The compared part of a table. */
 type TableCount = {
@@ -50,14 +50,14 @@ const MAX_DIFFERENCES = 1_000
 const WALLETS = 200
 
 /** How long an audit waits in all for entities of the refresh queue, in milliseconds. */
-const PATIENCE_MS = 60_000
+const WAIT_BUDGET_MS = 60_000
 
 type Options = {
   readonly chain: Chain
   readonly database: Database
   readonly log: Logger
   readonly meter?: Meter
-  readonly patienceMs?: number
+  readonly waitBudgetMs?: number
   readonly pauseMs?: number
 }
 
@@ -68,13 +68,13 @@ type Options = {
  */
 export const audit = async ({
   meter,
-  patienceMs = PATIENCE_MS,
+  waitBudgetMs = WAIT_BUDGET_MS,
   pauseMs = PAUSE_MS,
   ...options
 }: Options): Promise<AuditReport> => {
   const { chain, database } = options
   const { chainId } = chain
-  const deps: AuditDeps = { ...options, pauseMs, patience: { leftMs: patienceMs } }
+  const deps: AuditDeps = { ...options, pauseMs, waitBudget: { leftMs: waitBudgetMs } }
   await requireIndex(chain, database)
   const tallies = new Map<AuditedTable, { rows: number; values: number }>()
   const onChain: Record<AuditedKind, number> = { event: 0, deposit: 0, position: 0, chain: 0 }

@@ -12,8 +12,8 @@ import type { DatedFact } from '../../db/index/write.ts'
 import type { StoredBlock } from '../../db/stored.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { Entity } from '../existence.ts'
-import { observe } from '../observe.ts'
 import { readEntities } from '../read-by-id.ts'
+import { readViews } from '../read-views.ts'
 
 /**
  * An entity, or the protocol's own state, whose rows differ from the chain. All texts are descriptions of single
@@ -100,7 +100,7 @@ const readChainState = async (
   const records = new Map((await readEntities(chain, block, entities)).map((record) => [record.id, record]))
   const subjects =
     kind === 'chain' ? [{ subject: kind, id: 0n }] : [...records.keys()].map((id) => ({ subject: kind, id }))
-  const rows = observationRows(chain.chainId, block, await observe({ chain, log }, block, subjects))
+  const rows = observationRows(chain.chainId, block, await readViews({ chain, log }, block, subjects))
   return {
     records,
     observed: {

@@ -2,8 +2,8 @@ import { toServiceError } from '../../chain/rpc/errors.ts'
 import type { AuditedKind } from '../../db/index/audit-rows.ts'
 import { idsIn } from '../../db/index/audits.ts'
 import { call } from '../../protocol/outputs.ts'
+import { type AuditDeps, type ConfirmedComparison, compareUntilConfirmed, repeatIfDifferent } from './confirm.ts'
 import { compareMembers } from './lists.ts'
-import { type AuditDeps, type ConfirmedComparison, compareUntilConfirmed, repeatIfDifferent } from './probe.ts'
 
 /** Entities compared at once. */
 const SIZE = 500n

@@ -9,7 +9,7 @@ import { createRenderer } from '../../db/rendering.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type Comparison, compareRows, type Difference, describe } from './compare.ts'
-import { withoutCache } from './probe.ts'
+import { withoutCache } from './confirm.ts'
 import { type Confirm, repair, type Verdict, verdictOf } from './repair.ts'
 
 type Deps = {

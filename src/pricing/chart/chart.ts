@@ -1,4 +1,4 @@
-import type { Quote } from '../contract.ts'
+import type { Quote } from '../messages.ts'
 import { type Figures, figuresOf } from './figures.ts'
 import { ink, WIDTH } from './frame.ts'
 import { payoffPanel } from './payoff-panel.ts'

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { payoff } from '../../protocol/payoff.ts'
-import { Breakdown, type Quote } from '../contract.ts'
 import { horizonSigma } from '../inputs.ts'
 import { spreadPrice } from '../kernel/spread.ts'
+import { Breakdown, type Quote } from '../messages.ts'
 import { amountsDown, fromSix, premiumRateRound, sixRound } from '../premium.ts'
 import { TRADING_DAYS } from '../variance.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { QuoteRequest } from '../contract.ts'
+import { QuoteRequest } from '../messages.ts'
 
 const decimal = z.string({ error: 'expected a number' }).transform(Number).pipe(QuoteRequest.shape.strike)
 

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { errorText } from '../../lib/errors.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type Pair, pairName } from '../pair.ts'
-import { type Close, closesOf, isOneLevel, isThick, type Source, type Table, usableCloses } from './series.ts'
+import { type Close, closesOf, hasEnoughCloses, isOneLevel, type Source, type Table, usableCloses } from './series.ts'
 
 /**
  * A provider of sources. `read` returns the same array as before when nothing changed, and throws when it cannot read.
@@ -90,10 +90,10 @@ export const createMarket = (options: {
         return closes === undefined || last === undefined ? [] : [{ source: name, synthetic, closes, last }]
       })
       .toSorted((a, b) => (a.last.date > b.last.date ? -1 : a.last.date < b.last.date ? 1 : 0))
-    const thick = candidates.find(({ closes }) => isThick(closes))
-    if (thick === undefined) return undefined
-    const newest = candidates.find(({ last }) => isOneLevel(last, thick.last)) ?? thick
-    return { pair, ...thick, spot: { ...newest.last, source: newest.source, synthetic: newest.synthetic } }
+    const sufficient = candidates.find(({ closes }) => hasEnoughCloses(closes))
+    if (sufficient === undefined) return undefined
+    const newest = candidates.find(({ last }) => isOneLevel(last, sufficient.last)) ?? sufficient
+    return { pair, ...sufficient, spot: { ...newest.last, source: newest.source, synthetic: newest.synthetic } }
   }
 
   const history = (pair: Pair): History | undefined => {

@@ -62,7 +62,7 @@ export const usableCloses = (closes: readonly Close[], today: string): readonly 
 }
 
 /** True with at least 30 closes in the 90 days up to the newest: fewer give no meaningful volatility. */
-export const isThick = (closes: readonly Close[]): boolean => {
+export const hasEnoughCloses = (closes: readonly Close[]): boolean => {
   const newest = closes.at(-1)
   return (
     newest !== undefined &&

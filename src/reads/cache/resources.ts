@@ -59,7 +59,7 @@ const isNearHead = (progress: Reached): boolean => {
   return (
     lag !== null &&
     lag <= CACHE_MAX_LAG_SECONDS &&
-    (progress.look?.ageSeconds ?? Infinity) <= CACHE_MAX_HEARTBEAT_AGE_SECONDS
+    (progress.heartbeat?.ageSeconds ?? Infinity) <= CACHE_MAX_HEARTBEAT_AGE_SECONDS
   )
 }
 

@@ -98,13 +98,13 @@ const pollsOf = ({ changes, queries }: Pick<Deps, 'changes' | 'queries'>, chain:
     nodes: createSharedPoll({
       everyMs: NODE_POLL_MS,
       atOnce: MAX_TRANSACTIONS,
-      look: (keys) => readSnapshot(chain, tipOf(), keys),
+      read: (keys) => readSnapshot(chain, tipOf(), keys),
     }),
-    tips: createSharedPoll({ everyMs: TIP_POLL_MS, atOnce: 1, look: async () => tipOf() }),
+    tips: createSharedPoll({ everyMs: TIP_POLL_MS, atOnce: 1, read: async () => tipOf() }),
     refreshRequests: createSharedPoll({
       everyMs: NODE_POLL_MS,
       atOnce: 1,
-      look: async () => {
+      read: async () => {
         const newest = await queries.newestRefreshRequest(chainId)
         return { newest, oldest: newest === null ? null : await queries.oldestRefreshRequest(chainId) }
       },

@@ -17,17 +17,17 @@ type ChainHealth = { readonly chainId: ChainId; readonly health: IndexHealth; re
 const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
   ({ chainId, health }) => {
     if (isWorkerAlive(health)) return null
-    const since = health.look === null ? 'yet' : `for ${Math.floor(health.look.ageSeconds)} s`
+    const since = health.heartbeat === null ? 'yet' : `for ${Math.floor(health.heartbeat.ageSeconds)} s`
     return `The worker has not reached chain ${chainId} ${since}: check that a worker runs and that a node of RPC_URLS_${chainId} answers it.`
   },
   ({ chainId, health, state }) =>
     state === 'halted'
-      ? `Chain ${chainId} is halted at block ${health.look?.head.number}: all nodes report the same old block. Wait for the chain to continue.`
+      ? `Chain ${chainId} is halted at block ${health.heartbeat?.head.number}: all nodes report the same old block. Wait for the chain to continue.`
       : null,
-  ({ chainId, health: { look } }) =>
-    look?.trouble == null
+  ({ chainId, health: { heartbeat } }) =>
+    heartbeat?.problem == null
       ? null
-      : `The index of chain ${chainId} is not proved: ${look.trouble}. If this persists, add a node of another provider to RPC_URLS_${chainId}.`,
+      : `The index of chain ${chainId} is not proved: ${heartbeat.problem}. If this persists, add a node of another provider to RPC_URLS_${chainId}.`,
   ({ chainId, health: { audit } }) =>
     audit?.last && audit.last.ageSeconds < ALARM_OF_DIFFERENCE_SECONDS
       ? `The audit of chain ${chainId} found a difference ${Math.floor(audit.last.ageSeconds)} s ago: ${audit.last.difference}. Run the audit command, and find the node that left it out.`
@@ -43,8 +43,8 @@ const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
     (observations.oldestSeconds ?? 0) > ALARM_AFTER_SECONDS
       ? `${observations.waiting} entities of chain ${chainId} wait to be refreshed, the oldest for ${Math.floor(observations.oldestSeconds ?? 0)} s: check that REDIS_URL is in reach and that the nodes answer reads.`
       : null,
-  ({ chainId, health: { look } }) =>
-    look === null || look.nodes.hasLogs
+  ({ chainId, health: { heartbeat } }) =>
+    heartbeat === null || heartbeat.nodes.hasLogs
       ? null
       : `No node of chain ${chainId} serves logs, so entities are read one by one: add a node with logs to RPC_URLS_${chainId}.`,
 ]

@@ -1,7 +1,7 @@
 import type { IndexHealth } from '../../db/index/health.ts'
 import { unavailable } from '../../lib/errors.ts'
 import { type ChainId, type Deployment, startBlockFault } from '../../protocol/chains.ts'
-import { laggingIndex } from '../freshness/index-lag.ts'
+import { laggingIndex } from '../freshness/indexed-block.ts'
 import { lagOfHealth, secondsBehind } from '../lag/lag.ts'
 import { WORKER_SILENT_SECONDS } from '../lag/thresholds.ts'
 import type { Chains } from '../read.ts'
@@ -19,15 +19,15 @@ export type HealthSources = {
  * Whether the worker's last heartbeat is recent. Its age is measured by the database's clock, since block times may run
  * fast or slow.
  */
-export const isWorkerAlive = ({ look }: Pick<IndexHealth, 'look'>): boolean =>
-  look !== null && look.ageSeconds <= WORKER_SILENT_SECONDS
+export const isWorkerAlive = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): boolean =>
+  heartbeat !== null && heartbeat.ageSeconds <= WORKER_SILENT_SECONDS
 
 /**
  * How far the head is ahead of the last block at which the index was proved equal to the chain, in seconds of the
  * chain; null without such a block.
  */
-export const provenAgeOf = ({ look }: Pick<IndexHealth, 'look'>): number | null =>
-  look?.proven ? secondsBehind(look.proven, look.head) : null
+export const provenAgeOf = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): number | null =>
+  heartbeat?.proven ? secondsBehind(heartbeat.proven, heartbeat.head) : null
 
 /**
  * Returns the newest indexed block and the lag of an index that is ready. Throws `service_unavailable` with the reason
@@ -35,18 +35,18 @@ export const provenAgeOf = ({ look }: Pick<IndexHealth, 'look'>): number | null 
  */
 export const readiness = (
   deployment: Pick<Deployment, 'chainId' | 'startBlock'>,
-  health: Pick<IndexHealth, 'indexed' | 'look'>,
+  health: Pick<IndexHealth, 'indexed' | 'heartbeat'>,
   maxLagSeconds: number,
 ): { readonly indexedBlock: bigint; readonly lagSeconds: number } => {
   const { chainId } = deployment
-  const { indexed, look } = health
+  const { indexed, heartbeat } = health
   const lagSeconds = lagOfHealth(health)
-  if (look === null) throw unavailable(`the worker has not reached chain ${chainId} yet`)
+  if (heartbeat === null) throw unavailable(`the worker has not reached chain ${chainId} yet`)
   if (!isWorkerAlive(health)) {
-    throw unavailable(`the worker has not reached chain ${chainId} for ${Math.floor(look.ageSeconds)} s`)
+    throw unavailable(`the worker has not reached chain ${chainId} for ${Math.floor(heartbeat.ageSeconds)} s`)
   }
   if (indexed === null || lagSeconds === null)
-    throw unavailable(startBlockFault(deployment, look.head.number) ?? `chain ${chainId} is not indexed yet`)
+    throw unavailable(startBlockFault(deployment, heartbeat.head.number) ?? `chain ${chainId} is not indexed yet`)
   if (lagSeconds > maxLagSeconds) throw laggingIndex(chainId, lagSeconds)
   return { indexedBlock: indexed.number, lagSeconds }
 }
@@ -59,10 +59,10 @@ export type State = (typeof states)[number]
 /** The state of a chain's index. `maxLagSeconds` is the largest lag of an index that is `following`. */
 export const stateOf = (health: IndexHealth | null, maxLagSeconds: number): State => {
   if (health === null) return 'unknown'
-  const { look } = health
-  if (look === null || !isWorkerAlive(health)) return 'stuck'
+  const { heartbeat } = health
+  if (heartbeat === null || !isWorkerAlive(health)) return 'stuck'
   const lag = lagOfHealth(health)
-  if (look.nodes.halted && lag === 0) return 'halted'
-  if (look.trouble !== null) return 'stuck'
+  if (heartbeat.nodes.halted && lag === 0) return 'halted'
+  if (heartbeat.problem !== null) return 'stuck'
   return lag === null || lag > maxLagSeconds ? 'catching up' : 'following'
 }

@@ -15,22 +15,22 @@ const ageOf = (at: Date | null | undefined): number | null => (at == null ? null
 
 const rows: readonly Row[] = [
   ['fx_index_block', 'The block up to which the index is complete', (it) => it.indexed?.number],
-  ['fx_index_head_block', 'The newest block that the worker has seen', (it) => it.look?.head.number],
+  ['fx_index_head_block', 'The newest block that the worker has seen', (it) => it.heartbeat?.head.number],
   [
     'fx_index_lag_seconds',
     'How far the index is behind the chain, in seconds between the times of their newest blocks, plus the age of the last heartbeat while the worker is silent',
     lagOfHealth,
   ],
-  ['fx_index_heartbeat_age_seconds', "Age of the worker's last heartbeat", (it) => it.look?.ageSeconds],
+  ['fx_index_heartbeat_age_seconds', "Age of the worker's last heartbeat", (it) => it.heartbeat?.ageSeconds],
   [
     'fx_index_look_age_seconds',
     '(deprecated) Use fx_index_heartbeat_age_seconds, which has the same value',
-    (it) => it.look?.ageSeconds,
+    (it) => it.heartbeat?.ageSeconds,
   ],
   [
     'fx_index_proven_block',
     'The last block at which the index was proved equal to the chain',
-    (it) => it.look?.proven?.number,
+    (it) => it.heartbeat?.proven?.number,
   ],
   [
     'fx_index_proven_age_seconds',
@@ -51,7 +51,8 @@ const rows: readonly Row[] = [
   [
     'fx_index_start_ahead_blocks',
     'How many blocks the configured start block is above the newest block; 0 when it is not above',
-    ({ look }, start) => (look && start !== undefined ? Math.max(0, Number(start - look.head.number)) : null),
+    ({ heartbeat }, start) =>
+      heartbeat && start !== undefined ? Math.max(0, Number(start - heartbeat.head.number)) : null,
   ],
 ]
 

@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { endpointRanks, rankOfState } from '../../chain/endpoints/status.ts'
 import { type AuditedTable, auditedTables, type Comparison, columnsOf } from '../../db/index/audit-columns.ts'
 import type { IndexHealth } from '../../db/index/health.ts'
 import type { Heartbeat, NodeStatus as Nodes } from '../../db/index/heartbeat.ts'
 import { type ChainId, OfChain } from '../../protocol/chains.ts'
-import { Integer, UnixSeconds } from '../../protocol/values.ts'
+import { Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { lagOfHealth } from '../lag/lag.ts'
 import { ENDPOINT_LAGGING_SECONDS } from '../lag/thresholds.ts'
 import { alarmsOf } from './alarms.ts'
@@ -15,24 +16,10 @@ const Seconds = Integer.meta({ description: 'Seconds', example: 2 })
 const Total = Integer.meta({ description: 'A total since the first run', example: 1_234 })
 const Sentence = z.string().meta({ example: 'position 7 is missing' })
 
-const ranks = ['ok', 'incomplete logs', 'lagging', 'penalized', 'stale', 'paused', 'wrong chain', 'unknown'] as const
-
-/** The public rank of an endpoint by its internal state, which heartbeats store. */
-const rankByState: Readonly<Record<string, (typeof ranks)[number]>> = {
-  ok: 'ok',
-  forgetful: 'incomplete logs',
-  lagging: 'lagging',
-  doubted: 'penalized',
-  stale: 'stale',
-  resting: 'paused',
-  unseen: 'unknown',
-  'wrong chain': 'wrong chain',
-}
-
 const Endpoint = z
   .object({
     index: Integer.meta({ description: 'Zero-based position in `RPC_URLS_<chain>`', example: 0 }),
-    rank: z.enum(ranks).meta({
+    rank: z.enum(endpointRanks).meta({
       description:
         '`ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 10 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used',
       example: 'ok',
@@ -152,7 +139,8 @@ const endpoints = (nodes: Nodes | undefined, head: Heartbeat['head'] | undefined
     const shown = state === 'ok' && isBehind ? 'lagging' : state
     return {
       index,
-      rank: rankByState[shown] ?? 'unknown',
+      // Heartbeats of every version store the state.
+      rank: rankOfState(shown),
       state: shown,
       height: height === null ? null : Number(height),
       heightAgeSeconds: heightAgeSeconds ?? null,
@@ -206,21 +194,23 @@ export const chainStatus = (chain: {
 }): z.output<typeof ChainStatus> => {
   const { chainId, health, fault, nodes, checks, maxLagSeconds } = chain
   const state = stateOf(health, maxLagSeconds)
-  const look = health?.look ?? null
-  const heartbeat = look && { at: unixSeconds(look.at), ageSeconds: Math.floor(look.ageSeconds) }
+  const stored = health?.heartbeat ?? null
+  const heartbeat = stored && { at: unixSeconds(stored.at), ageSeconds: Math.floor(stored.ageSeconds) }
   const queue = health?.observations ?? null
   return {
     chainId,
     state,
-    head: look && { number: Number(look.head.number), timestamp: Number(look.head.timestamp) },
+    head: stored && { number: Number(stored.head.number), timestamp: Number(stored.head.timestamp) },
     indexedBlock: health?.indexed ? Number(health.indexed.number) : null,
     lagSeconds: health && lagOfHealth(health),
-    proven: look?.proven ? { number: Number(look.proven.number), ageSeconds: provenAgeOf({ look }) ?? 0 } : null,
+    proven: stored?.proven
+      ? { number: Number(stored.proven.number), ageSeconds: provenAgeOf({ heartbeat: stored }) ?? 0 }
+      : null,
     heartbeat,
     look: heartbeat,
-    source: look?.source ?? null,
-    problem: look?.trouble ?? null,
-    trouble: look?.trouble ?? null,
+    source: stored?.source ?? null,
+    problem: stored?.problem ?? null,
+    trouble: stored?.problem ?? null,
     observations: queue && {
       waiting: queue.waiting,
       oldestSeconds: queue.oldestSeconds === null ? null : Math.floor(queue.oldestSeconds),
@@ -233,7 +223,7 @@ export const chainStatus = (chain: {
         }
       : null,
     audit: health && auditOf(health),
-    endpoints: { worker: endpoints(look?.nodes, look?.head), api: endpoints(nodes, look?.head) },
+    endpoints: { worker: endpoints(stored?.nodes, stored?.head), api: endpoints(nodes, stored?.head) },
     checks: [...checks],
     alarms: alarmsOf({ chainId, health, fault, state, checks }),
   }

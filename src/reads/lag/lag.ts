@@ -26,9 +26,11 @@ export const lagOfTip = ({ block, head }: Pick<Tip, 'block' | 'head'>): number |
   head && lagSecondsOf(block, head)
 
 /** The lag of the index as of the newest known commit; null before the worker's first heartbeat. */
-export const lagOfReached = ({ block, look }: Reached): number | null =>
-  look && lagSecondsOf(block, { timestamp: look.headTimestamp, ageSeconds: look.ageSeconds })
+export const lagOfReached = ({ block, heartbeat }: Reached): number | null =>
+  heartbeat && lagSecondsOf(block, { timestamp: heartbeat.headTimestamp, ageSeconds: heartbeat.ageSeconds })
 
 /** The lag of the index by its health; null before its first block or the worker's first heartbeat. */
-export const lagOfHealth = ({ indexed, look }: Pick<IndexHealth, 'indexed' | 'look'>): number | null =>
-  indexed && look && lagSecondsOf(indexed, { timestamp: look.head.timestamp, ageSeconds: look.ageSeconds })
+export const lagOfHealth = ({ indexed, heartbeat }: Pick<IndexHealth, 'indexed' | 'heartbeat'>): number | null =>
+  indexed &&
+  heartbeat &&
+  lagSecondsOf(indexed, { timestamp: heartbeat.head.timestamp, ageSeconds: heartbeat.ageSeconds })

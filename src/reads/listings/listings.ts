@@ -6,14 +6,14 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import { consistency, notIndexedYet } from '../freshness/consistency.ts'
 import type { Freshness } from '../freshness/freshness.ts'
-import { isStale, refreshingOf } from '../freshness/index-lag.ts'
+import { isStale, refreshingOf } from '../freshness/indexed-block.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from './cursor.ts'
-import type { ListSources } from './lists.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow } from './records.ts'
 import { chainsOf } from './resource.ts'
 import { rowsOf } from './rows.ts'
+import type { ListSources } from './sources.ts'
 
 /** A paginated list of whole records. */
 export type Listing = {

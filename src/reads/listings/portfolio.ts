@@ -8,12 +8,12 @@ import { kinds } from '../../protocol/entities.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
 import type { Freshness } from '../freshness/freshness.ts'
-import { isStale, refreshingOf } from '../freshness/index-lag.ts'
+import { isStale, refreshingOf } from '../freshness/indexed-block.ts'
 import { lagOfTip } from '../lag/lag.ts'
-import type { ListSources } from './lists.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
 import { chainsOf } from './resource.ts'
 import { rowsOf } from './rows.ts'
+import type { ListSources } from './sources.ts'
 
 type PortfolioRecord = z.output<typeof Portfolio>
 type ChainPart = PortfolioRecord['chains'][number]

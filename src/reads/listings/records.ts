@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { OfChain } from '../../protocol/chains.ts'
 import { Deposit, EventCore, EventRange, EventStats, Position, Utilization } from '../../protocol/records.ts'
-import { Account, Id, Integer, UnixSeconds } from '../../protocol/values.ts'
+import { Account, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
 const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)

@@ -10,7 +10,7 @@ import type { Token } from '../../protocol/tokens.ts'
 import { fromChain } from '../entities/entity.ts'
 import * as subject from '../entities/subjects.ts'
 import { chainOf } from '../read.ts'
-import type { ListSources } from './lists.ts'
+import type { ListSources } from './sources.ts'
 
 type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
 

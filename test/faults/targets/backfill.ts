@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { ENTITIES, openArchive } from '../archive.ts'
-import { describe, isExact } from '../oracle.ts'
 import { openIndex } from '../rig.ts'
 import { seconds, type Target } from '../target.ts'
 import { variants } from '../variant.ts'
+import { describe, isExact } from '../verifier.ts'
 
 /** The number in the pattern's group; NaN if the benchmark does not print it. */
 const numberAt = (output: string, pattern: RegExp): number => Number(pattern.exec(output)?.[1] ?? Number.NaN)
@@ -64,7 +64,7 @@ export const byIds: Target = {
         const took = performance.now() - started
         // The cursor moves to the block once all of it has been read.
         await sleep(2_000)
-        const verdict = await index.oracle.compare()
+        const verdict = await index.verifier.compare()
         const failures = isExact(verdict) ? [] : [{ seed, what: `${describe(verdict)}\n${worker.tail()}` }]
         return {
           measured: `${failures.length === 0 ? 'exact' : 'not exact'} after ${seconds(took)}`,

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../../src/lib/errors.ts'
 import { createRandom, type Random } from '../../../src/sandbox/random.ts'
 import { openChain } from '../chain.ts'
-import { describe, isExact, isFalse } from '../oracle.ts'
 import type { Falsified, Rule } from '../proxy.ts'
 import { type Index, openIndex } from '../rig.ts'
 import { reportedAt } from '../status-log.ts'
 import { type Context, chunks, type Failure, seconds, type Target } from '../target.ts'
 import { createTraffic, type Traffic } from '../traffic.ts'
+import { describe, isExact, isFalse } from '../verifier.ts'
 import { createWorkers, type IndexWorker } from '../workers.ts'
 
 /** Concurrent indexes: few enough that two processors are not saturated. */
@@ -72,7 +72,7 @@ const judge = async (
   let wrongComparisons = 0
   let since: number | undefined
   while (!over) {
-    const verdict = await index.oracle.compare()
+    const verdict = await index.verifier.compare()
     if (isFalse(verdict)) {
       if (strict) throw new Error(describe(verdict))
       wrongComparisons += 1
@@ -206,7 +206,7 @@ export const loss: Target = {
 }
 
 /** Two or three temporary faults of one node. All end with the traffic. */
-const troubles = (random: Random, elsewhere: readonly string[]): Rule[] =>
+const faultyRules = (random: Random, elsewhere: readonly string[]): Rule[] =>
   Array.from({ length: random.int(2, 3) }, () => {
     const fault = random.pick(['elsewhere', 'limited', 'failing', 'html', 'garbage', 'slow', 'hang', 'drop'] as const)
     const from = random.int(0, LIVE_MS - 1_000)
@@ -229,7 +229,7 @@ export const mix: Target = {
       const elsewhere = [quiet.rpcUrl, other.chain.rpcUrl]
       const nodes: Nodes = (seed) => {
         const random = createRandom(seed)
-        return [troubles(random, elsewhere), troubles(random, elsewhere)]
+        return [faultyRules(random, elsewhere), faultyRules(random, elsewhere)]
       }
       const { seen, failures } = await watch(context, nodes, false)
       const faults = seen.reduce((sum, it) => sum + it.faults, 0)

@@ -70,7 +70,7 @@ export const reorgs: Target = {
 }
 
 /** Target 2, one node of two on another fork for ten seconds: its blocks have other hashes. */
-export const liar: Target = {
+export const wrongHashes: Target = {
   claim: 'one of two nodes on a fork of its own, half of the time',
   figure: 'no rollback, no wrong row',
   async run({ store, chains, seeds: [seed = 1] }) {
@@ -83,7 +83,7 @@ export const liar: Target = {
       const stop = new AbortController()
       const running = traffic.run({ everyMs: 200, perSecond: 10, signal: stop.signal })
       for (const until = performance.now() + 10_000; performance.now() < until; await sleep(200)) {
-        const verdict = await index.oracle.compare()
+        const verdict = await index.verifier.compare()
         if (verdict.state === 'compared' && verdict.extra.length + verdict.different.length > 0)
           failures.push({ seed, what: 'a wrong row' })
       }

@@ -3,10 +3,10 @@ import { setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { startHostileNode } from './hostile-node.ts'
-import { httpLanes } from './http-lanes.ts'
+import { httpSeries } from './http-series.ts'
 import { Nodes, Orders } from './messages.ts'
 import { createSender, createTally } from './send.ts'
-import { holdSocket } from './socket-lane.ts'
+import { holdSocket } from './socket-series.ts'
 
 /*
  * All attackers, in a separate process with a lower priority than the product. The session forks it, sends it the
@@ -21,8 +21,8 @@ const PROVIDER_MS = 5_000
 
 const SOCKETS = { perSecond: 10, atOnce: 150 }
 
-/** Runs one lane: sends attacks at their rate while fewer than the limit are pending. */
-const runLane = async (
+/** Runs one series: sends attacks at their rate while fewer than the limit are pending. */
+const runSeries = async (
   { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
   attack: (turn: number) => Promise<void>,
 ): Promise<void> => {
@@ -54,12 +54,12 @@ setInterval(() => {
   turn += 1
 }, PROVIDER_MS)
 
-for (const [name, lane] of Object.entries(httpLanes(orders))) {
+for (const [name, series] of Object.entries(httpSeries(orders))) {
   const send = createSender(orders.url, name, tally)
-  void runLane({ ...lane, perSecond: lane.perSecond * orders.pace }, (at) => send(lane.attack(at)))
+  void runSeries({ ...series, perSecond: series.perSecond * orders.pace }, (at) => send(series.attack(at)))
 }
 const target = new URL(orders.url)
-void runLane({ ...SOCKETS, perSecond: SOCKETS.perSecond * orders.pace }, (at) => holdSocket(target, at, tally))
+void runSeries({ ...SOCKETS, perSecond: SOCKETS.perSecond * orders.pace }, (at) => holdSocket(target, at, tally))
 
 process.on('message', () => {
   const answered: Record<string, number> = {}

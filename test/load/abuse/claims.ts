@@ -51,8 +51,8 @@ const memory = ({ measured }: Seen): Claim[] =>
 /** All claims about the measurements of a session. */
 export const claimsOf = (seen: Seen, rule: Rule): Claim[] => {
   const { attacks, exits } = seen
-  const { lanes, nodes, faults, longestError } = attacks
-  const idle = Object.keys(lanes).filter((name) => Object.keys(lanes[name] ?? {}).every((it) => it === 'broken'))
+  const { series, nodes, faults, longestError } = attacks
+  const idle = Object.keys(series).filter((name) => Object.keys(series[name] ?? {}).every((it) => it === 'broken'))
   const hostile = Object.keys(nodes).filter((kind) => kind !== 'honest').length
   return [
     ...livez(seen, rule),
@@ -65,9 +65,9 @@ export const claimsOf = (seen: Seen, rule: Rule): Claim[] => {
       isMet: faults.length === 0,
     },
     {
-      claim: 'every lane is answered, and the hostile nodes are asked',
-      measured: `${idle.join(', ') || 'all lanes'}; ${hostile} kinds of hostile answers`,
-      target: 'all lanes; at least 1 kind',
+      claim: 'every series is answered, and the hostile nodes are asked',
+      measured: `${idle.join(', ') || 'all series'}; ${hostile} kinds of hostile answers`,
+      target: 'all series; at least 1 kind',
       isMet: idle.length === 0 && hostile > 0,
     },
   ]

@@ -23,11 +23,11 @@ export const Orders = z.object({
 export type Orders = z.output<typeof Orders>
 
 /**
- * From the attacker on request: attacks by lane and answer, answers of the hostile nodes by kind, and forbidden
+ * From the attacker on request: attacks by series and answer, answers of the hostile nodes by kind, and forbidden
  * answers.
  */
 export const Attacks = z.object({
-  lanes: z.record(z.string(), z.record(z.string(), z.number())),
+  series: z.record(z.string(), z.record(z.string(), z.number())),
   nodes: z.record(z.string(), z.number()),
   longestError: z.number(),
   faults: z.array(z.string()),

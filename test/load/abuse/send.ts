@@ -21,18 +21,18 @@ const MAX_FAULTS = 20
 /** Statuses of 500 and above that an overloaded service, or one whose sources fail, may answer. */
 const allowed: readonly number[] = [502, 503]
 
-/** Counts answers by lane, and keeps forbidden ones. */
+/** Counts answers by series, and keeps forbidden ones. */
 export const createTally = () => {
-  const lanes: Record<string, Record<string, number>> = {}
+  const series: Record<string, Record<string, number>> = {}
   const faults: string[] = []
   let longestError = 0
   return {
-    add(lane: string, outcome: string | number): void {
-      const counts = lanes[lane] ?? {}
-      lanes[lane] = counts
+    add(name: string, outcome: string | number): void {
+      const counts = series[name] ?? {}
+      series[name] = counts
       counts[outcome] = (counts[outcome] ?? 0) + 1
     },
-    judge(lane: string, { method, path }: Attack, status: number, bytes: number, start: string): void {
+    judge(name: string, { method, path }: Attack, status: number, bytes: number, start: string): void {
       const what =
         status >= 500 && !allowed.includes(status)
           ? `status ${status}: ${start}`
@@ -41,15 +41,15 @@ export const createTally = () => {
             : undefined
       if (status >= 400) longestError = Math.max(longestError, bytes)
       if (what !== undefined && faults.length < MAX_FAULTS)
-        faults.push(`${lane}: ${method ?? 'GET'} ${path.slice(0, 200)}: ${what}`)
+        faults.push(`${name}: ${method ?? 'GET'} ${path.slice(0, 200)}: ${what}`)
     },
-    report: () => ({ lanes, faults, longestError }),
+    report: () => ({ series, faults, longestError }),
   }
 }
 
 export type Tally = ReturnType<typeof createTally>
 
-/** The most connections that one lane keeps open. */
+/** The most connections that one series keeps open. */
 const MAX_SOCKETS = 500
 
 /**
@@ -58,8 +58,8 @@ const MAX_SOCKETS = 500
  */
 const someClient = (): string => `10.${[0, 0, 0].map(() => Math.floor(Math.random() * 256)).join('.')}`
 
-/** Sends attacks of one lane to the API. Each resolves when its answer has ended or its client has disconnected. */
-export const createSender = (url: string, lane: string, tally: Tally) => {
+/** Sends attacks of one series to the API. Each resolves when its answer has ended or its client has disconnected. */
+export const createSender = (url: string, name: string, tally: Tally) => {
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
   return (attack: Attack): Promise<void> =>
     new Promise((resolve) => {
@@ -91,7 +91,7 @@ export const createSender = (url: string, lane: string, tally: Tally) => {
         } catch {
           // The client or the server ended it early.
         }
-        tally.judge(lane, attack, statusCode, bytes, start)
+        tally.judge(name, attack, statusCode, bytes, start)
         // An endless body continues after the answer.
         asked.destroy()
       })
@@ -99,7 +99,7 @@ export const createSender = (url: string, lane: string, tally: Tally) => {
       asked.on('error', () => {})
       asked.once('close', () => {
         clearTimeout(timer)
-        tally.add(lane, left && outcome === 'broken' ? 'left' : outcome)
+        tally.add(name, left && outcome === 'broken' ? 'left' : outcome)
         resolve()
       })
       if (whole || body === undefined) asked.end(body)

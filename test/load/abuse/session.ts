@@ -33,7 +33,7 @@ const ask = (child: ChildProcess, message: object | string): Promise<unknown> =>
 }
 
 /**
- * Attacks a worker, an API and an engine in every lane at once for a number of seconds, with `pace` times the usual
+ * Attacks a worker, an API and an engine with every series at once for a number of seconds, with `pace` times the usual
  * attacks a second, while the chain mines. Prints a report every 10 s and returns the last one. The rig starts the
  * services that the product needs. The build must exist.
  */
@@ -98,7 +98,7 @@ export const abuse = async (options: {
     const orders: Orders = { url: api.url, wallet, diamond: chain.diamond, targets, pace }
     await ask(attacker, orders)
 
-    const look = async (): Promise<Seen> => ({
+    const measure = async (): Promise<Seen> => ({
       attacks: Attacks.parse(await ask(attacker, 'report')),
       measured: Measured.parse(await ask(probe, 'report')),
       exits: Object.entries(processes).flatMap(([name, it]) => (it.hasExited() ? [`${name}: ${it.tail()}`] : [])),
@@ -107,7 +107,7 @@ export const abuse = async (options: {
     for (;;) {
       const left = began + seconds * 1_000 - performance.now()
       await sleep(Math.max(0, Math.min(REPORT_MS, left)))
-      const seen = await look()
+      const seen = await measure()
       if (left <= REPORT_MS) return seen
       onReport?.(Math.round((performance.now() - began) / 1_000), seen)
     }

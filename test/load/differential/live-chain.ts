@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChainId } from '../../../src/protocol/chains.ts'
-import { createCast } from '../../../src/sandbox/accounts.ts'
+import { createAccounts } from '../../../src/sandbox/accounts.ts'
 import { createActions } from '../../../src/sandbox/actions.ts'
 import { startAnvil } from '../../../src/sandbox/anvil.ts'
 import { chainVariables, deployOn } from '../../../src/sandbox/chain.ts'
@@ -26,10 +26,10 @@ export const openLiveChain = async (chainId: ChainId) => {
     chainId,
     genesisTimestamp: Math.floor(Date.now() / 1000) - SCENARIO_DAYS * 86_400,
   })
-  const cast = createCast()
-  const chain = await deployOn(anvil.url, { chainId, ...factsOf(chainId) }, cast)
+  const accounts = createAccounts()
+  const chain = await deployOn(anvil.url, { chainId, ...factsOf(chainId) }, accounts)
   const actions = createActions(chain)
-  await seedScenario({ actions, cast, seed: chainId })
+  await seedScenario({ actions, accounts, seed: chainId })
   const turns = createTurns()
   const proxy = await startFaultProxy({ target: anvil.url, seed: chainId, turns })
   const node = createRpc(anvil.url)
@@ -71,7 +71,7 @@ export const openLiveChain = async (chainId: ChainId) => {
 
   return {
     chain,
-    cast,
+    accounts,
     actions,
     /** The URL that the product and the check read from. */
     url: proxy.url,

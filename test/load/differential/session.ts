@@ -46,9 +46,9 @@ export const differential = async (options: {
     let actions = 0
     const living = [
       ...chains.map(({ live }) => live(over.signal)),
-      ...chains.map(({ actions: own, cast }) =>
+      ...chains.map(({ actions: own, accounts }) =>
         runActivity({
-          ...{ chains: [own], cast, seed, intervalMs: ACTION_MS, signal: over.signal },
+          ...{ chains: [own], accounts, seed, intervalMs: ACTION_MS, signal: over.signal },
           log: (line) => {
             if (!line.includes('failed')) actions += 1
           },
@@ -69,13 +69,13 @@ export const differential = async (options: {
     }
     const [checkPair, checkTag, checkRecord] = [createPairCheck(deps), createTagCheck(deps), createRecordCheck(deps)]
     const urls = urlsOf({
-      wallets: (first?.cast.extras ?? []).map(({ account }) => account.address),
+      wallets: (first?.accounts.extras ?? []).map(({ account }) => account.address),
       tokens: Object.fromEntries(chains.map(({ chain }) => [chain.chainId, chain.tokens[0]?.address ?? ''])),
     })
     const pages: string[] = []
     const began = performance.now()
     const elapsed = (): number => (performance.now() - began) / 1_000
-    const lane = async (): Promise<void> => {
+    const sendRequests = async (): Promise<void> => {
       while (elapsed() < seconds || (!hasEveryKind(report) && elapsed() < MOST_TIMES * seconds)) {
         const path = random.pick(pages.length > 0 && random.int(1, 6) === 1 ? pages : urls)
         if (random.int(1, RECORD_EVERY) === 1) await checkRecord(path)
@@ -88,7 +88,7 @@ export const differential = async (options: {
     }
     const reporting = setInterval(() => onReport?.(Math.round(elapsed()), report), REPORT_MS)
     try {
-      await Promise.all(Array.from({ length: CONCURRENT }, lane))
+      await Promise.all(Array.from({ length: CONCURRENT }, sendRequests))
     } finally {
       clearInterval(reporting)
     }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { closesOf, isThick, usableCloses } from '../../../src/pricing/market/series.ts'
+import { closesOf, hasEnoughCloses, usableCloses } from '../../../src/pricing/market/series.ts'
 import { parsePair } from '../../../src/pricing/pair.ts'
 
 /** Weekdays from Monday 2024-01-01 on. */
@@ -76,12 +76,12 @@ describe('usable closes', () => {
 })
 
 test('a history needs 30 closes in the 90 days up to its newest', () => {
-  expect(isThick(flat(29))).toBe(false)
-  expect(isThick(flat(30))).toBe(true)
+  expect(hasEnoughCloses(flat(29))).toBe(false)
+  expect(hasEnoughCloses(flat(30))).toBe(true)
   const monthly = flat(400).filter((_, i) => i % 20 === 0)
-  expect(isThick(monthly)).toBe(false)
-  expect(isThick(flat(400).filter((_, i) => i % 2 === 0))).toBe(true)
-  expect(isThick([])).toBe(false)
+  expect(hasEnoughCloses(monthly)).toBe(false)
+  expect(hasEnoughCloses(flat(400).filter((_, i) => i % 2 === 0))).toBe(true)
+  expect(hasEnoughCloses([])).toBe(false)
 })
 
 describe('closes of a pair', () => {

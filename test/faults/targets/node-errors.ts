@@ -5,7 +5,7 @@ import type { Target } from '../target.ts'
 const FILE = 'test/chain/faults.test.ts'
 
 /** Target 10 is a separate test; this runs it. */
-export const corpus: Target = {
+export const nodeErrors: Target = {
   claim: 'error corpus of nodes',
   figure: 'every body classified, at most 4 requests, a rate limit never changes the width',
   async run() {

@@ -19,12 +19,7 @@ const answer = <T>(outcome: Outcome<T>): T => {
 }
 
 /** Reads an entity's views at a block. Throws when it does not exist there: some deployments return zeros then. */
-const observeEntity = async <K extends Kind>(
-  chain: Chain,
-  block: Block,
-  kind: K,
-  id: bigint,
-): Promise<EntityViews<K>> => {
+const readEntity = async <K extends Kind>(chain: Chain, block: Block, kind: K, id: bigint): Promise<EntityViews<K>> => {
   const calls = Object.entries<(id: bigint) => Call>(entityCalls(kind)).map(
     ([name, callOf]) => [name, callOf(id)] as const,
   )
@@ -49,7 +44,7 @@ const loupeHashOf = (facets: Outcome<Output<'facets'>>): Hex | null => {
   return keccak256(stringToHex(JSON.stringify(answer(facets))))
 }
 
-const observeProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredProtocol, 'observedAt'>> => {
+const readProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredProtocol, 'observedAt'>> => {
   const [fees, paused, total, facets] = await chain.readAt(block, [
     call('getHedgeFeeConfig'),
     call('isPaused'),
@@ -64,7 +59,7 @@ const observeProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredP
  * block, is left out with a warning, so that it does not prevent the observation of the others. Throws
  * `service_unavailable` when the nodes do not answer.
  */
-export const observe = async (
+export const readViews = async (
   { chain, log }: { readonly chain: Chain; readonly log: Logger },
   block: Block,
   subjects: readonly Subject[],
@@ -85,10 +80,10 @@ export const observe = async (
     return found.flat()
   }
   const [events, deposits, positions, [protocol]] = await Promise.all([
-    each('event', (id) => observeEntity(chain, block, 'event', id)),
-    each('deposit', (id) => observeEntity(chain, block, 'deposit', id)),
-    each('position', (id) => observeEntity(chain, block, 'position', id)),
-    each('chain', () => observeProtocol(chain, block)),
+    each('event', (id) => readEntity(chain, block, 'event', id)),
+    each('deposit', (id) => readEntity(chain, block, 'deposit', id)),
+    each('position', (id) => readEntity(chain, block, 'position', id)),
+    each('chain', () => readProtocol(chain, block)),
   ])
   return { events, deposits, positions, protocol: protocol ?? null }
 }

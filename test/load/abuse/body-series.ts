@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { hostileBodies } from '../bodies.ts'
-import { json, type Lane, pick } from './lane.ts'
+import { type AttackSeries, json, pick } from './attack-series.ts'
 import type { Orders } from './messages.ts'
 import type { Attack } from './send.ts'
 
 /** Steps through a long list so that even a short session uses all of its parts. */
 const STRIDE = 1_009
 
-export const bodies = ({ targets }: Orders): Lane => {
+export const bodies = ({ targets }: Orders): AttackSeries => {
   const all = targets.flatMap(hostileBodies)
   return {
     ...{ perSecond: 5, atOnce: 4 },
@@ -27,7 +27,7 @@ async function* chunks(part: string, times: number, everyMs: number) {
   }
 }
 
-export const encodings = ({ targets }: Orders): Lane => {
+export const encodings = ({ targets }: Orders): AttackSeries => {
   const bomb = Buffer.alloc(10_485_760, ' ')
   const packed = { gzip: gzipSync(bomb), deflate: deflateSync(bomb), br: brotliCompressSync(bomb) }
   const types = [
@@ -59,7 +59,7 @@ export const encodings = ({ targets }: Orders): Lane => {
   }
 }
 
-export const pricing = ({ diamond, wallet }: Orders): Lane => {
+export const pricing = ({ diamond, wallet }: Orders): AttackSeries => {
   const now = Math.floor(Date.now() / 1_000)
   const sound = { pair: 'USD/GHS', strike: 12, payoutCap: 13.5, notional: 10_000, strikeAbove: true }
   const signed = { chainId: 8453, diamondAddress: diamond, creator: wallet }

@@ -2,7 +2,15 @@ import fc from 'fast-check'
 import { getAddress } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { BodyChainId, PathChainId } from '../../src/protocol/chains.ts'
-import { Address20, BodyInteger, Bytes, Bytes32, PathInteger, Selector, Uint } from '../../src/protocol/wire.ts'
+import {
+  Address20,
+  BodyInteger,
+  Bytes,
+  Bytes32,
+  PathInteger,
+  Selector,
+  Uint,
+} from '../../src/protocol/request-fields.ts'
 
 const notIntegers = ['0x2105', '1e1', '', ' 5', '5 ', '5.0', '-1', '+1', '１', '0b1', 'NaN', '1_000', '\n1']
 

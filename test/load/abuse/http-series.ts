@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { questionsOf } from '../mix.ts'
-import { bodies, encodings, pricing } from './body-lanes.ts'
-import { hex, json, type Lane, long, pick } from './lane.ts'
+import { type AttackSeries, hex, json, long, pick } from './attack-series.ts'
+import { bodies, encodings, pricing } from './body-series.ts'
 import type { Orders } from './messages.ts'
 
-const urls = ({ wallet }: Orders): Lane => {
+const urls = ({ wallet }: Orders): AttackSeries => {
   const paths = [
     ...[
       'events',
@@ -72,7 +72,7 @@ const urls = ({ wallet }: Orders): Lane => {
   }
 }
 
-const cache = ({ wallet }: Orders): Lane => {
+const cache = ({ wallet }: Orders): AttackSeries => {
   const paths = [
     (): string => `/v1/hedge/events?chainId=8453&limit=100&_=${hex(8)}`,
     (): string => `/v1/hedge/positions?chainId=8453&wallet=${hex(20)}`,
@@ -85,7 +85,7 @@ const cache = ({ wallet }: Orders): Lane => {
   return { perSecond: 60, atOnce: 8, attack: (turn) => ({ path: pick(paths, turn)(turn) }) }
 }
 
-const waits: Lane = {
+const waits: AttackSeries = {
   ...{ perSecond: 60, atOnce: 300 },
   attack: (turn) => {
     const wanted =
@@ -98,7 +98,7 @@ const waits: Lane = {
   },
 }
 
-const streams: Lane = {
+const streams: AttackSeries = {
   ...{ perSecond: 20, atOnce: 200 },
   attack: (turn) => {
     const resumed = [long('9', 8_000), '\u00ff\u00fe', '-1', '{"a":1}', hex(32)]
@@ -115,7 +115,7 @@ const streams: Lane = {
   },
 }
 
-const identity: Lane = {
+const identity: AttackSeries = {
   ...{ perSecond: 40, atOnce: 200 },
   attack: (turn) => ({
     path: '/v1/me',
@@ -124,7 +124,7 @@ const identity: Lane = {
 }
 
 /** Requests that make the service send requests to its nodes, including the hostile ones. */
-const reads = ({ wallet }: Orders): Lane => {
+const reads = ({ wallet }: Orders): AttackSeries => {
   const questions = [8453, 56].flatMap((chainId) => questionsOf({ chainId, eventId: 1, wallet }))
   return {
     ...{ perSecond: 30, atOnce: 20 },
@@ -135,8 +135,8 @@ const reads = ({ wallet }: Orders): Lane => {
   }
 }
 
-/** Every lane that speaks HTTP, by name. */
-export const httpLanes = (orders: Orders): Readonly<Record<string, Lane>> => ({
+/** Every series that speaks HTTP, by name. */
+export const httpSeries = (orders: Orders): Readonly<Record<string, AttackSeries>> => ({
   ...{ bodies: bodies(orders), encodings: encodings(orders), urls: urls(orders), cache: cache(orders), waits, streams },
   ...{ identity, pricing: pricing(orders), reads: reads(orders) },
 })

@@ -24,7 +24,7 @@ export type AuditDeps = {
   readonly database: Database
   readonly log: Logger
   /** How much longer the audit waits for entities of the refresh queue, in milliseconds. */
-  readonly patience: { leftMs: number }
+  readonly waitBudget: { leftMs: number }
   /** The pause before a comparison is repeated, in milliseconds. */
   readonly pauseMs: number
 }
@@ -72,15 +72,15 @@ const differencesOf = ({ comparison, origins }: ComparedPart): Map<bigint, reado
 export type ConfirmedComparison = {
   readonly first: ComparedPart
   readonly differences: readonly string[]
-  /** Entities that were still in the refresh queue when the patience of the audit ended. */
+  /** Entities that were still in the refresh queue when the wait budget of the audit was used up. */
   readonly waiting: readonly bigint[]
 }
 
 /**
  * Compares the ids that `choose` returns at the newest block of the index. Ids that differ are compared once more at
  * the block that the index has then: the index may have been rolled back, or a node may have answered for a block that
- * it was still importing. Entities of the refresh queue are compared when the queue has caught up, as long as the
- * patience lasts.
+ * it was still importing. Entities of the refresh queue are compared when the queue has caught up, as long as the wait
+ * budget lasts.
  */
 export const compareUntilConfirmed = async (
   deps: AuditDeps,
@@ -94,8 +94,8 @@ export const compareUntilConfirmed = async (
   let open = [...new Set([...differencesOf(first).keys(), ...waiting])]
   while (open.length > 0) {
     if (waiting.length === open.length) {
-      if (deps.patience.leftMs <= 0) return { first, differences, waiting }
-      deps.patience.leftMs -= deps.pauseMs
+      if (deps.waitBudget.leftMs <= 0) return { first, differences, waiting }
+      deps.waitBudget.leftMs -= deps.pauseMs
     }
     await sleep(deps.pauseMs)
     const ids = open

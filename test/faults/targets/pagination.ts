@@ -56,7 +56,7 @@ const range = (from: number, to: number): number[] => Array.from({ length: to - 
  * reorgs once. A third starts over when a page has `reorgedSince`, and its rows at the end must be those of the table
  * at its bound.
  */
-export const walk: Target = {
+export const pagination: Target = {
   claim: `walks over ${ROWS} rows while 200 rows a second arrive and ${REORGS.length} reorgs happen`,
   figure: 'no row skipped or repeated; a read that starts over after `reorgedSince` is exact',
   async run({ store, chains, seeds: [seed = 1] }) {
@@ -90,7 +90,7 @@ export const walk: Target = {
     const list = `/v1/hedge/positions?chainId=${CHAIN}&limit=50`
     const failures: Failure[] = []
     const fail = (what: string): void => void failures.push({ seed, what })
-    const walking = new AbortController()
+    const reading = new AbortController()
     let arrived = 0
     let happened = 0
     try {
@@ -100,7 +100,7 @@ export const walk: Target = {
 
       const live = async (): Promise<void> => {
         const began = performance.now()
-        for (let tick = 1; !walking.signal.aborted; tick += 1) {
+        for (let tick = 1; !reading.signal.aborted; tick += 1) {
           const due = REORGS[happened]
           if (due !== undefined && performance.now() - began > due.at) {
             happened += 1
@@ -122,7 +122,7 @@ export const walk: Target = {
       }
 
       /** Continues after `reorgedSince`. */
-      const heedless = async (order: 'asc' | 'desc') => {
+      const readOnce = async (order: 'asc' | 'desc') => {
         const seen: number[] = []
         let reported = 0
         for (let cursor: string | null = ''; cursor !== null; ) {
@@ -140,7 +140,11 @@ export const walk: Target = {
       }
 
       /** Starts over after `reorgedSince`. */
-      const heedful = async (): Promise<{ readonly begun: number; readonly rows: number; readonly wrong: number }> => {
+      const readWithRestarts = async (): Promise<{
+        readonly begun: number
+        readonly rows: number
+        readonly wrong: number
+      }> => {
         for (let begun = 1; ; begun += 1) {
           const seen: string[] = []
           let [bound, isOver] = [0, false]
@@ -168,8 +172,8 @@ export const walk: Target = {
 
       const living = live()
       const began = performance.now()
-      const walks = Promise.all([heedless('desc'), heedless('asc'), heedful()])
-      const [down, up, again] = await walks.finally(() => walking.abort())
+      const reads = Promise.all([readOnce('desc'), readOnce('asc'), readWithRestarts()])
+      const [down, up, again] = await reads.finally(() => reading.abort())
       const took = performance.now() - began
       await living
       if (happened < REORGS.length) fail(`the walks were over after ${happened} reorgs`)
@@ -180,7 +184,7 @@ export const walk: Target = {
         failures,
       }
     } finally {
-      walking.abort()
+      reading.abort()
       await database.close()
       await index.close()
     }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Attack } from './send.ts'
 
 /** A series of attacks with a rate per second and a limit of concurrent ones. */
-export type Lane = {
+export type AttackSeries = {
   readonly perSecond: number
   readonly atOnce: number
   readonly attack: (turn: number) => Attack

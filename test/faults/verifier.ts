@@ -117,7 +117,7 @@ const higher = (a: Point, b: Point | null): Point => (b !== null && b.number > a
  * Compares the facts of a database with the chain at the block that the index claims to have reached. Opens one
  * connection until `close`; `compare` throws when the node or the database does not answer.
  */
-export const createOracle = async (options: {
+export const createVerifier = async (options: {
   readonly databaseUrl: string
   readonly rpcUrl: string
   readonly chainId: number
@@ -159,4 +159,4 @@ export const createOracle = async (options: {
   return { compare, publishes, close: () => client.end() }
 }
 
-export type Oracle = Awaited<ReturnType<typeof createOracle>>
+export type Verifier = Awaited<ReturnType<typeof createVerifier>>

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem'
 import { z } from 'zod'
 import { BodyChainId } from '../protocol/chains.ts'
-import { Address20, Bool } from '../protocol/wire.ts'
+import { Address20, Bool } from '../protocol/request-fields.ts'
 import { parsePair } from './pair.ts'
 
 /*

@@ -21,7 +21,7 @@ const Deployment = z.array(
 /** The deployments of a sandbox, which a resumed sandbox uses again. The node's URL changes with every start. */
 type DeploymentRecord = readonly Omit<SandboxChain, 'rpcUrl' | 'name' | 'symbol'>[]
 
-export type Keep = {
+export type PersistDirectory = {
   readonly postgres: string
   readonly stateFile: (chainId: number) => string
   /** The deployments of an earlier sandbox; undefined when it ended before everything was seeded. */
@@ -66,7 +66,10 @@ const lock = async (dir: string, path: string): Promise<void> => {
  * Opens the directory of `--persist`: locks it, and removes the remains of an incomplete start, so that a resumed
  * sandbox is always complete. Throws an OperatorError when another sandbox uses it, or when it holds other chains.
  */
-export const openKeep = async (persistDir: string, chainIds: readonly ChainId[]): Promise<Keep> => {
+export const openPersistDirectory = async (
+  persistDir: string,
+  chainIds: readonly ChainId[],
+): Promise<PersistDirectory> => {
   const dir = resolve(persistDir)
   // When this process is root, PostgreSQL runs as another account, which must be able to enter the directory.
   if ((await mkdir(dir, { recursive: true })) !== undefined) await chmod(dir, 0o711)
