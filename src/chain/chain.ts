@@ -87,7 +87,7 @@ const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
  * Opens a chain without sending a request.
  *
  * @example
- * const base = createChain({ deployment, rpcUrls: ['http://127.0.0.1:8545'], timeoutMs: 3_000, headMaxAgeMs: 200, log })
+ * const base = createChain({ deployment, rpcUrls, timeoutMs: 3_000, headMaxAgeMs: 200, log })
  * const [total] = await base.pinned((block) => base.readAt(block, [call('getTotalHedgeEvents')]))
  */
 export const createChain = (options: ChainOptions): Chain => {

@@ -97,7 +97,8 @@ const notesOf = (drift: Drift, usd: UsdRate, history: History, stale: boolean, p
  * or below its premium, and a payout that rounds to 0.
  *
  * @example
- * const quote = createQuoter({ market, calibrations, usdRate, localRates, volMarkups: {}, maxStalenessDays: 7, isProduction: true, sign, now: Date.now })
+ * const settings = { volMarkups: {}, maxStalenessDays: 7, isProduction: true, now: Date.now }
+ * const quote = createQuoter({ market, calibrations, usdRate, localRates, sign, ...settings })
  * const { premiumRateFixed6, breakdown } = await quote(request)
  */
 export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) => Promise<Quote>) => {

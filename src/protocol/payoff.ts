@@ -36,7 +36,9 @@ const move = (range: Range, settlement: bigint): bigint => {
  * The gross payout of `notional` at a settlement rate (1e6), in the notional's token units, rounded down:
  * `floor(notional * move / initialRate)`. Without a settlement rate or a notional it is 0.
  *
- * @example payoff({ strike: 12_000000n, payoutCap: 13_500000n, initialRate: 11_400000n, strikeAbove: true }, 12_500000n, 10_000_000000n) // 438_596491n
+ * @example
+ * const range = { strike: 12_000000n, payoutCap: 13_500000n, initialRate: 11_400000n, strikeAbove: true }
+ * payoff(range, 12_500000n, 10_000_000000n) // 438_596491n
  */
 export const payoff = (range: Range, settlement: bigint, notional: bigint): bigint =>
   settlement === 0n ? 0n : mulDivDown(notional, move(range, settlement), range.initialRate)

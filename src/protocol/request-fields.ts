@@ -6,7 +6,7 @@ import { shortcuts } from './decode.ts'
 import { MAX_TEXT } from './text.ts'
 
 /*
- * All primitive types of requests. Inputs are checked as text before they are converted: `0x2105`, `1e1`, blanks and
+ * The schemas of fields in requests. Inputs are checked as text before they are converted: `0x2105`, `1e1`, blanks and
  * signs are rejected. OpenAPI shows the `.meta` of each.
  */
 

@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { upstream } from '../lib/errors.ts'
 
-/* The types of values in payloads. Ids, times and counts are JSON integers, every amount, price and rate a decimal string. */
+/*
+ * The schemas of fields in responses. Ids, times and counts are JSON integers, every amount, price and rate a decimal
+ * string.
+ */
 
 /** A non-negative JSON integer. */
 export const Integer = z.int().nonnegative()

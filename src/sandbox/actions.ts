@@ -92,7 +92,8 @@ export const createActions = (chain: ProtocolChain) => {
     const serializedTransaction = await wallet.account.signTransaction(request)
     const receipt = await client.sendRawTransactionSync({ serializedTransaction })
     if (receipt.status === 'success') return receipt
-    await client.call({ account: wallet.account.address, to, data, blockNumber: receipt.blockNumber }) // throws the reason
+    // Throws the reason.
+    await client.call({ account: wallet.account.address, to, data, blockNumber: receipt.blockNumber })
     throw new Error(
       `${receipt.transactionHash} reverted, but a call at its block succeeds: its state changed within the block`,
     )

@@ -125,8 +125,8 @@ const TOLERANCE_BPS = 700n
 const MINED_WITHIN_MS = 5_000
 
 /**
- * The receipt of a transaction. Throws when it reverted. A transaction of a deployment was seen to stay in anvil's pool;
- * the cause is not known. The next block includes it, so a block is requested when the receipt is late.
+ * The receipt of a transaction. Throws when it reverted. A transaction of a deployment was seen to stay in the pool of
+ * anvil until the next block; the cause is not known. So a block is requested when the receipt is late.
  *
  * @internal
  */

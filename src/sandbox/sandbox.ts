@@ -249,7 +249,10 @@ const openSandbox = async (
  * of their own, and live activity. When it throws (a taken port, a failed start, an aborted signal), everything that
  * had been started is gone again.
  *
- * @example const sandbox = await startSandbox(options); await fetch(`${sandbox.apiUrl}/v1/chains`); await sandbox.close()
+ * @example
+ * const sandbox = await startSandbox(options)
+ * await fetch(`${sandbox.apiUrl}/v1/chains`)
+ * await sandbox.close()
  */
 export const startSandbox = async (options: SandboxOptions): Promise<Sandbox> => {
   const closers = createClosers()

@@ -122,7 +122,7 @@ describe('a proposal', () => {
 })
 
 describe('oracles', () => {
-  test('their configuration and their set', async () => {
+  test('are read with their configuration', async () => {
     const { data } = await api.get('/oracle/config/8453')
     expect(data).toEqual({ chainId: 8453, requiredSigners: 2, toleranceBps: 700, oracleCount: 3, maxOracles: 10 })
     expect((await api.get('/oracle/oracles/8453')).data).toEqual([oracleA, oracleB, oracleC])
@@ -131,7 +131,7 @@ describe('oracles', () => {
     expect((await api.get('/oracle/config/8453')).data).toMatchObject({ oracleCount: 2 })
   })
 
-  test('what they submitted, stale after 900 seconds', async () => {
+  test('have their submissions shown, which are stale after 900 seconds', async () => {
     const eventId = await create({ expiryDate: start + DAY })
     const path = `/oracle/submissions/8453/${eventId}`
     expect((await api.get(path)).data).toEqual({ chainId: 8453, eventId: Number(eventId), count: 0, submissions: [] })
@@ -147,7 +147,7 @@ describe('oracles', () => {
     expect((await api.get(path)).data).toEqual({ ...record, submissions: [{ ...submission, isStale: true }] })
   })
 
-  test('of an event that does not exist: 404', async () => {
+  test('have no submissions to an event that does not exist, which is a 404', async () => {
     for (const id of [0, 1, Number.MAX_SAFE_INTEGER]) {
       const { status, error } = await api.get(`/oracle/submissions/8453/${id}`)
       expect([status, error?.message]).toEqual([404, `event ${id} does not exist on chain 8453`])
@@ -155,7 +155,7 @@ describe('oracles', () => {
   })
 })
 
-test("the pricing engine's signer, zero until one is registered", async () => {
+test("the pricing engine's signer is the zero address until one is registered", async () => {
   const path = '/hedge/pricing-engine-signer/8453'
   expect((await api.get(path)).data).toBe(zeroAddress)
   await send(owner, 'setPricingEngineSigner', [heir])

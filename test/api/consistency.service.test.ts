@@ -53,7 +53,9 @@ const depositor = () => {
 
 const Ids = z.array(z.looseObject({ id: z.number() })).transform((rows) => rows.map(({ id }) => id))
 
-test(`${CYCLES} times a transaction and then the list: it is there`, { timeout: CYCLES * 5_000 }, async () => {
+test(`a list that is read with afterTx contains the row of the transaction, ${CYCLES} times in a row`, {
+  timeout: CYCLES * 5_000,
+}, async () => {
   const deposit = depositor()
   for (let cycle = 0; cycle < CYCLES; cycle += 1) {
     const id = await deposit(20n * USDC)
@@ -71,7 +73,7 @@ test(`${CYCLES} times a transaction and then the list: it is there`, { timeout: 
 
 const OWN_CYCLES = byForm(40, 1_000)
 
-test(`${OWN_CYCLES} times a transaction and then a read of the chain: it is of that block or a later one`, {
+test(`a read of the chain with afterTx is of the transaction's block or a later one, ${OWN_CYCLES} times in a row`, {
   timeout: OWN_CYCLES * 5_000,
 }, async () => {
   const deposit = depositor()

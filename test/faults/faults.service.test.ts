@@ -10,7 +10,7 @@ import { isVariant, variants } from './variant.ts'
 
 const store = () => ({ server: inject('postgresUrl'), template: inject('templateDatabase') })
 
-test('the oracle finds one lost, one wrong and one invented row', async () => {
+test('the verifier finds one lost, one wrong and one invented row', async () => {
   const chains = await openChains(1)
   const index = await openIndex({ store: store(), chains, seed: 1 })
   const client = new Client(index.database.url)

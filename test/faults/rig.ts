@@ -70,7 +70,7 @@ export const openChains = async (seed: number, variant: Variant = variants.refer
 export type Chains = Awaited<ReturnType<typeof openChains>>
 
 /**
- * One index for the oracle and the targets: a database, proxies in front of the node, and the processes between them.
+ * One index for the verifier and the targets: a database, proxies in front of the node, and the processes between them.
  */
 export const openIndex = async (options: {
   readonly store: Store
@@ -94,7 +94,7 @@ export const openIndex = async (options: {
   )
   for (const proxy of proxies) closers.add('proxy', proxy, (it) => it.close())
   const verifier: Verifier = closers.add(
-    'oracle',
+    'verifier',
     await createVerifier({
       databaseUrl: database.url,
       rpcUrl: chains.chain.rpcUrl,

@@ -5,7 +5,7 @@ import { createLedger, type Point } from './ledger.ts'
 import { createRpc, type Rpc } from './rpc.ts'
 
 /*
- * The test oracle of the index: it compares tables with logs. It uses none of the product's code to read them, so a
+ * Compares the tables of the index with the logs of the chain. It uses none of the product's code to read them, so a
  * mistake of the product cannot hide in it.
  */
 
@@ -125,7 +125,7 @@ export const createVerifier = async (options: {
   /** Whether rows name the log that created them. */
   readonly logs: boolean
 }) => {
-  const client = new Client({ connectionString: options.databaseUrl, application_name: 'oracle' })
+  const client = new Client({ connectionString: options.databaseUrl, application_name: 'verifier' })
   client.on('error', () => {})
   await client.connect()
   const publishes = (await client.query(`SELECT to_regclass('looks') IS NOT NULL AS it`)).rows[0]?.it === true

@@ -91,7 +91,7 @@ const withApi = async <T>(databaseUrl: string, use: (api: Api) => Promise<T>) =>
   }
 }
 
-test('the documented statement has every entity read again, which replaces wrong observations', async () => {
+test('the documented statements have every entity of every chain read again, which replaces wrong observations', async () => {
   const payoutOf = async () => (await createQueries(steps.database).position(8453, 1n))?.position.payoutAmount
   const correct = await payoutOf()
   await client.query(
@@ -99,7 +99,13 @@ test('the documented statement has every entity read again, which replaces wrong
   )
   expect(await payoutOf()).not.toBe(correct)
 
+  await client.query('INSERT INTO cursors SELECT (json_populate_record(cursors, \'{"chain_id":56}\')).* FROM cursors')
   await client.query(documentedSql('Read every entity again'))
+  const queued = await client.query('SELECT DISTINCT chain_id, subject FROM unobserved ORDER BY chain_id, subject')
+  expect(queued.rows.map(({ chain_id, subject }) => `${chain_id} ${subject}`)).toEqual([
+    '56 chain',
+    ...['chain', 'deposit', 'event', 'position'].map((subject) => `8453 ${subject}`),
+  ])
   await steps.observeAll()
   expect(await payoutOf()).toBe(correct)
   await steps.expectObserved()

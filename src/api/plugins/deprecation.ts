@@ -15,7 +15,9 @@ const NOTICE_MONTHS = 6
  * Adds headers to every response of a deprecated route, errors included: `Deprecation` (RFC 9745), `Sunset` (RFC 8594)
  * and a link to the changelog. Mounting a route with less than six months between both dates throws a RangeError.
  *
- * @example app.get('/old', { config: { deprecated: { since: new Date('2027-01-01'), sunset: new Date('2027-07-01') } } }, handler)
+ * @example
+ * const deprecated = { since: new Date('2027-01-01'), sunset: new Date('2027-07-01') }
+ * app.get('/old', { config: { deprecated } }, handler)
  */
 export const deprecation = fp(async (app) => {
   app.addHook('onRoute', (route) => {

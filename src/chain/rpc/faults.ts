@@ -193,7 +193,9 @@ const GAVE_UP: readonly number[] = [408, 502, 503, 504, 522, 524]
  * Classifies a refusal. A revert is never the node's fault, whatever text the contract returned. The patterns are the
  * rows above; a test checks each against a recorded body.
  *
- * @example classify({ code: -32_614, message: 'eth_getLogs is limited to a 10,000 range' }) // { kind: 'range', usable: 10_000n }
+ * @example
+ * classify({ code: -32_614, message: 'eth_getLogs is limited to a 10,000 range' })
+ * // { kind: 'range', usable: 10_000n }
  */
 export const classify = (refusal: Refusal): Fault => {
   const { status, code, message } = refusal

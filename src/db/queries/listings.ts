@@ -216,7 +216,8 @@ export const placeOf = (row: string): Place => {
  * Creates the list queries of a database.
  *
  * @example
- * await listings.page({ kind: 'position', queries: [query], filters: { owners: [wallet] }, sort: 'created', order: 'desc', … })
+ * const filters = { owners: [wallet] }
+ * await listings.page({ kind: 'position', queries: [query], filters, sort: 'created', order: 'desc', … })
  */
 export const createListings = (database: Pick<Database, 'rows'>): Listings => {
   const answer = async (statementOf: (hasColumns: boolean) => Statement): Promise<ListingRows> => {

@@ -51,7 +51,8 @@ export const checkOption = ({ spot, strike, years, sigma, r, q }: Option): void 
  * Without time or volatility it is the discounted intrinsic value of the forward. Throws a RangeError for numbers
  * outside an option's range.
  *
- * @example optionPrice({ type: 'call', spot: 1.56, strike: 1.6, years: 0.5, sigma: 0.12, r: 0.06, q: 0.08 }) // 0.0290993
+ * @example
+ * optionPrice({ type: 'call', spot: 1.56, strike: 1.6, years: 0.5, sigma: 0.12, r: 0.06, q: 0.08 }) // 0.0290993
  */
 export const optionPrice = (option: Option): number => {
   checkOption(option)

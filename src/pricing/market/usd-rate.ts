@@ -29,7 +29,9 @@ const TIMEOUT_MS = 3_000
  * cannot be reached, it is the last fetched rate, or the dated fallback when none was fetched. Without a URL it is
  * always the fallback.
  *
- * @example const { read } = createUsdRate({ url: undefined, fallback: { rate: 0.044, recordDate: '2024-11-29' }, now: Date.now, log })
+ * @example
+ * const fallback = { rate: 0.044, recordDate: '2024-11-29' }
+ * const { read } = createUsdRate({ url: undefined, fallback, now: Date.now, log })
  */
 export const createUsdRate = (options: {
   readonly url: string | undefined
