@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
+import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { unavailable } from '../lib/errors.ts'
-import { createGate } from '../lib/gate.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
 import { broadcast } from './broadcast.ts'
@@ -102,13 +102,13 @@ export const createChain = (options: ChainOptions): Chain => {
     maxAgeMs: options.headMaxAgeMs,
     now: Date.now,
   })
-  const gateOf = (work: string) =>
-    createGate({
+  const limitOf = (work: string) =>
+    createConcurrencyLimit({
       ...LIMITS,
       refuse: () => unavailable(`too many ${work} for chain ${chainId} at once: retry after 1 s`),
     })
-  const estimates = gateOf('gas estimates')
-  const broadcasts = gateOf('broadcasts')
+  const estimates = limitOf('gas estimates')
+  const broadcasts = limitOf('broadcasts')
   const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {

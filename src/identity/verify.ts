@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { Agent, request } from 'undici'
+import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { unauthorized, unavailable, upstream } from '../lib/errors.ts'
-import { createGate } from '../lib/gate.ts'
 import { OversizedJson, readJson } from '../lib/read-json.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { type Claims, type Me, meOf } from './me.ts'
@@ -55,7 +55,7 @@ export const createIdentity = ({ userinfoUrl, claims, timeoutMs, now }: Identity
     perf: { now },
   })
   const once = createSingleFlight<Verdict>()
-  const gate = createGate({
+  const limited = createConcurrencyLimit({
     ...LIMITS,
     refuse: () => unavailable('the identity provider is overloaded: too many new tokens at once, retry after 1 s'),
   })
@@ -79,7 +79,7 @@ export const createIdentity = ({ userinfoUrl, claims, timeoutMs, now }: Identity
   const ask = async (url: string, token: string): Promise<Verdict> => {
     // The timeout starts before the queue, so that it covers the wait for a free slot as well as the answer.
     const signal = AbortSignal.timeout(timeoutMs)
-    const { status, answer } = await gate(() => fetchUser(url, token, signal))
+    const { status, answer } = await limited(() => fetchUser(url, token, signal))
     if (status === 401 || status === 403) return { me: null }
     if (status !== 200) throw upstream(`the identity provider answered with status ${status}`)
     if (answer === undefined) throw upstream('the identity provider returned an answer that is not JSON')

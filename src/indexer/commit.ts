@@ -19,8 +19,8 @@ import {
   deleteSomeObservations,
   insertFacts,
   moveCursor,
+  pruneAnchors,
   rollBack,
-  thinAnchors,
 } from '../db/index/write.ts'
 import type { Copy, Database, Handle } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
@@ -119,7 +119,7 @@ export const createCommits = (deps: {
         await requestSettlementRefresh(handle, chainId, block.timestamp)
         await addAnchor(handle, chainId, block, complete)
         if (complete) await moveCursor(handle, chainId, block)
-        await thinAnchors(handle, chainId, block.number)
+        await pruneAnchors(handle, chainId, block.number)
         await announce(handle, chainId, await touchedBy(handle, written))
       }),
     async backTo(lease, ancestor) {

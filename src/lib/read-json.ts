@@ -68,7 +68,7 @@ const readBytes = async (body: AsyncIterable<Uint8Array>, maxBytes: number): Pro
 }
 
 /** A text of which a part was read ahead of `JSON.parse`. */
-type Lifted = {
+type Extracted = {
   /** The text with a placeholder for that part. */
   readonly rest: Buffer
   /** Lists, objects and their elements in the part. */
@@ -78,7 +78,7 @@ type Lifted = {
 }
 
 /** Reads a known part of a text ahead of `JSON.parse`; null if the text has none. */
-export type Lift = (text: Buffer) => Lifted | null
+export type ExtractPart = (text: Buffer) => Extracted | null
 
 const parse = (text: Buffer, maxValues: number, counted = 0): unknown => {
   checkShape(text, maxValues, counted)
@@ -90,14 +90,14 @@ const parse = (text: Buffer, maxValues: number, counted = 0): unknown => {
 }
 
 /**
- * As `parse`, with a part of the text lifted out. Returns undefined for a text that must be parsed as a whole, for
+ * As `parse`, with a part of the text extracted. Returns undefined for a text that must be parsed as a whole, for
  * example to find its error.
  */
-const parseLifted = (text: Buffer, maxValues: number, lift: Lift): unknown => {
-  const lifted = lift(text)
-  if (lifted === null) return undefined
+const parseExtracted = (text: Buffer, maxValues: number, extract: ExtractPart): unknown => {
+  const extracted = extract(text)
+  if (extracted === null) return undefined
   try {
-    return lifted.restore(parse(lifted.rest, maxValues, lifted.values))
+    return extracted.restore(parse(extracted.rest, maxValues, extracted.values))
   } catch (fault) {
     if (fault instanceof OversizedJson) return undefined
     throw fault
@@ -107,13 +107,17 @@ const parseLifted = (text: Buffer, maxValues: number, lift: Lift): unknown => {
 /**
  * Reads the JSON body of another service; undefined for a text that is not JSON. Throws OversizedJson for more than
  * `maxBytes` bytes, more than one value per 64 of them, or more than 32 levels. Also throws the error of the body when
- * its connection breaks. The optional `lift` reads a part of the text and determines the value of that part.
+ * its connection breaks. The optional `extract` reads a part of the text and determines the value of that part.
  *
  * @example const user = await readJson(response.body, 2 ** 20)
  */
-export const readJson = async (body: AsyncIterable<Uint8Array>, maxBytes: number, lift?: Lift): Promise<unknown> => {
+export const readJson = async (
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  extract?: ExtractPart,
+): Promise<unknown> => {
   const text = await readBytes(body, maxBytes)
   const maxValues = maxBytes / BYTES_PER_VALUE
-  const lifted = lift === undefined ? undefined : parseLifted(text, maxValues, lift)
-  return lifted === undefined ? parse(text, maxValues) : lifted
+  const extracted = extract === undefined ? undefined : parseExtracted(text, maxValues, extract)
+  return extracted === undefined ? parse(text, maxValues) : extracted
 }

@@ -21,11 +21,11 @@ const MIN_GAP_MS = 10
 
 /**
  * Polls on behalf of many waits. One round runs at a time: every `everyMs` while there are waits, and at once for a new
- * key. A round asks for at most `atOnce` keys; the others follow in the next one. An error of `look` ends the waits of
+ * key. A round asks for at most `atOnce` keys; the others follow in the next one. An error of `read` ends the waits of
  * its round.
  *
  * @example
- * const poll = createSharedPoll({ everyMs: 100, atOnce: 50, look: (keys) => receiptsOf(keys) })
+ * const poll = createSharedPoll({ everyMs: 100, atOnce: 50, read: (keys) => receiptsOf(keys) })
  * const block = await poll.until({ key: hash, check: (seen) => seen.get(hash), late, deadline, signal })
  */
 export const createSharedPoll = <S>(deps: {
@@ -69,7 +69,7 @@ export const createSharedPoll = <S>(deps: {
   return {
     /** Starts the next round now, if there are waits. */
     wake: (): void => pause?.abort(),
-    /** Resolves with the result of `check`. Rejects at the deadline, when `signal` aborts, and when `look` throws. */
+    /** Resolves with the result of `check`. Rejects at the deadline, when `signal` aborts, and when `read` throws. */
     until: <T>({ key = '', check, late, deadline, signal }: Wait<S, T>): Promise<T> =>
       new Promise((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason)

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
 import { z } from 'zod'
+import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { invalid, type ServiceError, unavailable, upstream } from '../lib/errors.ts'
-import { createGate } from '../lib/gate.ts'
 import { ErrorBody } from '../lib/problem.ts'
 import { OversizedJson, readJson } from '../lib/read-json.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
@@ -43,9 +43,9 @@ const refusal = ({ status, json }: Answer): ServiceError => {
 }
 
 /** The engine accepted the connection and closed it without an answer: it failed, rather than being unreachable. */
-const brokenOff = ['UND_ERR_SOCKET', 'ECONNRESET']
-const brokeOff = (fault: unknown): boolean =>
-  fault instanceof Error && 'code' in fault && brokenOff.some((code) => code === fault.code)
+const disconnectCodes = ['UND_ERR_SOCKET', 'ECONNRESET']
+const hasDisconnected = (fault: unknown): boolean =>
+  fault instanceof Error && 'code' in fault && disconnectCodes.some((code) => code === fault.code)
 
 /**
  * The pricing engine behind a URL. Its rejections are passed on with their message (`validation_error`). An engine that
@@ -58,7 +58,7 @@ const brokeOff = (fault: unknown): boolean =>
  */
 export const createPricingClient = (options: { readonly url: string; readonly timeoutMs: number }): PricingClient => {
   const dispatcher = new Agent({ connections: LIMITS.atOnce })
-  const gate = createGate({
+  const limited = createConcurrencyLimit({
     ...LIMITS,
     refuse: () => unavailable('the pricing engine is overloaded: too many requests at once, retry after 1 s'),
   })
@@ -75,7 +75,7 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
       return { status: response.statusCode, json: await readJson(response.body, MAX_BYTES) }
     } catch (cause) {
       if (cause instanceof OversizedJson) throw upstream(`the pricing engine's answer is ${cause.message}`, cause)
-      throw brokeOff(cause)
+      throw hasDisconnected(cause)
         ? upstream('the pricing engine closed the connection before it answered', cause)
         : unavailable('the pricing engine cannot be reached', cause)
     }
@@ -84,7 +84,7 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
   const ask = (method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> => {
     // The timeout starts before the queue, so that it covers the wait for a free slot as well as the answer.
     const signal = AbortSignal.timeout(options.timeoutMs)
-    return gate(() => send(method, path, signal, body))
+    return limited(() => send(method, path, signal, body))
   }
 
   /** Concurrent callers share one request. */

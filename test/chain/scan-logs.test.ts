@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { type AbiEvent, decodeEventLog, type Hex, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
 import { parseLogs } from '../../src/chain/rpc/log-shape.ts'
-import { liftLogs } from '../../src/chain/rpc/scan-logs.ts'
-import { type Lift, readJson } from '../../src/lib/read-json.ts'
+import { extractLogs } from '../../src/chain/rpc/scan-logs.ts'
+import { type ExtractPart, readJson } from '../../src/lib/read-json.ts'
 import { decodeLog } from '../../src/protocol/logs.ts'
 import { PackedLog, type RawLog } from '../../src/protocol/packed-log.ts'
 import { argsOf, encode, followed, hex } from '../support/random-logs.ts'
@@ -17,7 +17,7 @@ async function* body(text: string) {
 type Json = Readonly<Record<string, unknown>>
 
 /** The outcome for an answer with logs: each log with its fields and its decoded form or error, or the parse error. */
-const outcome = async (text: string, lift: Lift | undefined, max = MAX): Promise<unknown> => {
+const outcome = async (text: string, lift: ExtractPart | undefined, max = MAX): Promise<unknown> => {
   try {
     const answers = (await readJson(body(text), max, lift)) as readonly Json[] | undefined
     return answers?.map?.(({ result, ...others }) => ({ others, logs: parseLogs(result).map(summary) })) ?? answers
@@ -40,7 +40,7 @@ const answerOf = (logs: readonly unknown[]): string => JSON.stringify([{ jsonrpc
 
 /** The scanned logs; null if the scan leaves them to `parseLogs`. */
 const scanned = (text: string): readonly RawLog[] | null => {
-  const lifted = liftLogs(Buffer.from(text))
+  const lifted = extractLogs(Buffer.from(text))
   if (lifted === null) return null
   const [answer] = lifted.restore(JSON.parse(lifted.rest.toString())) as readonly [Json]
   return parseLogs(answer.result)
@@ -140,7 +140,7 @@ test('valid and invalid logs of all types have the same outcome with and without
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(anyLog, anyLog, odd), { maxLength: 4 }), async (logs) => {
       const text = answerOf(logs)
-      expect(await outcome(text, liftLogs)).toEqual(await outcome(text, undefined))
+      expect(await outcome(text, extractLogs)).toEqual(await outcome(text, undefined))
     }),
     { numRuns: 1_000 },
   )
@@ -157,7 +157,7 @@ test('an answer with an added, missing or changed byte has the same outcome with
       const text = answerOf(logs)
       const place = at % text.length
       const changed = text.slice(0, place) + put + text.slice(place + drop)
-      expect(await outcome(changed, liftLogs)).toEqual(await outcome(changed, undefined))
+      expect(await outcome(changed, extractLogs)).toEqual(await outcome(changed, undefined))
     }),
     { numRuns: 1_000 },
   )
@@ -167,8 +167,8 @@ const [sample] = fc.sample(anyLog, { numRuns: 1, seed: 1 })
 
 test('logs outside the result of an answer are not returned', async () => {
   const text = JSON.stringify([{ id: 0, result: [], more: { result: [sample] } }])
-  expect(liftLogs(Buffer.from(text))).not.toBeNull()
-  expect(await outcome(text, liftLogs)).toEqual([{ others: { id: 0, more: { result: [sample] } }, logs: [] }])
+  expect(extractLogs(Buffer.from(text))).not.toBeNull()
+  expect(await outcome(text, extractLogs)).toEqual([{ others: { id: 0, more: { result: [sample] } }, logs: [] }])
 })
 
 test('scanned logs count towards the limits of an answer', async () => {
@@ -183,7 +183,7 @@ test('scanned logs count towards the limits of an answer', async () => {
     [values - 1, `more than ${values - 1} values`],
   ] as const) {
     expect(text.length).toBeLessThan(limit * 64)
-    const ours = await outcome(text, liftLogs, limit * 64)
+    const ours = await outcome(text, extractLogs, limit * 64)
     if (typeof found === 'string') expect(ours).toContain(found)
     else expect(ours).toMatchObject(found)
     expect(ours).toEqual(await outcome(text, undefined, limit * 64))

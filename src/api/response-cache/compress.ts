@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import Negotiator from 'negotiator'
-import { createGate } from '../../lib/gate.ts'
+import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
 import type { Bodies } from './entry.ts'
 
 export type Encoding = Exclude<keyof Bodies, 'bytes'>
@@ -37,7 +37,7 @@ export const acceptedEncodings = (header: string | undefined): readonly Encoding
 const toGzip = promisify(gzip)
 const toBrotli = promisify(brotliCompress)
 const busy = new Error('too many bodies are being compressed')
-const gate = createGate({ atOnce: MAX_CONCURRENT, waiting: 0, refuse: () => busy })
+const limited = createConcurrencyLimit({ atOnce: MAX_CONCURRENT, waiting: 0, refuse: () => busy })
 
 /** Compresses a body into each encoding, in the thread pool. */
 export const encode = async (body: string | Buffer, bytes: number, quality: number) => {
@@ -47,4 +47,6 @@ export const encode = async (body: string | Buffer, bytes: number, quality: numb
 
 /** Returns the body in every encoding; null for a small body. Throws while too many bodies are being compressed. */
 export const compress = async ({ identity, bytes }: Bodies): Promise<Bodies | null> =>
-  bytes < THRESHOLD ? null : gate(async () => ({ identity, bytes, ...(await encode(identity, bytes, BROTLI_QUALITY)) }))
+  bytes < THRESHOLD
+    ? null
+    : limited(async () => ({ identity, bytes, ...(await encode(identity, bytes, BROTLI_QUALITY)) }))

@@ -9,7 +9,7 @@ export type Latency = {
 const KEPT = 100
 const FEWEST = 20
 
-/** A shorter wait would duplicate requests at every hiccup; users would notice a longer one. */
+/** A shorter wait would duplicate requests at every short delay; users would notice a longer one. */
 const WAIT_MS = { from: 25, to: 250 }
 
 /** An endpoint with few response times gets the longest wait. */

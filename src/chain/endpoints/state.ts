@@ -79,7 +79,7 @@ const ANSWERS_UNTIL_MORE = 100
 /** Earlier heads that are kept, and their distance: together they span more time than passes between two probes. */
 const EARLIER = { most: 4, everyMs: 1_000 }
 
-/** Failures in a row after which an endpoint is paused; a single failure may be a hiccup. */
+/** Failures in a row after which an endpoint is paused; a single failure may be an exception. */
 const FAILURES = 2
 
 /** Refusals of ever narrower ranges in a row after which the capability `logs` counts as missing. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Hex } from 'viem'
-import type { Lift } from '../../lib/read-json.ts'
+import type { ExtractPart } from '../../lib/read-json.ts'
 import { PackedLog } from '../../protocol/packed-log.ts'
 
 /*
@@ -226,7 +226,7 @@ type Answer = { result?: unknown }
 /**
  * Reads the first list of logs of an answer ahead of `JSON.parse`: `ScannedLogs` take its place, if that is a result.
  */
-export const liftLogs: Lift = (text) => {
+export const extractLogs: ExtractPart = (text) => {
   const found = text.indexOf(`${RESULT}[{`)
   const start = found + RESULT.length
   const scanned = found === -1 ? null : scanOrNull(text, start)

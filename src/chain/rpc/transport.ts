@@ -6,7 +6,7 @@ import { truncate } from '../../lib/truncate.ts'
 import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
 import { classify, type Fault } from './faults.ts'
 import type { Request } from './requests.ts'
-import { liftLogs } from './scan-logs.ts'
+import { extractLogs } from './scan-logs.ts'
 
 /** The answer to one request: its value, or the error the node gave for it. */
 export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: NodeError }
@@ -75,7 +75,7 @@ export const createTransport = (options: { readonly url: string; readonly timeou
       return {
         status: statusCode,
         retryAfter: typeof after === 'string' ? after : undefined,
-        raw: await readJson(answer, maxBytesOf(requests), hasLogs(requests) ? liftLogs : undefined),
+        raw: await readJson(answer, maxBytesOf(requests), hasLogs(requests) ? extractLogs : undefined),
       }
     } catch (cause) {
       if (cause instanceof OversizedJson) {

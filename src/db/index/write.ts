@@ -51,7 +51,7 @@ const DENSE_ANCHORS = 512
 const THIN_EVERY = 64n
 
 /** Thins out anchors with age, so that they stay few and a deep reorg still finds an anchor not far below the fork. */
-export const thinAnchors = async (handle: Handle, chainId: ChainId, tip: bigint): Promise<void> => {
+export const pruneAnchors = async (handle: Handle, chainId: ChainId, tip: bigint): Promise<void> => {
   if (tip % THIN_EVERY !== 0n) return
   await handle.execute(sql`DELETE FROM ${anchors} AS anchor USING (
       SELECT block_number, row_number() OVER (PARTITION BY width, block_number / width ORDER BY block_number) AS nth

@@ -46,8 +46,8 @@ export const usableCloses = (closes: readonly Close[], today: string): readonly 
   let leapt: Close | undefined
   for (const close of closes.toSorted((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0))) {
     const last = usable.at(-1)
-    const sane = close.close > 0 && Number.isFinite(close.close) && isWeekday(close.date) && close.date <= today
-    if (!sane || last?.date === close.date) continue
+    const isPlausible = close.close > 0 && Number.isFinite(close.close) && isWeekday(close.date) && close.date <= today
+    if (!isPlausible || last?.date === close.date) continue
     if (last === undefined || isOneLevel(close, last)) {
       usable.push(close)
       leapt = undefined

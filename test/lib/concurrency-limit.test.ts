@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { createGate } from '../../src/lib/gate.ts'
+import { createConcurrencyLimit } from '../../src/lib/concurrency-limit.ts'
 
 test('tasks beyond the limit wait in order, and are refused once the queue is full', async () => {
-  const gate = createGate({ atOnce: 2, waiting: 2, refuse: () => new Error('overloaded') })
+  const limited = createConcurrencyLimit({ atOnce: 2, waiting: 2, refuse: () => new Error('overloaded') })
   const begun: number[] = []
   const ends: ((fault?: Error) => void)[] = []
   const work = (name: number): Promise<number> =>
-    gate(() => {
+    limited(() => {
       begun.push(name)
       return new Promise((resolve, reject) => ends.push((fault) => (fault ? reject(fault) : resolve(name))))
     })

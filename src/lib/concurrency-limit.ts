@@ -1,18 +1,18 @@
 /** Runs a task once a slot is free, or throws. */
-export type Gate = <T>(run: () => Promise<T>) => Promise<T>
+export type ConcurrencyLimit = <T>(run: () => Promise<T>) => Promise<T>
 
 /**
  * Runs at most `atOnce` tasks concurrently; up to `waiting` more wait in order. A further call throws the error of
  * `refuse`. There is no time-out: each task must end by itself.
  *
  * @example
- * const gate = createGate({ atOnce: 16, waiting: 256, refuse: () => unavailable('overloaded, retry after 1 s') })
+ * const limited = createConcurrencyLimit({ atOnce: 16, waiting: 256, refuse: () => unavailable('overloaded, retry after 1 s') })
  */
-export const createGate = (options: {
+export const createConcurrencyLimit = (options: {
   readonly atOnce: number
   readonly waiting: number
   readonly refuse: () => Error
-}): Gate => {
+}): ConcurrencyLimit => {
   const queue: (() => void)[] = []
   let running = 0
   return async (run) => {
