@@ -120,15 +120,15 @@ test('an endpoint that lags or lacks a needed capability is not asked', async ()
 })
 
 test('an endpoint that contradicts is identified by its index and asked last from then on', async () => {
-  const [liar, honest] = [await startNode(), await startNode()]
-  const chain = await chainOf(liar.url, honest.url)
-  liar.say(otherFork)
+  const [wrong, right] = [await startNode(), await startNode()]
+  const chain = await chainOf(wrong.url, right.url)
+  wrong.say(otherFork)
   const {
     endpoint,
     outcomes: { block },
   } = await chain.sendBy({ block: getBlock(7n) })
   expect([endpoint, block.ok && block.value?.hash]).toEqual([0, '0xf0'])
-  chain.penalize(endpoint, `another block 7 at ${liar.url}`)
+  chain.penalize(endpoint, `another block 7 at ${wrong.url}`)
   chain.penalize(endpoint, 'another block 8')
   expect(chain.status().endpoints).toMatchObject([
     { state: 'doubted', doubt: 'another block 7 at <node>' },
@@ -136,10 +136,10 @@ test('an endpoint that contradicts is identified by its index and asked last fro
   ])
   const warned = chain.lines.filter(({ why }) => why !== undefined)
   expect(warned).toMatchObject([{ level: 40, node: 0, msg: 'node is penalized and asked last', times: 1, seconds: 5 }])
-  liar.requests()
+  wrong.requests()
   expect((await chain.sendBy({ block: getBlock(7n) })).endpoint).toBe(1)
   expect((await chain.logs({ from: 0n, upTo: 10n })).endpoint).toBe(1)
-  expect(liar.requests()).toEqual([])
+  expect(wrong.requests()).toEqual([])
   // A query of all endpoints still includes it, after the others.
   expect(await hashes(chain)).toEqual([
     [1, 7],
@@ -155,8 +155,8 @@ test('the reported endpoint is the one that answered and not the first one asked
 })
 
 test('a slow endpoint is not paused because a penalized one was faster', async () => {
-  const [slow, liar] = [await startNode(), await startNode()]
-  const chain = await chainOf(slow.url, liar.url)
+  const [slow, wrong] = [await startNode(), await startNode()]
+  const chain = await chainOf(slow.url, wrong.url)
   chain.penalize(1, 'another block 7')
   const onlyProbes: Reply = ([first]) => (first?.method === 'eth_chainId' ? null : 'hang')
   slow.say(onlyProbes)

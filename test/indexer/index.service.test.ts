@@ -572,11 +572,11 @@ test('two nodes of three that deny a block with two different blocks are not tru
   await openAll(proxy.url, other.url, world.anvil.url)
   const step = createStep({ chain, database, leaseTtlMs: TTL_MS, log })
   await converge(step)
-  for (const [liar, digit] of [
+  for (const [wrongNode, digit] of [
     [proxy, 'a'],
     [other, 'b'],
   ] as const)
-    liar.alter((method, result) =>
+    wrongNode.alter((method, result) =>
       method === 'eth_getBlockByNumber' ? { ...Object(result), hash: `0x${digit.repeat(64)}` } : result,
     )
   await world.actions.buy(world.hedger, 1n, 50n * USDC)

@@ -12,14 +12,14 @@ type Chain = Awaited<ReturnType<typeof startProtocolChain>>
 const SEED = 56
 const MILLION = 10n ** 24n
 let here: Chain
-let twin: Chain
+let repeated: Chain
 
 beforeAll(async () => {
-  ;[here, twin] = await Promise.all([startProtocolChain(56), startProtocolChain(56)])
-  await Promise.all([here, twin].map(({ actions, accounts }) => seedScenario({ actions, accounts, seed: SEED })))
+  ;[here, repeated] = await Promise.all([startProtocolChain(56), startProtocolChain(56)])
+  await Promise.all([here, repeated].map(({ actions, accounts }) => seedScenario({ actions, accounts, seed: SEED })))
 }, 120_000)
 
-afterAll(() => Promise.all([here, twin].map((chain) => chain?.node.close())))
+afterAll(() => Promise.all([here, repeated].map((chain) => chain?.node.close())))
 
 const logsOf = ({ chain, actions }: Chain) =>
   actions.client.getContractEvents({
@@ -98,7 +98,7 @@ test('the node’s clock is in the present after seeding', async () => {
 })
 
 test('the same seed gives the same scenario', async () => {
-  const [one, other] = [await storyOf(here), await storyOf(twin)]
+  const [one, other] = [await storyOf(here), await storyOf(repeated)]
   expect(one.length).toBeGreaterThan(200)
   expect(other).toEqual(one)
 })
@@ -128,8 +128,14 @@ test('the live activity acts without errors, settles its own expired events, and
 test('the live activity continues when the node is down, and stops with its signal', async () => {
   const lines: string[] = []
   const stop = new AbortController()
-  await twin.node.close()
-  const options = { chains: [twin.actions], accounts: twin.accounts, seed: 1, intervalMs: 10, signal: stop.signal }
+  await repeated.node.close()
+  const options = {
+    chains: [repeated.actions],
+    accounts: repeated.accounts,
+    seed: 1,
+    intervalMs: 10,
+    signal: stop.signal,
+  }
   const running = runActivity({ ...options, log: (line) => lines.push(line) })
   await eventually('three failures', () => lines.filter((line) => line.includes('an action failed')).length >= 3)
   stop.abort()
