@@ -204,9 +204,26 @@ test('rows of chains that are not configured any more are left out, and the othe
   expect(await listed('/v1/chains')).toEqual([THIRD])
   expect(await listed('/v1/hedge/events')).toEqual([THIRD])
   expect(await listed('/v1/hedge/settlements')).toEqual([THIRD])
+  // A client that kept an answer of the three chains gets the other answer, and not a 304.
+  for (const path of ['/v1/hedge/events', '/v1/hedge/settlements', `/v1/wallets/${donor?.account.address}/portfolio`]) {
+    let tag: string | null = null
+    await eventually(`a tag of ${path}`, async () => {
+      tag = (await fetch(`${api.url}${path}`)).headers.get('etag')
+      return tag !== null
+    })
+    await eventually(`a tag of ${path} without the other chains`, async () => {
+      const { headers, status } = await fetch(`${alone.url}${path}`, { headers: { 'if-none-match': String(tag) } })
+      expect([path, status]).toEqual([path, 200])
+      return headers.has('etag')
+    })
+  }
   expect((await alone.ask('/v1/hedge/fees')).data.chainId).toBe(THIRD)
   expect((await alone.ask('/v1/hedge/events/8453/1')).error.details).toMatchObject([
     { message: `unsupported chainId: expected one of ${THIRD}` },
   ])
-  expect((await fetch(`${alone.url}/v1/openapi.json`)).status).toBe(200)
+  // Every example of the description is of a chain that it lists.
+  const described = await (await fetch(`${alone.url}/v1/openapi.json`)).text()
+  expect(described).toContain(`"chainId":${THIRD}`)
+  expect(described.match(/"chainId":\d+/g)?.filter((text) => text !== `"chainId":${THIRD}`)).toEqual([])
+  expect(described).not.toContain('"8453,56"')
 })
