@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runLifecycle } from '../../examples/lifecycle.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
+import { MAX_CHAINS } from '../../src/protocol/chains.ts'
 import { createCast } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { chainVariables, deployOn, type SandboxChain } from '../../src/sandbox/chain.ts'
@@ -27,6 +28,7 @@ const locals = [
   { chainId: THIRD, ...facts },
 ]
 const ids = locals.map(({ chainId }) => chainId)
+const diamond = `0x${'1'.repeat(40)}` as const
 const unsupported = 'unsupported chainId: expected one of 8453, 56, 137'
 
 /**
@@ -226,4 +228,22 @@ test('rows of chains that are not configured any more are left out, and the othe
   expect(described).toContain(`"chainId":${THIRD}`)
   expect(described.match(/"chainId":\d+/g)?.filter((text) => text !== `"chainId":${THIRD}`)).toEqual([])
   expect(described).not.toContain('"8453,56"')
+})
+
+test('a worker of as many chains as can be configured writes log lines only, with no warning of the runtime', async () => {
+  const others = Array.from({ length: MAX_CHAINS - 1 }, (_, at) => 1_001 + at)
+  // Their nodes are out of reach: what the worker does for each chain goes on all the same.
+  const ofOthers = others.map((chainId) => ({
+    ...chainVariables({ chainId, rpcUrl: 'http://127.0.0.1:9', diamond, ...facts, tokens: [], deployBlock: 0 }),
+    [`USDC_ADDRESS_${chainId}`]: diamond,
+    [`USDC_DECIMALS_${chainId}`]: '6',
+  }))
+  const chains = { CHAINS: [THIRD, ...others].join(), ...Object.assign({}, ...ofOthers) }
+  const many = await startProcess('worker', { ...environment, ...chains })
+  closers.add('worker of many chains', many, (it) => it.stop())
+  await eventually('the worker has failed to reach every one of them', () =>
+    others.every((chainId) => many.logged(new RegExp(`"chainId":${chainId},.*"index step failed"`)) > 0),
+  )
+  await many.stop()
+  expect(many.logged(/^(?!\{)/)).toBe(0)
 })
