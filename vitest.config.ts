@@ -30,8 +30,8 @@ const settings = { form, seed }
  */
 export default defineConfig({
   test: {
-    // One more than a small machine has cores: many tests wait, for a lease, a block or a process.
-    maxWorkers: 3,
+    // Two more than a small machine has cores: many tests wait, for a lease, a block or a process.
+    maxWorkers: 4,
     // A sandbox stops in order, which takes up to the grace period of its processes.
     teardownTimeout: 60_000,
     sequence: { sequencer: LongestFirst },

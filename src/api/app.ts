@@ -35,6 +35,7 @@ import { THRESHOLD } from './response-cache/compress.ts'
 import { createForkBlocks } from './response-cache/fork-blocks.ts'
 import { cachingServer } from './response-cache/server.ts'
 import { createStore } from './response-cache/store.ts'
+import { createTags, editionOf } from './response-cache/tags.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -92,7 +93,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const limit = most > 0 ? createRateLimit({ max: most, store: limitStore, onCountedLocally }) : null
   const forkBlocks = createForkBlocks({ chains, changes, log })
   const store = createStore(options.maxPageBytes)
-  const cache = createResponseCache({ changes, forkBlocks, store, limit, trustedProxies })
+  const tags = createTags(editionOf([...chains.keys()].map((id) => [id, sources.lists.renderer(id).key])))
+  const cache = createResponseCache({ changes, forkBlocks, store, tags, limit, trustedProxies })
   const lines = createLineBuffer(options.log)
   const access = createAccess(createRequestMetrics(metrics), lines)
 

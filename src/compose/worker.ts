@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { measureChains } from '../chain/metrics.ts'
 import { environments } from '../config/environments.ts'
 import { load } from '../config/load.ts'
@@ -66,6 +67,8 @@ export const runWorker = async (): Promise<void> => {
     const database = openDatabase({ ...pool, name: 'jobs', maxConnections }, closers)
     await requireVersionOf(database, log, closers)
     const stop = new AbortController()
+    // Every chain listens to this signal.
+    setMaxListeners(0, stop.signal)
     // A separate pool, so that the index never waits behind jobs.
     const indexing = openDatabase({ ...pool, name: 'index', maxConnections: chains.size, signal: stop.signal }, closers)
     const jobs = closers.add(

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import { type ConnectionOptions, Queue, Worker } from 'bullmq'
 import { Redis, type RedisOptions } from 'ioredis'
 import { errorText, unavailable } from '../lib/errors.ts'
@@ -32,6 +32,8 @@ const jobNames = Object.keys(queues) as JobName[]
 export const createBullDriver = (options: BullOptions): Driver => {
   const { log, prefix } = options
   const stop = new AbortController()
+  // Every running job may listen to this signal.
+  setMaxListeners(0, stop.signal)
   const outages = createOutageLog({
     log,
     down: 'the job queue is out of reach',

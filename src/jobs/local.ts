@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { backoffMs } from '../lib/backoff.ts'
 import { errorText, unavailable } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
@@ -17,6 +18,8 @@ type MemoryQueue = {
 /** Creates a driver with jobs in this process: it needs no installation, and jobs do not survive the process. */
 export const createLocalDriver = ({ log }: { readonly log: Logger }): Driver => {
   const stop = new AbortController()
+  // Every running job may listen to this signal.
+  setMaxListeners(0, stop.signal)
   const timers = new Map<string, NodeJS.Timeout>()
   const open = new Map<JobName, MemoryQueue>()
   let run: Run | undefined

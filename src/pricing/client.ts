@@ -33,6 +33,9 @@ const refusal = ({ status, json }: Answer): ServiceError => {
   const error = ErrorBody.safeParse(json).data?.error
   if (status < 500 && error?.code === 'validation_error') {
     const details = (error.details ?? []).slice(0, MAX_DETAILS)
+    // The API has accepted the chain: the engine has other chains, which is no fault of the request.
+    if (details.some(({ path }) => path === 'chainId'))
+      return upstream('the pricing engine does not have this chain: its CHAINS differ from those of the API')
     return invalid(
       truncate(error.message),
       details.map(({ path, message }) => ({ path: truncate(path), message: truncate(message) })),

@@ -49,6 +49,9 @@ export const startBlockFault = (
     ? null
     : `START_BLOCK_${chainId} is ${startBlock}, and the newest block of chain ${chainId} is ${head}: nothing is indexed. Set START_BLOCK_${chainId} to the block in which the diamond was deployed, and restart.`
 
+/** The example of a list of chain ids, as clients send it. */
+export const CHAIN_IDS_EXAMPLE = [...knownChains.keys()].join()
+
 /** The largest chain id: the columns of the index hold 31 bits. */
 export const MAX_CHAIN_ID = 2_147_483_647
 
@@ -100,7 +103,7 @@ export const PathChainId = z
 export const BodyChainId = z
   .union(
     [
-      z.int(),
+      z.number(),
       z
         .string()
         .refine((text) => DIGITS.test(text), { error: unsupported })

@@ -2,15 +2,11 @@ import { readFileSync } from 'node:fs'
 import {
   type Abi,
   type Address,
-  createPublicClient,
-  createTestClient,
   createWalletClient,
-  custom,
   encodeDeployData,
   encodeFunctionData,
   type Hex,
   http,
-  type PublicClient,
   type TransactionReceipt,
   toFunctionSelector,
 } from 'viem'
@@ -19,7 +15,6 @@ import { z } from 'zod'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { packaged } from '../lib/root.ts'
 import type { ProfileName } from '../protocol/profiles.ts'
-import { receiptOf } from './receipt.ts'
 
 /**
  * The diamond of each profile, its facets, and the functions of the facets that it does not mount.
@@ -121,30 +116,6 @@ export const mountedOf = (profile: ProfileName, facet: string): Hex[] =>
 const REQUIRED_SIGNERS = 2n
 const TOLERANCE_BPS = 700n
 
-/** Longest that a transaction waits in the node's pool, in milliseconds. */
-const MINED_WITHIN_MS = 5_000
-
-/**
- * The receipt of a transaction. Throws when it reverted. A transaction of a deployment was seen to stay in the pool of
- * anvil until the next block; the cause is not known. So a block is requested when the receipt is late.
- *
- * @internal
- */
-export const mined = async (node: PublicClient, hash: Hex): Promise<TransactionReceipt> => {
-  const late = setInterval(() => {
-    createTestClient({ mode: 'anvil', transport: custom(node) })
-      .mine({ blocks: 1 })
-      .catch(() => {})
-  }, MINED_WITHIN_MS)
-  try {
-    const receipt = await receiptOf(node, hash)
-    if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`)
-    return receipt
-  } finally {
-    clearInterval(late)
-  }
-}
-
 /**
  * Deploys test tokens and the protocol in one of its profiles, and configures fees, oracles, tolerance and the engine's
  * signer. The same account and nonce give the same addresses. Throws when a transaction reverts.
@@ -152,37 +123,30 @@ export const mined = async (node: PublicClient, hash: Hex): Promise<TransactionR
 export const deployProtocol = async (options: DeployOptions): Promise<Deployed> => {
   const { account, fees, profile } = options
   const { diamond: diamondName, facets: facetNames } = diamonds[profile]
-  const transport = http(options.rpcUrl)
-  const wallet = createWalletClient({ account, transport })
-  const node = createPublicClient({ transport })
-  let nonce = await node.getTransactionCount({ address: account.address })
+  const wallet = createWalletClient({ account, transport: http(options.rpcUrl) })
 
-  const send = (data: Hex, to?: Address): Promise<Hex> =>
-    wallet.sendTransaction({ chain: null, data, nonce: nonce++, gas: 8_000_000n, ...(to === undefined ? {} : { to }) })
-  const contractOf = async (hash: Hex): Promise<Address> => {
-    const { contractAddress } = await mined(node, hash)
-    if (!contractAddress) throw new Error(`${hash} created no contract`)
-    return contractAddress
+  // One at a time: of transactions that arrive while another is mined, a node was seen to leave one out for good.
+  const send = (data: Hex, to?: Address): Promise<TransactionReceipt> =>
+    wallet.sendTransactionSync({
+      chain: null,
+      data,
+      gas: 8_000_000n,
+      throwOnReceiptRevert: true,
+      ...(to === undefined ? {} : { to }),
+    })
+  const create = async (name: string, args: readonly unknown[] = []): Promise<{ at: Address; blockNumber: bigint }> => {
+    const { contractAddress, blockNumber } = await send(encodeDeployData({ ...artifact(name), args }))
+    if (!contractAddress) throw new Error(`${name} was not created`)
+    return { at: contractAddress, blockNumber }
   }
-  const create = (name: string, args: readonly unknown[]): Promise<Hex> =>
-    send(encodeDeployData({ ...artifact(name), args }))
 
-  // The nonces are assigned in this order, so the requests may be sent concurrently.
-  const tokenHashes = options.paymentTokens.map(({ name, symbol, decimals }) =>
-    create('TestToken', [name, symbol, decimals]),
-  )
-  const facetHashes = facetNames.map((name) => create(name, []))
-  const tokens = await Promise.all(tokenHashes.map(async (hash) => contractOf(await hash)))
-  const facets = await Promise.all(facetHashes.map(async (hash) => contractOf(await hash)))
-
-  const cuts = facetNames.map((name, at) => ({
-    facetAddress: facets[at],
-    action: 0,
-    functionSelectors: mountedOf(profile, name),
-  }))
-  const created = await mined(node, await create(diamondName, [account.address, cuts, tokens]))
-  const diamond = created.contractAddress
-  if (!diamond) throw new Error('the diamond was not created')
+  const tokens: Record<string, Address> = {}
+  for (const { name, symbol, decimals } of options.paymentTokens)
+    tokens[symbol] = (await create('TestToken', [name, symbol, decimals])).at
+  const cuts: { facetAddress: Address; action: number; functionSelectors: Hex[] }[] = []
+  for (const name of facetNames)
+    cuts.push({ facetAddress: (await create(name)).at, action: 0, functionSelectors: mountedOf(profile, name) })
+  const diamond = await create(diamondName, [account.address, cuts, Object.values(tokens)])
 
   const { creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate } = fees
   const settings = [
@@ -209,12 +173,7 @@ export const deployProtocol = async (options: DeployOptions): Promise<Deployed> 
           }),
         ]),
   ]
-  const sent = await Promise.all(settings.map((data) => send(data, diamond)))
-  await Promise.all(sent.map((hash) => mined(node, hash)))
+  for (const data of settings) await send(data, diamond.at)
 
-  return {
-    diamond,
-    tokens: Object.fromEntries(tokens.map((token, at) => [options.paymentTokens[at]?.symbol, token])),
-    deployBlock: created.blockNumber,
-  }
+  return { diamond: diamond.at, tokens, deployBlock: diamond.blockNumber }
 }

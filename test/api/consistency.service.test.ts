@@ -1,10 +1,10 @@
 import { zeroAddress } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { receiptOf } from '../../src/sandbox/receipt.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
+import { receiptOf } from '../support/receipt.ts'
 import { byForm } from '../support/repetitions.ts'
 
 const USDC = 10n ** 6n

@@ -1,8 +1,8 @@
 import { keccak256 } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
-import { receiptOf } from '../../src/sandbox/receipt.ts'
 import { openApp } from '../support/app.ts'
+import { receiptOf } from '../support/receipt.ts'
 import { startWorld } from '../support/world.ts'
 
 let world: Awaited<ReturnType<typeof startWorld>>

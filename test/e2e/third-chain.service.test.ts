@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { runLifecycle } from '../../examples/lifecycle.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
+import { MAX_CHAINS } from '../../src/protocol/chains.ts'
 import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { chainVariables, deployOn, type SandboxChain } from '../../src/sandbox/chain.ts'
@@ -27,6 +28,7 @@ const locals = [
   { chainId: THIRD, ...facts },
 ]
 const ids = locals.map(({ chainId }) => chainId)
+const diamond = `0x${'1'.repeat(40)}` as const
 const unsupported = 'unsupported chainId: expected one of 8453, 56, 137'
 
 /**
@@ -204,9 +206,44 @@ test('rows of chains that are not configured any more are left out, and the othe
   expect(await listed('/v1/chains')).toEqual([THIRD])
   expect(await listed('/v1/hedge/events')).toEqual([THIRD])
   expect(await listed('/v1/hedge/settlements')).toEqual([THIRD])
+  // A client that kept an answer of the three chains gets the other answer, and not a 304.
+  for (const path of ['/v1/hedge/events', '/v1/hedge/settlements', `/v1/wallets/${donor?.account.address}/portfolio`]) {
+    let tag: string | null = null
+    await eventually(`a tag of ${path}`, async () => {
+      tag = (await fetch(`${api.url}${path}`)).headers.get('etag')
+      return tag !== null
+    })
+    await eventually(`a tag of ${path} without the other chains`, async () => {
+      const { headers, status } = await fetch(`${alone.url}${path}`, { headers: { 'if-none-match': String(tag) } })
+      expect([path, status]).toEqual([path, 200])
+      return headers.has('etag')
+    })
+  }
   expect((await alone.ask('/v1/hedge/fees')).data.chainId).toBe(THIRD)
   expect((await alone.ask('/v1/hedge/events/8453/1')).error.details).toMatchObject([
     { message: `unsupported chainId: expected one of ${THIRD}` },
   ])
-  expect((await fetch(`${alone.url}/v1/openapi.json`)).status).toBe(200)
+  // Every example of the description is of a chain that it lists.
+  const described = await (await fetch(`${alone.url}/v1/openapi.json`)).text()
+  expect(described).toContain(`"chainId":${THIRD}`)
+  expect(described.match(/"chainId":\d+/g)?.filter((text) => text !== `"chainId":${THIRD}`)).toEqual([])
+  expect(described).not.toContain('"8453,56"')
+})
+
+test('a worker of as many chains as can be configured writes log lines only, with no warning of the runtime', async () => {
+  const others = Array.from({ length: MAX_CHAINS - 1 }, (_, at) => 1_001 + at)
+  // Their nodes are out of reach: what the worker does for each chain goes on all the same.
+  const ofOthers = others.map((chainId) => ({
+    ...chainVariables({ chainId, rpcUrl: 'http://127.0.0.1:9', diamond, ...facts, tokens: [], deployBlock: 0 }),
+    [`USDC_ADDRESS_${chainId}`]: diamond,
+    [`USDC_DECIMALS_${chainId}`]: '6',
+  }))
+  const chains = { CHAINS: [THIRD, ...others].join(), ...Object.assign({}, ...ofOthers) }
+  const many = await startProcess('worker', { ...environment, ...chains })
+  closers.add('worker of many chains', many, (it) => it.stop())
+  await eventually('the worker has failed to reach every one of them', () =>
+    others.every((chainId) => many.logged(new RegExp(`"chainId":${chainId},.*"index step failed"`)) > 0),
+  )
+  await many.stop()
+  expect(many.logged(/^(?!\{)/)).toBe(0)
 })

@@ -5,6 +5,7 @@ import { queues } from '../../src/jobs/queues.ts'
 import { createJobs, type Jobs } from '../../src/jobs/run.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createLogger } from '../../src/lib/log.ts'
+import { MAX_CHAINS } from '../../src/protocol/chains.ts'
 import { startLine } from '../support/line.ts'
 import { startTestRedis, type TestService } from '../support/services.ts'
 
@@ -195,6 +196,20 @@ describe.each(drivers)('jobs, $name', ({ shared, url }) => {
     expect(ended).toBe(true)
     await expect(jobs.add('sweep', bnb)).rejects.toMatchObject({ code: 'service_unavailable' })
     expect(sweep).toHaveBeenCalledTimes(1)
+  })
+
+  it('runs the jobs of as many chains as can be configured at once, with no warning of the runtime', async () => {
+    const warnings: string[] = []
+    const warn = ({ message }: Error): void => void warnings.push(message)
+    process.on('warning', warn)
+    const jobs = open()
+    const observe = vi.fn(async (_: unknown, signal: AbortSignal) => void (await sleep(60_000, signal)))
+    await jobs.work({ ...idle, observe })
+    for (let chainId = 1; chainId <= MAX_CHAINS; chainId += 1) await jobs.add('observe', { chainId })
+    await expect.poll(() => observe).toHaveBeenCalledTimes(MAX_CHAINS)
+    await jobs.close()
+    process.off('warning', warn)
+    expect(warnings).toEqual([])
   })
 
   it('rejects a payload of another shape', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { setup as build } from '../support/built.ts'
-import { startSandboxProcess } from '../support/sandbox-process.ts'
+import { npmStart, startSandboxProcess } from '../support/sandbox-process.ts'
 import { heapAfterCollection } from './heap.ts'
 import { type Question, questionsOf } from './mix.ts'
 import { growth, type Point } from './trend.ts'
@@ -75,11 +75,15 @@ await build()
 // A separate temporary folder without files of other systems. PostgreSQL may run under another account.
 const folder = mkdtempSync(join(tmpdir(), 'soak-'))
 chmodSync(folder, 0o755)
-const sandbox = await startSandboxProcess([], {
-  NODE_OPTIONS: '--inspect=127.0.0.1:0',
-  LOG_LEVEL: 'warn',
-  TMPDIR: folder,
-})
+const sandbox = await startSandboxProcess(
+  [],
+  {
+    NODE_OPTIONS: '--inspect=127.0.0.1:0',
+    LOG_LEVEL: 'warn',
+    TMPDIR: folder,
+  },
+  npmStart,
+)
 
 /** The URL of the debugger of the current process of this name. */
 const debuggerOf = (name: string): string => {

@@ -19,8 +19,15 @@ test('chain ids of requests are those that are configured, and a refusal names t
   chains.configureChains([137, 8453, 56])
   expect(chains.PathChainId.parse('137')).toBe(137)
   expect(chains.BodyChainId.parse('137')).toBe(137)
-  for (const refused of [chains.PathChainId.safeParse('1'), chains.BodyChainId.safeParse(1)])
-    expect(refused.error?.issues[0]?.message).toBe('unsupported chainId: expected one of 137, 8453, 56')
+  const texts = ['1', '', '0x89', ' 137', '137 ', '1e2', '-137', '137.0', '9'.repeat(400)]
+  const values = [...texts, 1, -137, 137.5, 2 ** 53, 1e308, null, true, [137], {}]
+  for (const refused of [
+    ...texts.map((text) => chains.PathChainId.safeParse(text)),
+    ...values.map((value) => chains.BodyChainId.safeParse(value)),
+  ])
+    expect(refused.error?.issues.map(({ message }) => message)).toEqual([
+      'unsupported chainId: expected one of 137, 8453, 56',
+    ])
 })
 
 test('the chains of a process are configured once: the same again is accepted, others are not', () => {

@@ -173,6 +173,7 @@ test('the reason why the engine does not sign is reported for its chain, unless 
   const cases = [
     [{ now: hourAhead }, /^Some or all quotes for chain 8453 are not signed: the engine's clock is 3600 s ahead/],
     [{ deployments: [] }, /set DIAMOND_ADDRESS_8453/],
+    [{ chainIds: [56] }, /^The pricing engine does not have chain 8453, .*CHAINS/],
     [
       { isProduction: true },
       /the dollar rate is the configured fallback.*; the local interest rates are of 2024-11-29/,

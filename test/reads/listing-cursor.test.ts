@@ -5,6 +5,8 @@ import { sealCursor } from '../../src/reads/cursor.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from '../../src/reads/listings/cursor.ts'
 
 const list = '/hedge/positions 8453,56 created desc latest'
+const chains = [8453, 56]
+const block = ['1', `0x${'0'.repeat(64)}`, '1']
 const whole = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n })
 const hash = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map((value) => numberToHex(value, { size: 32 }))
 
@@ -19,22 +21,31 @@ const stage = (chainId: 8453 | 56): fc.Arbitrary<ChainCursor> =>
 test('a cursor decodes to the positions that it was made of', () => {
   fc.assert(
     fc.property(fc.tuple(stage(8453), stage(56)), (stages) => {
-      expect(decodeCursor(list, encodeCursor(list, stages))).toEqual(stages)
+      expect(decodeCursor(list, chains, encodeCursor(list, stages))).toEqual(stages)
     }),
   )
 })
 
 test('a cursor of another list is rejected', () => {
   const [cursor] = fc.sample(stage(8453), 1).map((one) => encodeCursor(list, [one]))
-  expect(() => decodeCursor(list.replace('desc', 'asc'), cursor ?? '')).toThrow('cursor')
+  expect(() => decodeCursor(list.replace('desc', 'asc'), [8453], cursor ?? '')).toThrow('cursor')
 })
+
+const part = (chainId: unknown, after: unknown = null) => [chainId, after, block, '0']
 
 test.each([
   ['no JSON', '{'],
-  ['no stages', '[]'],
-  ['another chain', '[[1,null,["1","0x00","1"],"0"]]'],
-  ['an id beyond 63 bits', `[[8453,["9999999999999999999",""],["1","0x${'0'.repeat(64)}","1"],"0"]]`],
-  ['a key that is no number', `[[8453,["1","NaN"],["1","0x${'0'.repeat(64)}","1"],"0"]]`],
+  ['no list', 'null'],
+  ['no positions', '[]'],
+  ['another chain', JSON.stringify([part(8453), part(1)])],
+  ['one chain of two', JSON.stringify([part(8453)])],
+  ['one chain twice', JSON.stringify([part(8453), part(56), part(8453)])],
+  ['another order of chains', JSON.stringify([part(56), part(8453)])],
+  ['a chain that is no number', JSON.stringify([part('8453'), part(56)])],
+  ['an id beyond 63 bits', JSON.stringify([part(8453, ['9999999999999999999', '']), part(56)])],
+  ['a key that is no number', JSON.stringify([part(8453, ['1', 'NaN']), part(56)])],
 ])('a forged cursor made of %s is rejected', (_, text) => {
-  expect(() => decodeCursor(list, sealCursor(list, text))).toThrow('cursor')
+  expect(() => decodeCursor(list, chains, sealCursor(list, text))).toThrow('cursor')
+  const valid = JSON.stringify([part(8453, ['1', '']), part(56)])
+  expect(decodeCursor(list, chains, sealCursor(list, valid))).toHaveLength(2)
 })

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { blockRefOf, decodeTags, encodeTag, refersTo } from '../../src/api/response-cache/tags.ts'
-import { ROW_FORMAT } from '../../src/protocol/records.ts'
+import { blockRefOf, createTags, editionOf, refersTo } from '../../src/api/response-cache/tags.ts'
 import { createVersionTable, resourceOf } from '../../src/reads/cache/resources.ts'
 
 const chainId = 8453
@@ -51,27 +50,30 @@ test('a database restored from an older backup reuses no known number', () => {
   expect([ledger.last(), ledger.version(a)]).toEqual([100, 100])
 })
 
-test('a tag of another row format is ignored, since its rows may have other bytes', () => {
-  const text = encodeTag({ version: 1, block: null })
-  const [ours, other] = [ROW_FORMAT, ROW_FORMAT + 1].map((format) => `.${format}~`)
-  expect(text).toContain(ours)
-  expect(decodeTags(text)).toEqual([{ version: 1, block: null }])
-  expect(decodeTags(text.replace(String(ours), String(other)))).toEqual([])
+test('a tag of other chains, of another order of them or of another row format is ignored, since bodies may differ', () => {
+  const [base, bnb] = [1n, 2n].map((renderKey, at) => [at === 0 ? 8453 : 56, renderKey] as const)
+  if (base === undefined || bnb === undefined) throw new Error('two chains')
+  const tag = { version: 1, block: null }
+  const text = createTags(editionOf([base, bnb])).encode(tag)
+  expect(createTags(editionOf([base, bnb])).decode(text)).toEqual([tag])
+  const others = [[base], [bnb, base], [base, [56, 3n] as const], [base, bnb, [137, 2n] as const], []]
+  for (const other of others) expect(createTags(editionOf(other)).decode(text)).toEqual([])
 })
 
 test('a tag decodes to itself, alone, weak or in a list, and any other text is ignored', () => {
-  const tags = [
+  const { encode, decode } = createTags(editionOf([[8453, 1n]]))
+  const values = [
     { version: 1_800_000_000_000_000, block: null },
     { version: 0, block: blockRefOf({ number: 31_415_926n, hash }) },
   ]
-  for (const tag of tags) {
-    const text = encodeTag(tag)
+  for (const tag of values) {
+    const text = encode(tag)
     expect(text).toMatch(/^W\/"[!#-~]+"$/)
-    for (const header of [text, text.slice(2), `"x", ${text}`, `${text}, *`]) expect(decodeTags(header)).toEqual([tag])
+    for (const header of [text, text.slice(2), `"x", ${text}`, `${text}, *`]) expect(decode(header)).toEqual([tag])
     for (const header of ['*', text.slice(1), text.toUpperCase(), text.replace('~', '~0'), `"9${text.slice(3)}`])
-      expect([header, decodeTags(header)]).toEqual([header, []])
+      expect([header, decode(header)]).toEqual([header, []])
   }
-  expect(decodeTags(tags.map(encodeTag).join(','))).toEqual(tags)
+  expect(decode(values.map(encode).join(','))).toEqual(values)
 })
 
 test('a reference to a block does not match a block of another fork', () => {

@@ -2,10 +2,10 @@ import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
-import { receiptOf } from '../../src/sandbox/receipt.ts'
 import { createRpc } from '../faults/rpc.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { eventually } from '../support/process.ts'
+import { receiptOf } from '../support/receipt.ts'
 
 let anvil: Awaited<ReturnType<typeof startAnvil>>
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>

@@ -1,7 +1,6 @@
-import { type Address, createPublicClient, createWalletClient, http } from 'viem'
+import { type Address, createWalletClient, http } from 'viem'
 import type { LocalAccount } from 'viem/accounts'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
-import { mined } from '../../src/sandbox/deploy.ts'
 
 /** Mints test tokens to every recipient, `amount` token units each. */
 export const mintTo = async (
@@ -11,21 +10,7 @@ export const mintTo = async (
   recipients: readonly Address[],
   amount: bigint,
 ): Promise<void> => {
-  const transport = http(rpcUrl)
-  const wallet = createWalletClient({ account, transport })
-  const node = createPublicClient({ transport })
-  let nonce = await node.getTransactionCount({ address: account.address })
-  const hashes = await Promise.all(
-    recipients.map((to) =>
-      wallet.writeContract({
-        chain: null,
-        address: token,
-        abi: erc20Abi,
-        functionName: 'mint',
-        args: [to, amount],
-        nonce: nonce++,
-      }),
-    ),
-  )
-  for (const hash of hashes) await mined(node, hash)
+  const wallet = createWalletClient({ account, transport: http(rpcUrl) })
+  const mint = { chain: null, address: token, abi: erc20Abi, functionName: 'mint', throwOnReceiptRevert: true } as const
+  for (const to of recipients) await wallet.writeContractSync({ ...mint, args: [to, amount] })
 }

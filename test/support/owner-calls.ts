@@ -11,7 +11,6 @@ import {
 } from 'viem'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Wallet } from '../../src/sandbox/accounts.ts'
-import { receiptOf } from '../../src/sandbox/receipt.ts'
 import type { World } from './indexing.ts'
 
 const REPLACE = 1
@@ -38,13 +37,13 @@ const answering = (data: Hex, lastId: number): Hex =>
  * receipt reports success.
  */
 export const ownerCalls = ({ actions: { client, node, chain }, owner, deployment: { diamond, profile } }: World) => {
-  const send = async ({ account }: Wallet, to: Hex | null, data: Hex) => {
-    const wallet = createWalletClient({ account, transport: http(chain.rpcUrl) })
-    const hash = await wallet.sendTransaction({ chain: null, to, data })
-    const receipt = await receiptOf(client, hash)
-    if (receipt.status !== 'success') throw new Error(`${hash} reverted`)
-    return receipt
-  }
+  const send = ({ account }: Wallet, to: Hex | null, data: Hex) =>
+    createWalletClient({ account, transport: http(chain.rpcUrl) }).sendTransactionSync({
+      chain: null,
+      to,
+      data,
+      throwOnReceiptRevert: true,
+    })
   const write = <N extends Write>(functionName: N, args: ContractFunctionArgs<Abi, 'nonpayable', N>, by = owner) =>
     // The arguments are those of the function, which the union of all functions hides from the compiler.
     send(by, diamond, encodeFunctionData({ abi: protocolAbi, functionName, args } as never))

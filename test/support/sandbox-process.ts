@@ -7,6 +7,7 @@ import { eventually, isAlive } from './process.ts'
 
 /** A sandbox as a developer starts it from a terminal, on free ports. */
 export type SandboxProcess = {
+  readonly pid: number
   readonly url: string
   readonly rpcUrls: Readonly<Record<number, string>>
   /** Everything it printed so far. */
@@ -44,12 +45,16 @@ const commandOf = (pid: number): string => {
   }
 }
 
+/** The README's command, which builds the product first. */
+export const npmStart = { command: 'npm', args: ['start', '--'] } as const
+
 /** Starts a sandbox and resolves when it reports that it is ready. `env` adds to its environment. */
 export const startSandboxProcess = async (
   flags: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  start: { readonly command: string; readonly args: readonly string[] } = builtCommand('sandbox'),
 ): Promise<SandboxProcess> => {
-  const child: ChildProcess = spawn('npm', ['start', '--', ...flags], {
+  const child: ChildProcess = spawn(start.command, [...start.args, ...flags], {
     // A process group of its own, as a terminal gives it.
     detached: true,
     env: { ...process.env, PORT: '0', SANDBOX_RPC_PORT_8453: '0', SANDBOX_RPC_PORT_56: '0', ...env },
@@ -71,12 +76,13 @@ export const startSandboxProcess = async (
     120_000,
   )
   const { pid } = child
-  if (pid === undefined) throw new Error('npm could not be started')
+  if (pid === undefined) throw new Error(`${start.command} could not be started`)
   const children = (pattern: RegExp): number[] =>
     descendants(pid)
       .filter(({ command }) => pattern.test(command))
       .map(({ pid }) => pid)
   return {
+    pid,
     url: find(/The sandbox is ready: (\S+)/),
     rpcUrls: { 8453: find(/8453 {2}node +(\S+)/), 56: find(/56 +node +(\S+)/) },
     output: () => text,

@@ -9,8 +9,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const longestFiles: Readonly<Record<string, number>> = {
   'test/faults/faults.service.test.ts': 60,
-  'test/e2e/faults.e2e.test.ts': 40,
-  'test/e2e/persist.e2e.test.ts': 40,
+
+  'test/e2e/restart-and-faults.e2e.test.ts': 40,
   'test/e2e/lifecycle.e2e.test.ts': 35,
   'test/db/stale-texts-races.service.test.ts': 30,
   'test/db/stale-texts.service.test.ts': 30,
@@ -29,16 +29,22 @@ export const longestFiles: Readonly<Record<string, number>> = {
 
 const pathOf = ({ moduleId }: TestSpecification): string => relative(process.cwd(), moduleId)
 
+/** The order of the projects. The last files of a run are short ones, so that all workers end at about the same time. */
+const projects = ['e2e', 'service', 'deployed', 'pure', 'timing']
+
 /**
- * Starts the longest files first and keeps the rest together by project: a worker loads its modules once per project.
+ * Keeps the files of a project together, because a worker loads its modules once per project, and starts the longest
+ * files of each project first.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const gone = Object.keys(longestFiles).filter((path) => !existsSync(path))
     if (gone.length > 0)
       throw new Error(`longestFiles in test/support/sequencer.ts lists files that do not exist: ${gone.join(', ')}`)
+    const project = (file: TestSpecification): number => projects.indexOf(file.project.name)
     const weight = (file: TestSpecification): number => longestFiles[pathOf(file)] ?? 0
-    const name = (file: TestSpecification): string => `${file.project.name} ${pathOf(file)}`
-    return files.toSorted((a, b) => weight(b) - weight(a) || name(a).localeCompare(name(b)))
+    return files.toSorted(
+      (a, b) => project(a) - project(b) || weight(b) - weight(a) || pathOf(a).localeCompare(pathOf(b)),
+    )
   }
 }

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node'
 import { longTimeouts } from './long-timeouts.ts'
-import { startSandboxProcess } from './sandbox-process.ts'
+import { npmStart, startSandboxProcess } from './sandbox-process.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -11,7 +11,7 @@ declare module 'vitest' {
 
 /** Starts it once for the run; afterwards it must end in order and leave nothing behind. */
 export const setup = async (project: TestProject): Promise<() => Promise<void>> => {
-  const sandbox = await startSandboxProcess(['--quiet'], longTimeouts)
+  const sandbox = await startSandboxProcess(['--quiet'], longTimeouts, npmStart)
   const { url, rpcUrls } = sandbox
   project.provide('sandbox', { url, rpcUrls })
   return async () => {

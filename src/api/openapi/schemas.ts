@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ChainId, chainIdSchemas } from '../../protocol/chains.ts'
+import { CHAIN_IDS_EXAMPLE, type ChainId, chainIdSchemas } from '../../protocol/chains.ts'
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema
 
@@ -11,6 +11,14 @@ const listIds = (schema: JsonSchema, example: ChainId, chainIds: readonly ChainI
   delete schema.minimum
   delete schema.maximum
   Object.assign(schema, { enum: [...chainIds], example })
+}
+
+/** Replaces the ids of other chains in the example of a schema. */
+const exampleOf = (example: unknown, first: ChainId, chainIds: readonly ChainId[]): unknown => {
+  if (example === CHAIN_IDS_EXAMPLE) return chainIds.join()
+  const replace = (key: string, value: unknown): unknown =>
+    key === 'chainId' && typeof value === 'number' && !chainIds.includes(value) ? first : value
+  return JSON.parse(JSON.stringify(example), replace)
 }
 
 /**
@@ -36,6 +44,8 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
             delete jsonSchema.anyOf
             if (first !== undefined) listIds(jsonSchema, first, chainIds)
           }
+          if (first !== undefined && jsonSchema.example !== undefined)
+            jsonSchema.example = exampleOf(jsonSchema.example, first, chainIds)
           // OpenAPI tools handle `true` better than an empty schema.
           if (isSchema(jsonSchema.additionalProperties) && Object.keys(jsonSchema.additionalProperties).length === 0) {
             jsonSchema.additionalProperties = true

@@ -12,7 +12,7 @@ import { acceptedEncodings, type Encoding } from './compress.ts'
 import { type Entry, type HeaderList, lastingHeaders, listOf, notModifiedHeaders } from './entry.ts'
 import type { ForkBlocks } from './fork-blocks.ts'
 import type { Store } from './store.ts'
-import { blockRefOf, decodeTags, encodeTag, type Tag } from './tags.ts'
+import { blockRefOf, type Tag, type Tags } from './tags.ts'
 
 /** A response from the cache. Without a body it is a 304. */
 type Hit = {
@@ -54,6 +54,7 @@ type Deps = {
   readonly changes: Changes
   readonly forkBlocks: ForkBlocks
   readonly store: Store
+  readonly tags: Tags
   /** Null for no limit. */
   readonly limit: RateLimit | null
   readonly trustedProxies: number
@@ -84,7 +85,7 @@ const requestHeaders = (id: string, ms: number): string[] => [
  * Creates the response cache. A tag is valid until its resource changes, and the last change of each resource is known
  * in memory. So a 304 needs neither the database nor a node.
  */
-export const createResponseCache = ({ changes, forkBlocks, store, limit, trustedProxies }: Deps) => {
+export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, trustedProxies }: Deps) => {
   const addressOf = rawAddressOf(trustedProxies)
 
   /** Whether a response with this tag is still current. Only called while the chains of the resource are current. */
@@ -99,8 +100,8 @@ export const createResponseCache = ({ changes, forkBlocks, store, limit, trusted
    * weakly.
    */
   const validTag = (resource: Resource, header: string): string | null => {
-    const tag = decodeTags(header).find((it) => isValid(resource, it))
-    return tag === undefined ? null : encodeTag(tag)
+    const tag = tags.decode(header).find((it) => isValid(resource, it))
+    return tag === undefined ? null : tags.encode(tag)
   }
 
   /** The current freshness headers of a resource that did not change. */
@@ -217,7 +218,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, limit, trusted
     tag({ reading }: FastifyRequest, reply: FastifyReply, freshness: Freshness, maxAgeMs: number): void {
       const tag = reading && tagOf(reading, freshness)
       if (reading === null || tag === null) return
-      reply.header('etag', encodeTag(tag))
+      reply.header('etag', tags.encode(tag))
       reading.tagged = { tag, until: performance.now() + maxAgeMs }
     },
 
@@ -228,7 +229,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, limit, trusted
       if (route === undefined || config.operation?.bearer === true) return
       const { tag, until } = reading.tagged
       const { resource } = reading
-      const etag = encodeTag(tag)
+      const etag = tags.encode(tag)
       const headers = lastingHeaders(reply.getHeaders())
       const bodies = tag.block === null ? { identity: payload, bytes: Buffer.byteLength(payload) } : null
       store.set(url, { resource, tag, etag, route, headers, bodies, until, hits: 0, lists: null })

@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { Hex } from 'viem'
 import type { StoredBlock } from '../../db/stored.ts'
-import { ROW_FORMAT } from '../../protocol/records.ts'
+import type { ChainId } from '../../protocol/chains.ts'
 
 /**
  * An entity tag. It names the version of the resource that was known when the response was read, and is valid until the
@@ -24,31 +25,47 @@ export const blockRefOf = ({ number, hash }: { readonly number: bigint; readonly
 
 const { version: build }: { readonly version: string } = createRequire(import.meta.url)('#package')
 
-/** Another release or row format may render the same data differently. */
-const release = `${build}.${ROW_FORMAT}`
-
-/** The value of `ETag`. It is weak, because one tag covers the body in every encoding. */
-export const encodeTag = ({ version, block: pin }: Tag): string => {
-  const parts = [release, version.toString(36), ...(pin === null ? [] : [pin.number.toString(36), pin.hashPrefix])]
-  return `W/"${parts.join('~')}"`
-}
+/** Hex digits of the hash in an edition. */
+const EDITION_DIGITS = 12
 
 /**
- * Parses the tags of an `If-None-Match` header that this service made, weak or strong. Other tags are ignored, and so
- * is `*`: whether a resource exists is unknown before it is read.
+ * Identifies everything, apart from the index, on which a body depends: the release, the configured chains in their
+ * order, and how their rows are rendered. Processes with other chains or tokens may serve other bodies of one URL.
  */
-export const decodeTags = (header: string): Tag[] =>
-  header.split(',').flatMap((entry): Tag[] => {
-    const [, text = ''] = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(entry) ?? []
-    const [tagRelease, version = '', number, hashPrefix] = text.split('~')
-    const tag = {
-      version: Number.parseInt(version, 36),
-      block:
-        number === undefined || hashPrefix === undefined ? null : { number: Number.parseInt(number, 36), hashPrefix },
-    }
-    // Encoding the tag again also rejects what the decoder ignores.
-    return tagRelease === release && encodeTag(tag) === `W/"${text}"` ? [tag] : []
-  })
+export const editionOf = (renderKeys: readonly (readonly [ChainId, bigint])[]): string => {
+  const hash = createHash('sha256').update(renderKeys.join()).digest('hex')
+  return `${build}.${hash.slice(0, EDITION_DIGITS)}`
+}
+
+/** Creates the codec of the tags of an edition. */
+export const createTags = (edition: string) => {
+  /** The value of `ETag`. It is weak, because one tag covers the body in every encoding. */
+  const encode = ({ version, block: pin }: Tag): string => {
+    const parts = [edition, version.toString(36), ...(pin === null ? [] : [pin.number.toString(36), pin.hashPrefix])]
+    return `W/"${parts.join('~')}"`
+  }
+
+  /**
+   * Parses the tags of an `If-None-Match` header that this edition of the service made, weak or strong. Other tags are
+   * ignored, and so is `*`: whether a resource exists is unknown before it is read.
+   */
+  const decode = (header: string): Tag[] =>
+    header.split(',').flatMap((entry): Tag[] => {
+      const [, text = ''] = /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(entry) ?? []
+      const [tagEdition, version = '', number, hashPrefix] = text.split('~')
+      const tag = {
+        version: Number.parseInt(version, 36),
+        block:
+          number === undefined || hashPrefix === undefined ? null : { number: Number.parseInt(number, 36), hashPrefix },
+      }
+      // Encoding the tag again also rejects what the decoder ignores.
+      return tagEdition === edition && encode(tag) === `W/"${text}"` ? [tag] : []
+    })
+
+  return { encode, decode }
+}
+
+export type Tags = ReturnType<typeof createTags>
 
 /** Whether a reference is to this block. */
 export const refersTo = (reference: BlockRef, block: Pick<StoredBlock, 'number' | 'hash'>): boolean => {

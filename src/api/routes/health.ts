@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { unavailable } from '../../lib/errors.ts'
-import type { ChainId } from '../../protocol/chains.ts'
+import { type ChainId, OfChain } from '../../protocol/chains.ts'
 import { type HealthSources, readiness } from '../../reads/health/health.ts'
 import { chainOf } from '../../reads/read.ts'
 import { envelope, type Operation, route } from '../operation.ts'
@@ -11,7 +11,7 @@ const Ready = z.object({
   status: z.literal('ok'),
   chains: z.array(
     z.object({
-      chainId: z.int().positive().meta({ example: 8453 }),
+      chainId: OfChain,
       indexedBlock: z.int().nonnegative().meta({ example: 31_415_926 }),
       lagSeconds: z.int().nonnegative().meta({ example: 2 }),
     }),

@@ -114,8 +114,10 @@ const checks = {
     const signing = Signing.nullish().parse(health.signing)
     // An engine without a key is in advisory mode and signs nothing.
     if (signing == null) return null
-    const reason = signing.chains.find((it) => it.chainId === chainId)?.reason
-    const faults = [...(reason == null ? [] : [reason]), ...signing.rates]
+    const ofChain = signing.chains.find((it) => it.chainId === chainId)
+    if (ofChain === undefined)
+      return `The pricing engine does not have chain ${chainId}, so its quotes fail. Give the engine the CHAINS of the API, and restart it.`
+    const faults = [...(ofChain.reason === null ? [] : [ofChain.reason]), ...signing.rates]
     return faults.length === 0 ? null : `Some or all quotes for chain ${chainId} are not signed: ${faults.join('; ')}.`
   },
 } as const satisfies Readonly<Record<string, (context: CheckContext) => Promise<string | null>>>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { StoredBlock } from '../../db/stored.ts'
-import { type ChainId, configuredChains, MAX_CHAINS } from '../../protocol/chains.ts'
+import type { ChainId } from '../../protocol/chains.ts'
 import { openCursor, sealCursor } from '../cursor.ts'
 
 /** The position of a paginated list in one chain's rows, and the block that bounds the list since its first page. */
@@ -31,20 +31,16 @@ const json = (text: unknown): unknown => {
   }
 }
 
-const ChainCursors = z.preprocess(
-  json,
-  z
-    .array(
-      z.tuple([
-        z.int().refine((id) => configuredChains().includes(id)),
-        z.tuple([Whole, z.string().regex(/^\d{0,78}$/)]).nullable(),
-        z.tuple([Whole, Hash, Whole]),
-        Whole,
-      ]),
-    )
-    .min(1)
-    .max(MAX_CHAINS),
+const ChainCursors = z.array(
+  z.tuple([z.int(), z.tuple([Whole, z.string().regex(/^\d{0,78}$/)]).nullable(), z.tuple([Whole, Hash, Whole]), Whole]),
 )
+
+/** Positions in each of these chains, in their order. */
+const positionsIn = (chainIds: readonly ChainId[]) =>
+  z.preprocess(
+    json,
+    ChainCursors.refine((positions) => positions.map(([chainId]) => chainId).join() === chainIds.join()),
+  )
 
 /** Makes the cursor of a list of rows. `filter` names the list: it has everything that selects and orders the rows. */
 export const encodeCursor = (filter: string, cursors: readonly ChainCursor[]): string =>
@@ -60,9 +56,9 @@ export const encodeCursor = (filter: string, cursors: readonly ChainCursor[]): s
     ),
   )
 
-/** Returns the positions at which to continue. Throws as `openCursor` does. */
-export const decodeCursor = (filter: string, cursor: string): ChainCursor[] =>
-  openCursor(filter, cursor, ChainCursors).map(([chainId, after, [number, hash, timestamp], rollback]) => ({
+/** Returns the positions at which to continue in the chains of the list. Throws as `openCursor` does. */
+export const decodeCursor = (filter: string, chainIds: readonly ChainId[], cursor: string): ChainCursor[] =>
+  openCursor(filter, cursor, positionsIn(chainIds)).map(([chainId, after, [number, hash, timestamp], rollback]) => ({
     chainId,
     after: after && { id: after[0], key: after[1] },
     bound: { number, hash, timestamp },

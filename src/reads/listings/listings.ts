@@ -196,7 +196,7 @@ const anyPage = async (sources: ListSources, listing: Listing, query: ParsedQuer
   const chains = chainsOf(query.chainId)
   const filters = filtersOf(query)
   const name = nameOf(listing.path, chains, query, filters)
-  const previousCursors = cursor === undefined ? [] : decodeCursor(name, cursor)
+  const previousCursors = cursor === undefined ? [] : decodeCursor(name, chains, cursor)
   const queries: ChainQuery[] =
     cursor === undefined
       ? await Promise.all(chains.map((id) => firstQuery(sources, id, query.finality)))

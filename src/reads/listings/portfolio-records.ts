@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BodyChainId, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
+import { BodyChainId, CHAIN_IDS_EXAMPLE, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
 import { entities } from '../../protocol/entities.ts'
 import { Address20, atMost } from '../../protocol/request-fields.ts'
 import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
@@ -14,7 +14,7 @@ const State = choice(['active', 'all']).optional().meta({
 export const PortfolioParams = z.object({ addr: Address20 })
 
 export const PortfolioQuery = z.object({
-  chainId: listOf(PathChainId, MAX_CHAINS, '8453,56')
+  chainId: listOf(PathChainId, MAX_CHAINS, CHAIN_IDS_EXAMPLE)
     .optional()
     .meta({ description: 'The chains; all chains when omitted' }),
   state: State,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { states } from '../../db/queries/filters.ts'
 import { MAX_ROWS } from '../../db/queries/listings.ts'
-import { MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
+import { CHAIN_IDS_EXAMPLE, MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
 import { Address20, PageLimit, PathInteger } from '../../protocol/request-fields.ts'
 import { inclusions } from '../../protocol/rows.ts'
 import { consistency } from '../freshness/consistency.ts'
@@ -39,7 +39,7 @@ const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
 /** The parameters of every list. */
 const commonFields = {
-  chainId: listOf(PathChainId, MAX_CHAINS, '8453,56')
+  chainId: listOf(PathChainId, MAX_CHAINS, CHAIN_IDS_EXAMPLE)
     .optional()
     .meta({ description: 'The chains, comma-separated; all chains, merged into one list, when omitted' }),
   limit: PageLimit(MAX_ROWS)

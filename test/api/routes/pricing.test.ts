@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { zeroAddress } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Deployment } from '../../../src/protocol/chains.ts'
+import { freePort } from '../../../src/sandbox/ports.ts'
 import { openApp } from '../../support/app.ts'
 import { signingTarget, startEngine } from '../../support/engine.ts'
 import { factsOf } from '../../support/known-chains.ts'
@@ -33,13 +36,13 @@ afterAll(async () => {
   await Promise.all([engine.close(), node.close()])
 })
 
-const quote = async (parties: object) => {
+const quote = async (parties: object, { app } = api) => {
   const payload = {
     ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true, notional: 10_000 },
     expiryUnixSeconds: Math.floor(Date.now() / 1_000) + 90 * 86_400,
     ...{ chainId: 8453, diamondAddress: diamond, creator, ...parties },
   }
-  const { statusCode, body } = await api.app.inject({ method: 'POST', url: '/v1/pricing/quote', payload })
+  const { statusCode, body } = await app.inject({ method: 'POST', url: '/v1/pricing/quote', payload })
   return { statusCode, ...JSON.parse(body) }
 }
 
@@ -88,4 +91,19 @@ test('an API without a node returns the signature of the engine', async () => {
   const answer = await without.app.inject({ method: 'POST', url: '/v1/pricing/quote', payload })
   expect(answer.json()).toMatchObject({ data: { attestation: { signature: expect.any(String) } } })
   await without.close()
+})
+
+test('a chain that only the engine refuses is a fault of the service and not of the request', async () => {
+  const message = 'unsupported chainId: expected one of 56'
+  const error = { code: 'validation_error', message: `chainId: ${message}`, details: [{ path: 'chainId', message }] }
+  const other = createServer((_, response) => response.writeHead(400).end(JSON.stringify({ error })))
+  const port = await freePort()
+  await once(other.listen(port, '127.0.0.1'), 'listening')
+  const apart = await openApp({ nodes: [{ url: node.url, deployment }], engineUrl: `http://127.0.0.1:${port}` })
+  expect(await quote({}, apart)).toMatchObject({
+    statusCode: 502,
+    error: { code: 'upstream_error', message: expect.stringContaining('CHAINS') },
+  })
+  await apart.close()
+  other.close()
 })
