@@ -123,7 +123,6 @@ const TOLERANCE_BPS = 700n
 export const deployProtocol = async (options: DeployOptions): Promise<Deployed> => {
   const { account, fees, profile } = options
   const { diamond: diamondName, facets: facetNames } = diamonds[profile]
-  const transport = http(options.rpcUrl)
   const wallet = createWalletClient({ account, transport: http(options.rpcUrl) })
 
   // One at a time: of transactions that arrive while another is mined, a node was seen to leave one out for good.
