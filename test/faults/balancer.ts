@@ -5,6 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** The interval between readiness probes of a member, in milliseconds. */
 const PROBE_EVERY_MS = 50
 
+/** The pause of a client after an answer, in milliseconds: a steady load, and processor time left for the members. */
+const PAUSE_MS = 20
+
 export type Question = { readonly method: 'GET' | 'POST'; readonly path: string; readonly body?: string }
 
 /** The outcome of a request: the last status, 0 without an answer, and the members that it was sent to, in order. */
@@ -93,7 +96,7 @@ export const createBalancer = () => {
     start(questions: readonly Question[], atOnce: number): void {
       let nth = 0
       const client = async (): Promise<void> => {
-        for (; !over.signal.aborted; await sleep(5)) {
+        for (; !over.signal.aborted; await sleep(PAUSE_MS)) {
           const question = questions[nth++ % questions.length]
           if (question !== undefined) await ask(question)
         }
