@@ -42,6 +42,14 @@ afterAll(async () => {
   }
 })
 
+const heights = async (): Promise<bigint[]> =>
+  Promise.all(
+    Object.values(sandbox.rpcUrls).map((url) => createPublicClient({ transport: http(url) }).getBlockNumber()),
+  )
+
+/** The newest block of each chain when the sandbox had resumed: its node has no state of earlier ones. */
+let resumedAt: readonly bigint[]
+
 /** Age of each chain's newest block, in seconds. */
 const ages = async (): Promise<number[]> =>
   Promise.all(
@@ -80,6 +88,7 @@ test('a stop reports that it saves each chain, and a resumed sandbox has a recen
   sandbox = await start()
   expect(sandbox.output()).toContain('(resumed)')
   const [newest = 0] = (await ages()).toSorted((a, b) => b - a)
+  resumedAt = await heights()
   // A newer block than the one at the stop.
   expect(newest).toBeLessThan((Date.now() - stopped) / 1_000 + 1)
   await expectPresent()
@@ -118,6 +127,9 @@ test('five kills of the worker during live activity neither lose nor duplicate a
 })
 
 test('after a reorg of ten blocks with different transactions the tables equal the chain again', async () => {
+  await eventually('each chain has mined more than ten blocks since', async () =>
+    (await heights()).every((height, at) => height > (resumedAt[at] ?? 0n) + 11n),
+  )
   for (const chainId of [8453, 56]) {
     const transport = http(sandbox.rpcUrls[chainId], { timeout: 30_000 })
     const node = createTestClient({ mode: 'anvil', transport })
