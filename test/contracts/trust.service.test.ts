@@ -82,7 +82,11 @@ test('the terms of an event are its creator’s to choose, an initial rate far f
 })
 
 test('every test that docs/trust.md names exists', () => {
-  const named = [...readFileSync('docs/trust.md', 'utf8').matchAll(/`([\w-]+)`: “([^”]+)”/g)]
+  const named = [
+    ...readFileSync('docs/trust.md', 'utf8')
+      .replace(/\s+/g, ' ')
+      .matchAll(/`([\w-]+)`: “([^”]+)”/g),
+  ]
   expect(named.length).toBeGreaterThan(20)
   const missing = named.filter(
     ([, file, title]) => !readFileSync(`test/contracts/${file}.service.test.ts`, 'utf8').includes(title ?? ''),

@@ -15,11 +15,11 @@ import {
   randomRows,
   writeRandomRows,
 } from '../support/random-rows.ts'
+import { byForm, seed } from '../support/repetitions.ts'
 import { seedDeployment } from '../support/seed-index.ts'
 
 /** Entities of each kind on each chain. */
-const COUNT = 150
-const SEED = 20_261_122
+const COUNT = byForm(50, 500)
 
 /** One chain of each profile; the second has two configured tokens. */
 const deployments: readonly Deployment[] = [
@@ -28,7 +28,7 @@ const deployments: readonly Deployment[] = [
 ]
 const chains = deployments.map((deployment) => ({
   deployment,
-  rows: randomRows(deployment, COUNT, SEED + deployment.chainId),
+  rows: randomRows(deployment, COUNT, seed + deployment.chainId),
 }))
 
 let store: TestDatabase
