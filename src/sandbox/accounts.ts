@@ -18,8 +18,7 @@ export type Accounts = {
   readonly engine: Wallet
 }
 
-/** The accounts of anvil's default mnemonic. */
-export const createAccounts = (): Accounts => {
+const deriveAccounts = (): Accounts => {
   const keys = testKeys()
   const wallet = (index: number): Wallet => {
     const known = keys[index]
@@ -30,4 +29,12 @@ export const createAccounts = (): Accounts => {
   const range = (from: number, to: number): Wallet[] =>
     Array.from({ length: to - from + 1 }, (_, i) => wallet(from + i))
   return { owner: wallet(0), oracles: range(1, 3), users: range(4, 9), extras: range(10, 15), engine: wallet(16) }
+}
+
+let derived: Accounts | undefined
+
+/** The accounts of anvil's default mnemonic. They are derived once per process. */
+export const createAccounts = (): Accounts => {
+  derived ??= deriveAccounts()
+  return derived
 }
