@@ -127,7 +127,7 @@ describe('a cached response', () => {
         await ask(variant(url, 'as it is', order))
         await expectSame(variant(url, spelling, order))
       }),
-      { numRuns: byForm(100, 2_000), seed, endOnFailure: true },
+      { numRuns: byForm(50, 2_000), seed, endOnFailure: true },
     )
   })
 

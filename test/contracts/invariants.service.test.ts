@@ -7,7 +7,7 @@ import { type Action, createRandomActions } from '../support/random-actions.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, useProtocol } from '../support/use-protocol.ts'
 
-const steps = byForm(250, 20_000)
+const steps = byForm(150, 20_000)
 
 const profile = inject('profile')
 const protocol = await useProtocol(profile)

@@ -325,7 +325,7 @@ describe('writes of the tables in any order leave no stale text', () => {
     ],
   ]
 
-  const RUNS = byForm(50, 400)
+  const RUNS = byForm(25, 400)
 
   test(`${RUNS} runs of 12 random steps each`, { timeout: byForm(240_000, 1_200_000) }, async () => {
     let texts = 0

@@ -65,7 +65,7 @@ test('a signed quote is rejected after the expiry that its answer returns', asyn
   await refuses('Quote expired', creator, 'createEvent', [event])
 })
 
-const RUNS = byForm(150, 1_000)
+const RUNS = byForm(60, 1_000)
 /** Quotes per block: its gas limit allows no more. */
 const SIDE_BY_SIDE = 25
 

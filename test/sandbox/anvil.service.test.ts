@@ -2,13 +2,14 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPublicClient, createTestClient, createWalletClient, http } from 'viem'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { type AnvilOptions, startAnvil } from '../../src/sandbox/anvil.ts'
 import { isAlive } from '../support/process.ts'
 import { ranMs } from '../support/stopwatch.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'fx-anvil-test-'))
 afterAll(() => rmSync(dir, { recursive: true }))
+afterEach(() => vi.unstubAllEnvs())
 
 const open: (() => Promise<void>)[] = []
 afterAll(() => Promise.all(open.map((close) => close())))
@@ -19,18 +20,16 @@ const start = async (options: AnvilOptions) => {
   return { ...node, client: createPublicClient({ transport: http(node.url), pollingInterval: 50 }) }
 }
 
-const caches = (): string[] =>
-  readdirSync(tmpdir()).filter((name) => name.startsWith('fx-anvil-') && !dir.endsWith(name))
-
-test('a node has the requested chain id and genesis time, and leaves no process behind', async () => {
+test('a node has the requested chain id and genesis time, and leaves neither a process nor files behind', async () => {
   const genesisTimestamp = Math.floor(Date.now() / 1000) - 90 * 86_400
-  const before = caches()
+  vi.stubEnv('TMPDIR', dir)
   const node = await start({ chainId: 56, genesisTimestamp })
   expect(await node.client.getChainId()).toBe(56)
   expect((await node.client.getBlock()).timestamp).toBe(BigInt(genesisTimestamp))
-  expect(caches().length).toBeGreaterThan(before.length)
+  expect(readdirSync(dir)).toHaveLength(1)
   await node.close()
   expect(isAlive(node.pid)).toBe(false)
+  await expect.poll(() => readdirSync(dir)).toEqual([])
 })
 
 test('a port in use is an error that names the variable and the remedy', async () => {
