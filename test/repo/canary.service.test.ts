@@ -198,7 +198,13 @@ test('no output of a process contains a secret, with healthy and with failing de
   proxy.say((asked) => ({
     body: JSON.stringify(asked.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message: words } }))),
   }))
-  await askAll(base)
+  // On a busy machine these answers can be late, and a late node is a 503.
+  await expect
+    .poll(async () => {
+      await askAll(base)
+      return [...statuses]
+    })
+    .toContain(502)
   proxy.say(() => ({ status: 403, body: words }))
   await askAll(base)
   proxy.honest()
@@ -208,7 +214,7 @@ test('no output of a process contains a secret, with healthy and with failing de
   await askAll(base)
   await sleep(1_000)
   await Promise.all(ports.map((port) => scrape(Number(port))))
-  for (const status of [200, 404, 502, 503]) expect(statuses).toContain(status)
+  for (const status of [200, 404, 503]) expect(statuses).toContain(status)
   await Promise.all(children.map((child) => child.stop()))
 
   // Starts that fail say what is wrong and not what they were given.
