@@ -7,7 +7,9 @@ import { type Action, createRandomActions } from '../support/random-actions.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, useProtocol } from '../support/use-protocol.ts'
 
+/** Actions that are tried at least; more of them until a third of this number went through. */
 const steps = byForm(150, 20_000)
+const MOST_STEPS = 10 * steps
 
 const profile = inject('profile')
 const protocol = await useProtocol(profile)
@@ -147,10 +149,10 @@ const touched = ([, name, [id]]: Action): readonly bigint[] => {
 }
 
 test(
-  `${steps} random actions on the ${profile} profile (seed ${seed}) leave the books right, and every account gets its share`,
+  `random actions on the ${profile} profile (seed ${seed}) leave the books right, and every account gets its share`,
   async () => {
-    let done = 0
-    for (let step = 0; step < steps; step += 1) {
+    let [step, done] = [0, 0]
+    for (; step < steps || (done < steps / 3 && step < MOST_STEPS); step += 1) {
       if (chance(5)) await changeManner(random.pick(rules.manners))
       if (chance(4)) await at((await now()) + BigInt(random.int(1, 72)) * 3_600n)
       const action = await next()
@@ -161,9 +163,9 @@ test(
       }
     }
     console.log(
-      `TEST_SEED=${seed} ${profile}: ${done} of ${steps} actions went through, over ${books.pools.size} events`,
+      `TEST_SEED=${seed} ${profile}: ${done} of ${step} actions went through, over ${books.pools.size} events`,
     )
-    expect(done).toBeGreaterThan(steps / 10)
+    expect(done).toBeGreaterThanOrEqual(steps / 3)
 
     // At the end every event is settled, every account takes its share, and the platform sweeps what remains unclaimed.
     await changeManner('honest')
