@@ -1,9 +1,9 @@
 import { type Hex, type PublicClient, type TransactionReceipt, TransactionReceiptNotFoundError, withRetry } from 'viem'
 
-const POLL_MS = 50
+const POLL_MS = 5
 
 /** About a minute. A node that mines immediately needs milliseconds. */
-const MAX_POLLS = 1_200
+const MAX_POLLS = 12_000
 
 /**
  * The receipt of a transaction that was sent to a sandbox node, even if it reverted. viem's own wait requests a receipt

@@ -15,8 +15,6 @@ import {
   maxUint256,
   parseAbi,
   publicActions,
-  type TransactionReceipt,
-  TransactionReceiptNotFoundError,
   walletActions,
   zeroHash,
 } from 'viem'
@@ -30,6 +28,7 @@ import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { startAnvil } from '../../src/sandbox/anvil.ts'
 import { artifact, deployProtocol } from '../../src/sandbox/deploy.ts'
 import { factsOf } from './known-chains.ts'
+import { receiptOf } from './receipt.ts'
 
 type Abi = typeof protocolAbi
 export type WriteName = ContractFunctionName<Abi, 'nonpayable'>
@@ -183,20 +182,10 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
       ...(blockNumber === undefined ? {} : { blockNumber }),
     })
 
-  /** Blocks are mined for transactions only: a wait that polls again at the next block could wait for ever. */
-  const receiptOf = async (hash: Hex): Promise<TransactionReceipt> => {
-    for (;;) {
-      const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
-        if (!(error instanceof TransactionReceiptNotFoundError)) throw error
-      })
-      if (receipt !== undefined) return receipt
-    }
-  }
-
   /** Sends calldata from an account whose key the node has; resolves when it is mined, throws when it reverted. */
   const transact = async (from: Address, to: Address, data: Hex, value = 0n) => {
     const hash = await client.sendTransaction({ account: from, to, data, value, gas: GAS, chain: null })
-    const receipt = await receiptOf(hash)
+    const receipt = await receiptOf(client, hash)
     if (receipt.status !== 'success') {
       const reason = await client.call({ account: from, to, data, value }).then(() => 'nothing', revertText)
       throw new Error(`reverted with: ${reason}`)
@@ -274,7 +263,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
     }
     await client.mine({ blocks: 1 })
     await client.setAutomine(true)
-    const receipts = await Promise.all(hashes.map(receiptOf))
+    const receipts = await Promise.all(hashes.map((hash) => receiptOf(client, hash)))
     if (new Set(receipts.map(({ blockNumber }) => blockNumber)).size !== 1) throw new Error('not in one block')
     if (receipts.some(({ status }) => status !== 'success')) throw new Error('one of the calls reverted')
   }
@@ -283,7 +272,7 @@ export const useProtocol = async (profile: ProfileName = 'reference') => {
   const deploy = async (name: string, args: readonly unknown[] = []): Promise<Address> => {
     const data = encodeDeployData({ ...artifact(name), args })
     const hash = await client.sendTransaction({ account: people.owner, data, gas: GAS, chain: null })
-    const { contractAddress } = await receiptOf(hash)
+    const { contractAddress } = await receiptOf(client, hash)
     if (!contractAddress) throw new Error(`${hash} created no contract`)
     return getAddress(contractAddress)
   }
