@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { bigint, customType, integer, type PgColumn } from 'drizzle-orm/pg-core'
+import { bigint, customType, type IndexColumn, index, integer, type PgColumn } from 'drizzle-orm/pg-core'
 import { type Address, bytesToHex, getAddress, type Hex } from 'viem'
 
 /** A uint256; exact, unlike a JSON number or a float. */
@@ -49,6 +49,13 @@ export const block = {
   blockHash: hash('block_hash').notNull(),
   blockTimestamp: bigint('block_timestamp', { mode: 'bigint' }).notNull(),
 }
+
+/**
+ * An index for rollbacks, which delete by block number. Every update changes the block number. With BRIN such an update
+ * can still be a heap-only tuple (HOT); with a B-tree it could not.
+ */
+export const blockRangeIndex = (name: string, blockNumber: IndexColumn) =>
+  index(name).using('brin', blockNumber).with({ pages_per_range: 16, autosummarize: true })
 
 /** The age of a time in seconds, by the clock of the database; null for a null time. */
 export const ageOf = (time: PgColumn) => sql`extract(epoch from clock_timestamp() - ${time})`.mapWith(Number)

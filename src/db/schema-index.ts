@@ -1,19 +1,16 @@
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { bigint, boolean, index, integer, pgTable, primaryKey, smallint, text, timestamp } from 'drizzle-orm/pg-core'
 import { kinds } from '../protocol/entities.ts'
-import { block, chainId, hash, id } from './columns.ts'
+import { block, chainId, eventId, hash, id, uint256 } from './columns.ts'
 
 /*
- * The tables of the index's own progress: the refresh queue, the blocks up to which it is complete, rollbacks and
- * upgrades. Some SQL names are older than the names in the code: `unobserved` is the refresh queue, `noted` its
- * sequence, `last_note` the last request of a rollback. A renamed column would break older builds, so only the
- * properties have the new names.
+ * The progress of the index (refresh queue, complete blocks, rollbacks, upgrades), the log of its changes, and the
+ * settlements, which are numbered with the changes. Some SQL names are older than the names in the code: `unobserved` is
+ * the refresh queue, `noted` its sequence, `last_note` the last request of a rollback. A renamed column would break
+ * older builds, so only the properties have the new names.
  */
 
-/**
- * Changes of the diamond's functions, in the order in which the index found them. A rollback deletes those above its
- * ancestor.
- */
+/** Changes of the diamond's functions, in the order in which the index found them. */
 export const upgrades = pgTable(
   'upgrades',
   {
@@ -29,10 +26,9 @@ export const upgrades = pgTable(
 )
 
 /**
- * The refresh queue: entities that have to be observed again, `many` ids from `id` on. The transaction that stores a
- * change writes the request, and the transaction that stores the observation deletes it. Subject `chain` has id 0.
- * `sequence` is the order of arrival; a repeated request keeps its place, so that busy entities do not delay the
- * others. A repeated request raises `version`, so that an observation which was read before it does not complete it.
+ * The refresh queue (`index/refresh-queue.ts`): `many` ids from `id` on; subject `chain` has id 0. `sequence` is the
+ * order of arrival; a repeated request keeps its place, so that busy entities do not delay the others, and raises
+ * `version`, so that an observation which was read before it does not complete it.
  */
 export const refreshQueue = pgTable(
   'unobserved',
@@ -57,10 +53,7 @@ export const cursors = pgTable('cursors', {
   ...block,
 })
 
-/**
- * Blocks at which the index was written. After a reorg, the newest one that is still on the chain is the common
- * ancestor. While entities are read by ids, the newest anchor is above the cursor.
- */
+/** Blocks at which the index was written. A rollback goes to the newest one that is still on the chain. */
 export const anchors = pgTable(
   'anchors',
   {
@@ -72,20 +65,14 @@ export const anchors = pgTable(
   (table) => [primaryKey({ columns: [table.chainId, table.blockNumber] })],
 )
 
-/**
- * Rollbacks of a chain's index: when, and to which block (-1 for an empty index). Lists report to a paginating client
- * that rows of earlier pages may be orphaned.
- */
+/** Rollbacks of a chain's index: when, and to which block (-1 for an empty index). */
 export const rollbacks = pgTable(
   'rollbacks',
   {
     chainId,
     seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
     ancestorNumber: bigint('ancestor_number', { mode: 'bigint' }).notNull(),
-    /**
-     * The newest sequence of the refresh queue at the rollback. While a request up to it waits, observations are
-     * missing.
-     */
+    /** The newest sequence of the refresh queue. While a request up to it waits, observations are missing. */
     lastRequest: bigint('last_note', { mode: 'bigint' }).notNull().default(sql`0`),
     rolledBackAt: timestamp('rolled_back_at', { withTimezone: true }).notNull().defaultNow(),
   },
@@ -94,7 +81,49 @@ export const rollbacks = pgTable(
 
 /**
  * The oldest build that this schema still supports, as the number of the newest migration that the build knows; the
- * highest row counts. A migration that only expands the schema adds no row. One that contracts it adds a row (decision
- * 15).
+ * highest row counts (decision 15).
  */
 export const schemaFloors = pgTable('schema_floors', { oldest: integer('oldest').primaryKey() })
+
+/**
+ * The change log (`changes/changes.ts`). Only the newest rows are kept. `seq` grows in commit order. `before` is the
+ * number of the previous change, so that a reader detects changes that it missed. `scopes` null means everything of the
+ * chain.
+ */
+export const changes = pgTable('changes', {
+  seq: bigint('seq', { mode: 'number' }).primaryKey(),
+  before: bigint('before', { mode: 'number' }).notNull(),
+  chainId,
+  scopes: text('scopes').array(),
+})
+
+/** The number of the newest change. A transaction that announces a change locks this one row until it commits. */
+export const changeCounter = pgTable('change_counter', {
+  one: smallint('one').primaryKey(),
+  last: bigint('last', { mode: 'number' }).notNull(),
+  before: bigint('before', { mode: 'number' }).notNull(),
+})
+
+/** Settlements that were observed, and settlements that a reorg removed (`reverted`). Append-only. */
+export const settlements = pgTable(
+  'settlements',
+  {
+    seq: bigint('seq', { mode: 'number' }).primaryKey(),
+    type: text('type', { enum: ['settled', 'reverted'] }).notNull(),
+    chainId,
+    eventId,
+    /** Unix seconds. */
+    settledAt: uint256('settled_at').notNull(),
+    triggered: boolean('triggered').notNull(),
+    /** 1e6. */
+    settlementPrice: uint256('settlement_price').notNull(),
+    /** The block at which it was observed. */
+    blockNumber: block.blockNumber,
+    blockHash: block.blockHash,
+  },
+  (table) => [
+    index('settlements_by_event').on(table.chainId, table.eventId, table.seq),
+    index('settlements_by_chain').on(table.chainId, table.seq),
+    index('settlements_by_block').on(table.chainId, table.blockNumber),
+  ],
+)

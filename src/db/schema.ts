@@ -1,16 +1,6 @@
 import { sql } from 'drizzle-orm'
-import {
-  bigint,
-  boolean,
-  type IndexColumn,
-  index,
-  integer,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-} from 'drizzle-orm/pg-core'
-import { address, block, chainId, eventId, hash, id, uint256, utf8 } from './columns.ts'
+import { bigint, boolean, index, integer, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core'
+import { address, block, blockRangeIndex, chainId, eventId, hash, id, uint256, utf8 } from './columns.ts'
 
 /*
  * The tables of the index. Facts are the creations of entities and are append-only. Observations are the state that the
@@ -21,26 +11,19 @@ import { address, block, chainId, eventId, hash, id, uint256, utf8 } from './col
 
 /**
  * The log that created an entity. A fact that was read from the chain's state has no log: its transaction and log index
- * are null, and its block is the first at which it was read. No answer shows `logIndex`. The audit compares it with the
- * log: together with `txHash` it identifies the log.
+ * are null, and its block is the first at which it was read. Only the audit uses `logIndex`.
  */
 export const origin = { ...block, txHash: hash('tx_hash'), logIndex: integer('log_index') }
 
 /**
- * The list row that was rendered from an observation (`protocol/rows.ts`). Null until it is rendered, and null again
- * after something that it was rendered from changes: triggers of migration 0010 clear it (decision 22).
+ * The list row that was rendered from an observation (decision 22). Null until it is rendered, and after a trigger of
+ * migration 0010 has cleared it because its input changed.
  */
 const rendered = {
   rowText: text('row_text'),
-  /**
-   * Identifies the settings and the format that the text depends on (`renderKeyOf`). A reader serves only texts with
-   * its own key.
-   */
+  /** Identifies the settings and the format of the text (`renderKeyOf`). A reader serves only texts with its own key. */
   renderKey: bigint('render_key', { mode: 'bigint' }),
-  /**
-   * Each statement that sets the text flips this. A statement that changes other columns without flipping it clears the
-   * text.
-   */
+  /** Each statement that sets the text flips this. One that changes other columns without flipping it clears the text. */
   renderFlip: boolean('render_flip').notNull().default(false),
 }
 
@@ -59,15 +42,9 @@ export const events = pgTable(
     chainId,
     id,
     ...eventColumns,
-    /**
-     * Only the creation log has it; null where the event was read from the chain's state. No answer shows it. The audit
-     * compares it with the log, and a non-null value shows that the fact comes from a log.
-     */
+    /** Only the creation log has it; null where the event was read from the chain's state. Only the audit uses it. */
     initialLiquidity: uint256('initial_liquidity'),
-    /**
-     * The token of the last observation, which the rows of deposits and positions show. A trigger maintains it. Null
-     * before the first observation.
-     */
+    /** The token of the last observation, even if that was rolled back; null before the first. A trigger maintains it. */
     paymentToken: address('payment_token'),
     ...origin,
   },
@@ -80,56 +57,36 @@ export const events = pgTable(
   ],
 )
 
-export const deposits = pgTable(
-  'deposits',
-  {
-    chainId,
-    id,
-    eventId,
-    lp: address('lp').notNull(),
-    amount: uint256('amount').notNull(),
-    shares: uint256('shares').notNull(),
-    ...origin,
-  },
-  (table) => [
-    primaryKey({ columns: [table.chainId, table.id] }),
-    index('deposits_by_lp').on(table.chainId, table.lp, table.id),
-    index('deposits_by_event').on(table.chainId, table.eventId, table.id),
-    index('deposits_by_block').on(table.chainId, table.blockNumber),
-  ],
-)
+/** The values of a deposit that are fixed at its creation and that views return. */
+export const depositColumns = {
+  eventId,
+  lp: address('lp').notNull(),
+  amount: uint256('amount').notNull(),
+  shares: uint256('shares').notNull(),
+}
 
-/** The values of a position, in addition to its event, that are fixed at its creation and that views return. */
+export const deposits = pgTable('deposits', { chainId, id, ...depositColumns, ...origin }, (table) => [
+  primaryKey({ columns: [table.chainId, table.id] }),
+  index('deposits_by_lp').on(table.chainId, table.lp, table.id),
+  index('deposits_by_event').on(table.chainId, table.eventId, table.id),
+  index('deposits_by_block').on(table.chainId, table.blockNumber),
+])
+
+/** The values of a position that are fixed at its creation and that views return. */
 export const positionColumns = {
+  eventId,
   hedger: address('hedger').notNull(),
   notional: uint256('notional').notNull(),
   premiumPaid: uint256('premium_paid').notNull(),
   platformFee: uint256('platform_fee').notNull(),
 }
 
-export const positions = pgTable(
-  'positions',
-  {
-    chainId,
-    id,
-    eventId,
-    ...positionColumns,
-    ...origin,
-  },
-  (table) => [
-    primaryKey({ columns: [table.chainId, table.id] }),
-    index('positions_by_hedger').on(table.chainId, table.hedger, table.id),
-    index('positions_by_event').on(table.chainId, table.eventId, table.id),
-    index('positions_by_block').on(table.chainId, table.blockNumber),
-  ],
-)
-
-/**
- * An index for rollbacks, which delete by block number. Every update changes the block number. With BRIN such an update
- * can still be a heap-only tuple (HOT); with a B-tree it could not.
- */
-const observedSince = (table: string, blockNumber: IndexColumn) =>
-  index(`${table}_since_block`).using('brin', blockNumber).with({ pages_per_range: 16, autosummarize: true })
+export const positions = pgTable('positions', { chainId, id, ...positionColumns, ...origin }, (table) => [
+  primaryKey({ columns: [table.chainId, table.id] }),
+  index('positions_by_hedger').on(table.chainId, table.hedger, table.id),
+  index('positions_by_event').on(table.chainId, table.eventId, table.id),
+  index('positions_by_block').on(table.chainId, table.blockNumber),
+])
 
 /** Symbols and decimals that payment tokens return. Configured tokens are not stored. */
 export const tokens = pgTable(
@@ -168,7 +125,6 @@ export const eventStateColumns = {
   utilizationPercent: uint256('utilization_percent').notNull(),
 }
 
-/** The observed state of events. */
 export const eventObservations = pgTable(
   'event_observations',
   {
@@ -177,59 +133,51 @@ export const eventObservations = pgTable(
     ...eventStateColumns,
     ...block,
     ...rendered,
-    /**
-     * What lists can add to rows of the event, its deposits and its positions: the texts of `inclusions` in order,
-     * separated by U+001F.
-     */
+    /** What lists can add to rows of the event and its members: the texts of `inclusions` in order, with U+001F between. */
     inclusions: text('inclusions'),
   },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
-    observedSince('event_observations', table.blockNumber),
+    blockRangeIndex('event_observations_since_block', table.blockNumber),
     index('event_observations_by_token').on(table.chainId, table.paymentToken, table.id),
   ],
 )
 
-/** The observed state of deposits. */
+/** The values of a deposit that views return and that change. */
+export const depositStateColumns = {
+  /**
+   * Answers show claimed + pending instead (`protocol/records.ts`), because some deployments update this figure only at
+   * a claim.
+   */
+  premiumsEarned: uint256('premiums_earned').notNull(),
+  premiumsClaimed: uint256('premiums_claimed').notNull(),
+  pending: uint256('pending').notNull(),
+  withdrawn: boolean('withdrawn').notNull(),
+}
+
 export const depositObservations = pgTable(
   'deposit_observations',
-  {
-    chainId,
-    id,
-    /**
-     * The figure of the view, whose shape stored deposits have. Answers show claimed + pending instead
-     * (`protocol/records.ts`), because some deployments update their figure only at a claim. The audit compares the
-     * column with the view.
-     */
-    premiumsEarned: uint256('premiums_earned').notNull(),
-    premiumsClaimed: uint256('premiums_claimed').notNull(),
-    pending: uint256('pending').notNull(),
-    withdrawn: boolean('withdrawn').notNull(),
-    ...block,
-    ...rendered,
-  },
+  { chainId, id, ...depositStateColumns, ...block, ...rendered },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
-    observedSince('deposit_observations', table.blockNumber),
+    blockRangeIndex('deposit_observations_since_block', table.blockNumber),
     index('deposit_observations_withdrawn').on(table.chainId, table.id).where(sql`${table.withdrawn}`),
   ],
 )
 
-/** The observed state of positions. */
+/** The values of a position that views return and that change. */
+export const positionStateColumns = {
+  payoutAmount: uint256('payout_amount').notNull(),
+  status: smallint('status').notNull(),
+  claimed: boolean('claimed').notNull(),
+}
+
 export const positionObservations = pgTable(
   'position_observations',
-  {
-    chainId,
-    id,
-    payoutAmount: uint256('payout_amount').notNull(),
-    status: smallint('status').notNull(),
-    claimed: boolean('claimed').notNull(),
-    ...block,
-    ...rendered,
-  },
+  { chainId, id, ...positionStateColumns, ...block, ...rendered },
   (table) => [
     primaryKey({ columns: [table.chainId, table.id] }),
-    observedSince('position_observations', table.blockNumber),
+    blockRangeIndex('position_observations_since_block', table.blockNumber),
     index('position_observations_claimed').on(table.chainId, table.id).where(sql`${table.claimed}`),
     index('position_observations_claimable')
       .on(table.chainId, table.id)
@@ -248,14 +196,10 @@ export const chainStateColumns = {
   totalEvents: uint256('total_events').notNull(),
 }
 
-/** The protocol's own state; one row per chain. */
 export const chainObservations = pgTable('chain_observations', {
   chainId: integer('chain_id').primaryKey(),
   ...chainStateColumns,
-  /**
-   * keccak256 of the functions that the diamond's loupe lists; null without a loupe, and from an upgrade until the next
-   * observation.
-   */
+  /** keccak256 of the functions that the loupe lists; null without a loupe, and between an upgrade and its observation. */
   loupeHash: hash('loupe_hash'),
   ...block,
 })

@@ -1,13 +1,10 @@
 import { block } from '../columns.ts'
 import * as t from '../schema.ts'
-import { settlements } from '../schema-changes.ts'
-
-/*
- * How the audit compares each column that the API can show. Code with a new column of these tables does not compile
- * until the column is listed here, or belongs to a group of the schema whose columns are all compared in one way.
- */
+import { settlements } from '../schema-index.ts'
 
 /**
+ * How the audit compares a column:
+ *
  * - `key` identifies the row: a wrong value shows as a missing row and a row that is not on the chain.
  * - `view` is compared with the return value of a view.
  * - `log` is compared with the log that created the row, which alone has the value.
@@ -26,7 +23,7 @@ export const auditedTables = {
   deposit_observations: t.depositObservations,
   position_observations: t.positionObservations,
   chain_observations: t.chainObservations,
-  settlements: settlements,
+  settlements,
 } as const
 
 export type AuditedTable = keyof typeof auditedTables
@@ -41,6 +38,7 @@ const created = all(t.origin, 'log')
 const observed = all(block, 'block')
 const rendered = { rowText: 'text', renderKey: 'own', renderFlip: 'own' } as const
 
+/** Code with a new column does not compile until the column is listed, or belongs to a group that is listed. */
 type Comparisons = {
   readonly [T in AuditedTable]: Readonly<Record<keyof (typeof auditedTables)[T]['$inferSelect'], Comparison>>
 }
@@ -51,27 +49,13 @@ type Comparisons = {
  * @internal
  */
 export const auditedColumns: Comparisons = {
-  events: {
-    ...entity,
-    ...all(t.eventColumns, 'view'),
-    initialLiquidity: 'log',
-    // Compared as a part of the texts that show it.
-    paymentToken: 'own',
-    ...created,
-  },
-  deposits: { ...entity, eventId: 'view', lp: 'view', amount: 'view', shares: 'view', ...created },
-  positions: { ...entity, eventId: 'view', ...all(t.positionColumns, 'view'), ...created },
+  // The token is compared as a part of the texts that show it.
+  events: { ...entity, ...all(t.eventColumns, 'view'), initialLiquidity: 'log', paymentToken: 'own', ...created },
+  deposits: { ...entity, ...all(t.depositColumns, 'view'), ...created },
+  positions: { ...entity, ...all(t.positionColumns, 'view'), ...created },
   event_observations: { ...entity, ...all(t.eventStateColumns, 'view'), ...observed, ...rendered, inclusions: 'text' },
-  deposit_observations: {
-    ...entity,
-    premiumsEarned: 'view',
-    premiumsClaimed: 'view',
-    pending: 'view',
-    withdrawn: 'view',
-    ...observed,
-    ...rendered,
-  },
-  position_observations: { ...entity, payoutAmount: 'view', status: 'view', claimed: 'view', ...observed, ...rendered },
+  deposit_observations: { ...entity, ...all(t.depositStateColumns, 'view'), ...observed, ...rendered },
+  position_observations: { ...entity, ...all(t.positionStateColumns, 'view'), ...observed, ...rendered },
   chain_observations: { chainId: 'key', ...all(t.chainStateColumns, 'view'), loupeHash: 'own', ...observed },
   // Only the newest settlement of an event is compared: older ones belong to orphaned forks.
   settlements: {

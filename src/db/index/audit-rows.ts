@@ -14,7 +14,7 @@ import { newestSettlements } from './settlements.ts'
 export type AuditedRow = Readonly<Record<string, unknown>>
 
 /** Rows by table and by the id of their entity. The key of the protocol's own state is the chain's id. */
-export type AuditedRows = Partial<Record<AuditedTable, ReadonlyMap<bigint, AuditedRow>>>
+export type AuditedRows = { [T in AuditedTable]?: ReadonlyMap<bigint, AuditedRow> }
 
 /** A unit of the audit: entities of one kind, or the protocol's own state (`chain`). */
 export type AuditedKind = Kind | 'chain'
@@ -27,13 +27,7 @@ export const tablesOf = {
   chain: ['chain_observations'],
 } as const satisfies Readonly<Record<AuditedKind, readonly AuditedTable[]>>
 
-/** Reads the rows of some entities of a table. */
-const rowsOf = async (
-  handle: Handle,
-  chainId: ChainId,
-  table: AuditedTable,
-  ids: readonly bigint[],
-): Promise<ReadonlyMap<bigint, AuditedRow>> => {
+const rowsOf = async (handle: Handle, chainId: ChainId, table: AuditedTable, ids: readonly bigint[]) => {
   if (table === 'settlements')
     return new Map((await newestSettlements(handle, chainId, ids)).map((row) => [row.eventId, row]))
   if (table !== 'chain_observations') return rowsById(handle, auditedTables[table], chainId, ids)
@@ -41,13 +35,8 @@ const rowsOf = async (
   return new Map(rows.map((row) => [BigInt(row.chainId), row]))
 }
 
-/** The ids that are in the refresh queue, themselves or by their event. Their observations may be outdated. */
-const waitingOf = async (
-  handle: Handle,
-  chainId: ChainId,
-  kind: AuditedKind,
-  ids: readonly bigint[],
-): Promise<Set<bigint>> => {
+/** The ids that are in the refresh queue, themselves or by their event. */
+const waitingOf = async (handle: Handle, chainId: ChainId, kind: AuditedKind, ids: readonly bigint[]) => {
   const queued = (subject: string, id: unknown) => sql`EXISTS (SELECT FROM ${refreshQueue} AS request
     WHERE request.chain_id = ${chainId} AND request.subject = ${subject} AND request.id <= ${id}
       AND request.id > ${id} - (SELECT max(many) FROM ${refreshQueue} WHERE chain_id = ${chainId})
@@ -64,30 +53,7 @@ const waitingOf = async (
 }
 
 /** The rows of some entities in the index, as of one snapshot. */
-export type IndexedRows = {
-  /** The newest block of the index, at which the rows are compared. No row is newer. */
-  readonly anchor: StoredBlock
-  readonly rows: AuditedRows
-  /** A new rendering of the observations that have a text under the renderer's key, by their ids. */
-  readonly rendered: ReadonlyMap<bigint, AuditedRow>
-  /** The ids whose observations may be outdated according to the index. */
-  readonly waiting: ReadonlySet<bigint>
-}
-
-/** Renders the observations that have a text again. The text is null if the columns cannot be rendered. */
-const renderedOf = async (
-  handle: Handle,
-  chainId: ChainId,
-  kind: AuditedKind,
-  renderer: Renderer,
-  rows: AuditedRows,
-): Promise<IndexedRows['rendered']> => {
-  if (kind === 'chain') return new Map()
-  const observed = [...(rows[`${kind}_observations`]?.values() ?? [])]
-  const texts = observed.filter((row) => row.rowText !== null && row.renderKey === renderer.key)
-  const rendered = await withTexts(handle, chainId, kind, renderer, texts as ObservationRow<Kind>[])
-  return new Map(rendered.map((row) => [row.id, { ...row }]))
-}
+export type IndexedRows = Readonly<Awaited<ReturnType<typeof readIndexedRows>>>
 
 /** Deletes a stored text. The row is then rendered from its columns at each read, until the text is stored again. */
 export const clearTexts = async (handle: Handle, kind: Kind, chainId: ChainId, id: bigint): Promise<void> => {
@@ -103,18 +69,27 @@ export const readIndexedRows = async (
   kind: AuditedKind,
   ids: readonly bigint[],
   renderer: Renderer,
-): Promise<IndexedRows> => {
-  const rows: { -readonly [T in keyof AuditedRows]: AuditedRows[T] } = {}
+) => {
+  const rows: AuditedRows = {}
   for (const table of tablesOf[kind]) rows[table] = await rowsOf(handle, chainId, table, ids)
   const waiting = await waitingOf(handle, chainId, kind, ids)
-  const [look] = await handle
-    .select({ source: work.heartbeats.source })
-    .from(work.heartbeats)
-    .where(eq(work.heartbeats.chainId, chainId))
-  if (look?.source === 'ids') {
+  const [heartbeat] = await handle.select().from(work.heartbeats).where(eq(work.heartbeats.chainId, chainId))
+  if (heartbeat?.source === 'ids') {
     // Without logs no change is reported, so an observation may be outdated until the next sweep.
     for (const [id, { blockNumber }] of rows[`${kind}_observations`] ?? [])
       if (blockNumber !== anchor.number) waiting.add(id)
   }
-  return { anchor, rows, rendered: await renderedOf(handle, chainId, kind, renderer, rows), waiting }
+  const observed = kind === 'chain' ? [] : [...(rows[`${kind}_observations`]?.values() ?? [])]
+  const texts = observed.filter((row) => row.rowText !== null && row.renderKey === renderer.key)
+  const rendered =
+    kind === 'chain' ? [] : await withTexts(handle, chainId, kind, renderer, texts as ObservationRow<Kind>[])
+  return {
+    /** The newest block of the index, at which the rows are compared. No row is newer. */
+    anchor,
+    rows,
+    /** A new rendering of the observations that have a text under the renderer's key; null if that is impossible. */
+    rendered: new Map<bigint, AuditedRow>(rendered.map((row) => [row.id, { ...row }])),
+    /** The ids whose observations may be outdated according to the index. */
+    waiting,
+  }
 }

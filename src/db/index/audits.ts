@@ -10,17 +10,8 @@ import { type AuditedKind, type IndexedRows, readIndexedRows, tablesOf } from '.
 import { lastIdAt } from './facts.ts'
 import { newestAnchor, readCursor } from './progress.ts'
 
-/** The position from which the audit of a chain continues. */
-type AuditPosition = { readonly kind: Kind; readonly nextId: bigint }
-
 /** The part of the index that one run of the audit compares. */
-export type Slice = AuditPosition &
-  Pick<Part, 'ids' | keyof IndexedRows> & {
-    /** The number of ids of which the index has a row. */
-    readonly rowCount: number
-    /** Whether the slice is the last of its kind. */
-    readonly isLast: boolean
-  }
+export type Slice = Readonly<NonNullable<Awaited<ReturnType<typeof readSlice>>>>
 
 /** The results of a run, as numbers of entities. */
 export type Findings = {
@@ -31,43 +22,31 @@ export type Findings = {
   readonly lastDifference: string | null
 }
 
-const firstPosition: AuditPosition = { kind: 'event', nextId: 0n }
-
-const isKind = (text: string): text is Kind => kinds.some((kind) => kind === text)
-
-const positionOf = (row: Pick<typeof work.audits.$inferSelect, 'kind' | 'nextId'> | undefined): AuditPosition =>
-  row !== undefined && isKind(row.kind) ? { kind: row.kind, nextId: row.nextId } : firstPosition
+/** The position from which the audit of a chain starts a round. */
+const firstPosition = { kind: 'event', nextId: 0n } as const
 
 /**
  * Reads the next slice of at most `size` ids, up to the cursor, in one snapshot; null while nothing is indexed. If the
  * index is proved up to the anchor, the slice also has the first id that must not exist. Otherwise the follower may
  * just be reading the ids after the last row.
  */
-export const readSlice = (
-  database: Database,
-  chainId: ChainId,
-  renderer: Renderer,
-  size: bigint,
-): Promise<Slice | null> =>
+export const readSlice = (database: Database, chainId: ChainId, renderer: Renderer, size: bigint) =>
   database.snapshot(async (handle) => {
     const cursor = await readCursor(handle, chainId)
     const anchor = await newestAnchor(handle, chainId)
     if (cursor === null || anchor === null) return null
     const [row] = await handle.select().from(work.audits).where(eq(work.audits.chainId, chainId))
-    const position = positionOf(row)
-    const { kind, nextId } = position
+    const { kind, nextId } = row ?? firstPosition
     const last = await lastIdAt(handle, chainId, kind, cursor.number)
-    const [heartbeat] = await handle
-      .select({ proven: work.heartbeats.provenNumber })
-      .from(work.heartbeats)
-      .where(eq(work.heartbeats.chainId, chainId))
-    const isProven = anchor.number === cursor.number && (heartbeat?.proven ?? -1n) >= cursor.number
+    const [heartbeat] = await handle.select().from(work.heartbeats).where(eq(work.heartbeats.chainId, chainId))
+    const isProven = anchor.number === cursor.number && (heartbeat?.provenNumber ?? -1n) >= cursor.number
     const end = isProven ? (last ?? 0n) + 1n : (last ?? -1n)
     const most = nextId + size - 1n
     const ids = idsIn(nextId, most < end ? most : end)
     const indexed = await readIndexedRows(handle, chainId, anchor, kind, ids, renderer)
+    /** The number of ids of which the index has a row. */
     const rowCount = indexed.rows[tablesOf[kind][0]]?.size ?? 0
-    return { ...position, ...indexed, ids, rowCount, isLast: most >= end }
+    return { kind, nextId, ...indexed, ids, rowCount, isLast: most >= end }
   })
 
 /** The ids of a range, both ends included. */
@@ -75,22 +54,19 @@ export const idsIn = (from: bigint, upTo: bigint): bigint[] =>
   Array.from({ length: upTo < from ? 0 : Number(upTo - from) + 1 }, (_, at) => from + BigInt(at))
 
 /** Rows of one kind in the index, as of one snapshot. */
-export type Part = IndexedRows & {
-  readonly ids: readonly bigint[]
-  /** The last id of the kind; null when there is none. */
-  readonly last: bigint | null
-  /** Whether facts are complete up to the block: then no id after the last one exists at the block. */
-  readonly isComplete: boolean
-}
+export type Part = Readonly<NonNullable<Awaited<ReturnType<typeof readPart>>>>
 
-/** Reads the rows of the ids that `choose` returns for the last id of the kind; null while nothing is indexed. */
+/**
+ * Reads the rows of the ids that `choose` returns for the last id of the kind (null when there is none); null while
+ * nothing is indexed. If facts are complete up to the block, no id after the last one exists at the block.
+ */
 export const readPart = (
   database: Database,
   chainId: ChainId,
   renderer: Renderer,
   kind: AuditedKind,
   choose: (last: bigint | null) => readonly bigint[],
-): Promise<Part | null> =>
+) =>
   database.snapshot(async (handle) => {
     const cursor = await readCursor(handle, chainId)
     const anchor = await newestAnchor(handle, chainId)
@@ -105,7 +81,7 @@ export const readPart = (
  * Stores the findings of a slice and moves the audit to the next one. Returns false when another process has done so
  * already: then the caller must not store repairs of this slice either.
  */
-export const saveSlice = async (handle: Handle, chainId: ChainId, slice: Slice, found: Findings): Promise<boolean> => {
+export const saveSlice = async (handle: Handle, chainId: ChainId, slice: Slice, found: Findings) => {
   const zero = { ...firstPosition, compared: 0n, rounds: 0n, differences: 0n, repaired: 0n }
   const at = { blockNumber: slice.anchor.number, blockHash: slice.anchor.hash, auditedAt: sql`now()` }
   await handle
@@ -113,8 +89,7 @@ export const saveSlice = async (handle: Handle, chainId: ChainId, slice: Slice, 
     .values({ chainId, ...zero, ...at })
     .onConflictDoNothing()
   const [row] = await handle.select().from(work.audits).where(eq(work.audits.chainId, chainId)).for('update')
-  const position = positionOf(row)
-  if (position.kind !== slice.kind || position.nextId !== slice.nextId) return false
+  if (row?.kind !== slice.kind || row.nextId !== slice.nextId) return false
   const nextKind = slice.isLast ? kinds[kinds.indexOf(slice.kind) + 1] : slice.kind
   const isRound = nextKind === undefined
   await handle
@@ -150,23 +125,15 @@ export const blockAfter = async (
   return row ?? at
 }
 
-/**
- * The progress and the results of a chain's audit; null before its first run. Ages in seconds, by the clock of the
- * database.
- */
+/** The results of a chain's audit; null before its first run. The age of the last difference is in seconds. */
 export const readAudit = async (handle: Handle, chainId: ChainId) => {
-  const { blockNumber, auditedAt, compared, rounds, roundAt, differences, repaired } = work.audits
-  const { lastDifference, lastDifferenceAt } = work.audits
   const [found] = await handle
-    .select({
-      state: { blockNumber, auditedAt, compared, rounds, roundAt, differences, repaired },
-      lastDifference,
-      lastDifferenceAt,
-      ageSeconds: ageOf(lastDifferenceAt),
-    })
+    .select({ audit: work.audits, ageSeconds: ageOf(work.audits.lastDifferenceAt) })
     .from(work.audits)
     .where(eq(work.audits.chainId, chainId))
   if (found === undefined) return null
-  const { state, lastDifference: difference, lastDifferenceAt: at, ageSeconds } = found
-  return { ...state, last: difference === null || at === null ? null : { difference, at, ageSeconds } }
+  const { blockNumber, auditedAt, compared, rounds, roundAt, differences, repaired } = found.audit
+  const { lastDifference: difference, lastDifferenceAt: at } = found.audit
+  const last = difference === null || at === null ? null : { difference, at, ageSeconds: found.ageSeconds }
+  return { blockNumber, auditedAt, compared, rounds, roundAt, differences, repaired, last }
 }

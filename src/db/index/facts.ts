@@ -2,7 +2,7 @@ import { and, eq, getTableColumns, gt, inArray, lte, max, sql } from 'drizzle-or
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
 import type { ChainId } from '../../protocol/chains.ts'
-import type { Kind } from '../../protocol/entities.ts'
+import type { Kind, MemberKind } from '../../protocol/entities.ts'
 import { insertMany } from '../bulk.ts'
 import type { Handle } from '../pool.ts'
 import { entityTables } from '../stored.ts'
@@ -13,12 +13,7 @@ import type { DatedFact } from './write.ts'
 /* Queries of the audit over facts, in the order of their ids and in batches of a bounded size. */
 
 /** The largest id of a kind among the facts up to a block; null when there is none. */
-export const lastIdAt = async (
-  handle: Handle,
-  chainId: ChainId,
-  kind: Kind,
-  number: bigint,
-): Promise<bigint | null> => {
+export const lastIdAt = async (handle: Handle, chainId: ChainId, kind: Kind, number: bigint) => {
   const table = entityTables[kind].facts
   const [row] = await handle
     .select({ id: max(table.id) })
@@ -35,7 +30,7 @@ const groupedIds = ({ id }: { readonly id: PgColumn }) =>
 export const memberIds = async (
   handle: Handle,
   chainId: ChainId,
-  kind: Exclude<Kind, 'event'>,
+  kind: MemberKind,
   eventIds: readonly bigint[],
   number: bigint,
 ): Promise<Map<bigint, bigint[]>> => {
@@ -76,9 +71,7 @@ export const ownedIds = async (
   return new Map(rows.map(({ owner, ids }) => [owner, ids]))
 }
 
-/**
- * Inserts a fact, or corrects the values of a stored one that views return. A stored fact keeps its block and its log.
- */
+/** Inserts a fact, or corrects the values of a stored one that views return. It keeps its block and its log. */
 export const putFact = async (handle: Handle, chainId: ChainId, fact: DatedFact): Promise<void> => {
   const table = entityTables[fact.kind].facts
   const columns: Readonly<Record<string, PgColumn>> = getTableColumns<PgTable>(table)

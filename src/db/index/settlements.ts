@@ -2,7 +2,7 @@ import { and, asc, desc, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import { insertMany } from '../bulk.ts'
 import type { Handle } from '../pool.ts'
-import { settlements } from '../schema-changes.ts'
+import { settlements } from '../schema-index.ts'
 import type { Stored, StoredBlock } from '../stored.ts'
 
 /** An observed settlement, or the reversion of one by a reorg. */

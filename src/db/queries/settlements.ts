@@ -3,7 +3,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { newestChange } from '../changes/changes.ts'
 import type { Settlement } from '../index/settlements.ts'
 import type { Database } from '../pool.ts'
-import { settlements } from '../schema-changes.ts'
+import { settlements } from '../schema-index.ts'
 
 /** Filters of settlements. An absent field does not filter. */
 export type SettlementFilter = {
