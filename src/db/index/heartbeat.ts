@@ -29,19 +29,14 @@ const NodeStatus = z.object({
   hasLogs: z.boolean(),
 })
 
-/**
- * The status of a chain's endpoints in one process, for operators: the part that is useful after the process has ended.
- */
+/** The status of a chain's endpoints in one process, for operators: the part that is useful after it has ended. */
 export type NodeStatus = z.output<typeof NodeStatus>
 
 /** The leader's report on a chain. */
 export type Heartbeat = {
   /** The newest block; `timestamp` in Unix seconds. */
   readonly head: Pick<StoredBlock, 'number' | 'timestamp'>
-  /**
-   * The last block at which the ids of the index and of the chain were compared and equal; null before the first such
-   * block.
-   */
+  /** The last block at which the ids of the index and of the chain were compared and equal; null before the first. */
   readonly proven: StoredBlock | null
   readonly source: 'logs' | 'ids'
   /** A sentence about the problem that prevents a proof of the index; null when there is none. */
@@ -49,10 +44,7 @@ export type Heartbeat = {
   readonly nodes: NodeStatus
 }
 
-/**
- * Stores the leader's report as of now. A null `proven` keeps the stored proof, which holds until a rollback deletes
- * it.
- */
+/** Stores the leader's report as of now. A null `proven` keeps the stored proof until a rollback deletes it. */
 export const saveHeartbeat = async (handle: Handle, chainId: ChainId, heartbeat: Heartbeat): Promise<void> => {
   const { head, proven, source, problem, nodes } = heartbeat
   const row = {
@@ -78,27 +70,21 @@ export const deleteProof = async (handle: Handle, chainId: ChainId, number: bigi
     .where(and(eq(work.heartbeats.chainId, chainId), gt(work.heartbeats.provenNumber, number)))
 }
 
-/**
- * The leader's last report on a chain, with its time and its age by the clock of the database; null before the first.
- */
-export const readHeartbeat = async (
-  handle: Handle,
-  chainId: ChainId,
-): Promise<(Heartbeat & { readonly at: Date; readonly ageSeconds: number }) | null> => {
+/** The leader's last report on a chain, with its time and its age (by the database's clock); null before the first. */
+export const readHeartbeat = async (handle: Handle, chainId: ChainId) => {
   const [found] = await handle
-    .select({ row: work.heartbeats, age: ageOf(work.heartbeats.reportedAt) })
+    .select({ row: work.heartbeats, ageSeconds: ageOf(work.heartbeats.reportedAt) })
     .from(work.heartbeats)
     .where(eq(work.heartbeats.chainId, chainId))
   if (found === undefined) return null
-  const { row, age } = found
+  const { row, ageSeconds } = found
   const { provenNumber: number, provenHash: hash, provenTimestamp: timestamp } = row
-  return {
-    at: row.reportedAt,
-    ageSeconds: age,
+  const heartbeat: Heartbeat = {
     head: { number: row.headNumber, timestamp: row.headTimestamp },
     proven: number === null || hash === null || timestamp === null ? null : { number, hash, timestamp },
-    source: row.source === 'ids' ? 'ids' : 'logs',
+    source: row.source,
     problem: row.trouble,
     nodes: NodeStatus.parse(row.endpoints),
   }
+  return { ...heartbeat, at: row.reportedAt, ageSeconds }
 }

@@ -13,16 +13,10 @@ export class LeaseLost extends Error {
 
 const after = (ms: number) => sql`now() + ${ms} * interval '1 millisecond'`
 
-/**
- * Part of its lifetime that a silent lease has left when other workers begin to check whether its holder's session
- * still exists.
- */
+/** Part of its lifetime that a lease has left when other workers begin to check whether its holder's session exists. */
 const LEFT_WHEN_SILENT = 0.7
 
-/**
- * Part of its lifetime after which a lease is extended: several times before other workers check the session of its
- * holder.
- */
+/** Part of its lifetime after which a lease is extended (decision 11). */
 export const EXTENDED_EVERY = 0.1
 
 /**
@@ -42,12 +36,7 @@ const hasSessionEnded = sql`${leases.sessionPid} IS NOT NULL AND NOT EXISTS (SEL
  * session has ended; null while another worker holds it. `session` is a database with a single connection, open for the
  * lifetime of the lease. All times are the database's, so the clocks of the processes do not matter.
  */
-export const takeLease = async (
-  session: Database,
-  chainId: ChainId,
-  holder: string,
-  ttlMs: number,
-): Promise<Lease | null> => {
+export const takeLease = async (session: Database, chainId: ChainId, holder: string, ttlMs: number) => {
   const taken = { holder, expiresAt: after(ttlMs), ...ownSession }
   const [row] = await session.run((handle) =>
     handle
@@ -61,7 +50,7 @@ export const takeLease = async (
       })
       .returning({ epoch: leases.epoch }),
   )
-  return row === undefined ? null : { chainId, holder, epoch: row.epoch }
+  return row === undefined ? null : ({ chainId, holder, epoch: row.epoch } satisfies Lease)
 }
 
 /** Sets a lease to expire in `ms`. Returns no row when the epoch has changed. */

@@ -44,7 +44,7 @@ export const storeObservations = async (
   if (isUpgraded)
     await recordUpgrade(handle, chainId, { blockNumber: block.number, blockHash: block.hash, txHash: null })
   const changed = await upsert(handle, t.chainObservations, rows.protocol)
-  const current = await observedAtBlock(handle, chainId, block, seen.events)
+  const current = await observedAtBlock(handle, chainId, block.number, seen.events)
   const drafts = await changedSettlements(handle, chainId, block, current)
   const scopes = union([
     isUpgraded ? null : new Set(),
@@ -58,12 +58,7 @@ export const storeObservations = async (
 }
 
 /** The events whose stored observation is of this block. For the others a newer one is stored. */
-const observedAtBlock = async (
-  handle: Handle,
-  chainId: ChainId,
-  { number }: StoredBlock,
-  events: Observations['events'],
-): Promise<Observations['events']> => {
+const observedAtBlock = async (handle: Handle, chainId: ChainId, number: bigint, events: Observations['events']) => {
   if (events.length === 0) return []
   const { chainId: chain, id, blockNumber } = t.eventObservations
   const ids = events.map(({ core }) => core.id)
@@ -106,12 +101,7 @@ export const observationRows = (chainId: ChainId, block: StoredBlock, seen: Obse
 }
 
 /** Whether the loupe's hash differs from the stored one, if both are known and the stored one is not newer. */
-const hasOtherLoupe = async (
-  handle: Handle,
-  chainId: ChainId,
-  block: StoredBlock,
-  seen: Observations['protocol'],
-): Promise<boolean> => {
+const hasOtherLoupe = async (handle: Handle, chainId: ChainId, block: StoredBlock, seen: Observations['protocol']) => {
   const [stored] = await handle
     .select({ loupeHash: t.chainObservations.loupeHash })
     .from(t.chainObservations)
@@ -130,7 +120,7 @@ const markMoved = async (
   chainId: ChainId,
   block: StoredBlock,
   { events, deposits, positions }: Observations,
-): Promise<{ readonly resolved: bigint[]; readonly expired: bigint[] }> => {
+) => {
   const ids = (of: Observations['events']): bigint[] => of.map(({ core }) => core.id)
   const { id, totalPremiums, settledAt, totalLiquidity, totalMaxPayout, blockTimestamp } = t.eventObservations
   const rows = await handle
@@ -144,20 +134,11 @@ const markMoved = async (
   // On some deployments, sweeping unclaimed payouts lowers the total payout of a settled event.
   const swept = differing('totalMaxPayout').filter(({ stats }) => stats.settledAt > 0n)
   const settled = [...new Set([...differing('settledAt'), ...swept])]
-  await requestMemberRefresh(
-    handle,
-    chainId,
-    'position',
-    ids(settled),
-    positions.map(({ position }) => position.id),
-  )
-  await requestMemberRefresh(
-    handle,
-    chainId,
-    'deposit',
-    ids([...settled, ...differing('totalPremiums')]),
-    deposits.map(({ deposit }) => deposit.id),
-  )
+  const paid = [...settled, ...differing('totalPremiums')]
+  const observedPositions = positions.map(({ position }) => position.id)
+  const observedDeposits = deposits.map(({ deposit }) => deposit.id)
+  await requestMemberRefresh(handle, chainId, 'position', ids(settled), observedPositions)
+  await requestMemberRefresh(handle, chainId, 'deposit', ids(paid), observedDeposits)
   const moved = differing('settledAt', 'totalLiquidity', 'totalMaxPayout')
   const expired = events.filter(({ core: { id, expiryDate } }) => {
     const known = before.get(id)

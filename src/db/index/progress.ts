@@ -6,9 +6,7 @@ import { anchors, cursors } from '../schema-index.ts'
 import { entityTables, type FactRow, rowsById, type StoredBlock, storedBlock } from '../stored.ts'
 
 /** Facts by kind, in their order. */
-export const byKind = <F extends { readonly kind: Kind }>(
-  facts: readonly F[],
-): Readonly<Record<Kind, readonly F[]>> => {
+export const byKind = <F extends { readonly kind: Kind }>(facts: readonly F[]) => {
   const sorted: Record<Kind, F[]> = { event: [], deposit: [], position: [] }
   for (const fact of facts) sorted[fact.kind].push(fact)
   return sorted
@@ -97,23 +95,13 @@ export const readProgress = (database: Database, chainId: ChainId): Promise<Prog
   })
 
 /** The anchors at or below `number`, newest first. */
-export const anchorsBelow = async (
-  database: Database,
-  chainId: ChainId,
-  number: bigint,
-  limit: number,
-): Promise<StoredBlock[]> => {
+export const anchorsBelow = async (database: Database, chainId: ChainId, number: bigint, limit: number) => {
   const rows = await database.run((handle) => newestOf(handle, chainId, limit, number))
   return rows.map(storedBlock)
 }
 
 /** The number of the block in which an entity was created; null when the index lacks it. */
-export const createdIn = async (
-  database: Database,
-  chainId: ChainId,
-  kind: Kind,
-  id: bigint,
-): Promise<bigint | null> => {
+export const createdIn = async (database: Database, chainId: ChainId, kind: Kind, id: bigint) => {
   const { facts } = entityTables[kind]
   const rows = await database.run((handle) => rowsById<FactRow<Kind>>(handle, facts, chainId, [id]))
   return rows.get(id)?.blockNumber ?? null

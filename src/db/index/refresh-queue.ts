@@ -39,9 +39,8 @@ export const idRangesOf = (subject: Kind, facts: readonly { readonly id: bigint 
 /** The subjects of ranges, each once. */
 export const subjectsIn = (ranges: readonly IdRange[]): Subject[] => {
   const found = new Map<string, Subject>()
-  for (const { subject, id: first, many } of ranges) {
+  for (const { subject, id: first, many } of ranges)
     for (let id = first; id < first + BigInt(many); id += 1n) found.set(`${subject} ${id}`, { subject, id })
-  }
   return [...found.values()]
 }
 
@@ -59,22 +58,21 @@ export const lockRefreshQueue = async (handle: Handle, chainId: ChainId): Promis
   await handle.execute(sql`SELECT pg_advisory_xact_lock(${LOCK}, ${chainId})`)
 }
 
-/**
- * For a change of the subject: raises the version of an existing request, so that an older observation does not
- * complete it.
- */
+/** For a change: raises the version of an existing request, so that an older observation does not complete it. */
 export const onConflictRaiseVersion = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${refreshQueue.version} + 1,
   many = greatest(${refreshQueue.many}, excluded.many)`
 
 /** For a routine refresh: an existing request suffices. */
 const onConflictKeep = sql`ON CONFLICT DO NOTHING`
 
+/** Adds a request for each row `(chain_id, subject, id)` of a query. */
+const insertRequests = async (handle: Handle, chainId: ChainId, rows: SQL, onConflict = onConflictRaiseVersion) => {
+  await lockRefreshQueue(handle, chainId)
+  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id) ${rows} ${onConflict}`)
+}
+
 /** Requests a refresh of subjects that changed. */
-export const requestRefresh = async (
-  handle: Handle,
-  chainId: ChainId,
-  all: readonly (Subject | IdRange)[],
-): Promise<void> => {
+export const requestRefresh = async (handle: Handle, chainId: ChainId, all: readonly (Subject | IdRange)[]) => {
   if (all.length === 0) return
   await lockRefreshQueue(handle, chainId)
   // One statement must not update a row twice.
@@ -94,11 +92,11 @@ export const requestMemberRefresh = async (
   subject: MemberKind,
   eventIds: readonly bigint[],
   except: readonly bigint[] = [],
-): Promise<void> => {
+) => {
   if (eventIds.length === 0) return
-  await lockRefreshQueue(handle, chainId)
-  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT chain_id, ${subject}, id FROM ${entityTables[subject].facts}
-    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) AND NOT id = ANY(${bigints(except)}) ORDER BY id ${onConflictRaiseVersion}`)
+  const members = sql`SELECT chain_id, ${subject}, id FROM ${entityTables[subject].facts}
+    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) AND NOT id = ANY(${bigints(except)}) ORDER BY id`
+  await insertRequests(handle, chainId, members)
 }
 
 /** Requests a refresh of the events of deposits or positions that changed. */
@@ -107,17 +105,14 @@ export const requestEventRefresh = async (
   chainId: ChainId,
   subject: MemberKind,
   ids: readonly bigint[],
-): Promise<void> => {
+) => {
   if (ids.length === 0) return
-  await lockRefreshQueue(handle, chainId)
-  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT DISTINCT chain_id, 'event', event_id FROM ${entityTables[subject].facts}
-    WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)}) ${onConflictRaiseVersion}`)
+  const events = sql`SELECT DISTINCT chain_id, 'event', event_id FROM ${entityTables[subject].facts}
+    WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)})`
+  await insertRequests(handle, chainId, events)
 }
 
-/**
- * Requests a refresh of every entity of the index and of the protocol's own state, because any of them may have
- * changed.
- */
+/** Requests a refresh of every entity of the index and of the protocol's own state. */
 export const requestFullRefresh = async (handle: Handle, chainId: ChainId): Promise<void> => {
   await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])
   for (const kind of kinds) {
@@ -138,17 +133,15 @@ const AWAITED_SECONDS = 7n * 86_400n
  * becomes 0 then, without a log.
  */
 export const requestSettlementRefresh = async (handle: Handle, chainId: ChainId, now: bigint): Promise<void> => {
-  await lockRefreshQueue(handle, chainId)
-  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id) SELECT fact.chain_id, 'event', fact.id
-    FROM ${t.events} AS fact JOIN ${t.eventObservations} AS seen USING (chain_id, id)
+  const indexedAt = sql`(SELECT block_timestamp FROM ${cursors} WHERE chain_id = ${chainId})`
+  const awaited = sql`SELECT chain_id, 'event', id
+    FROM ${t.events} JOIN ${t.eventObservations} USING (chain_id, id)
     WHERE chain_id = ${chainId} AND settled_at = 0 AND expiry_date <= ${now}::numeric
-      AND expiry_date > least(${now - AWAITED_SECONDS}, (SELECT block_timestamp FROM ${cursors} WHERE chain_id = ${chainId}))::numeric ${onConflictKeep}`)
+      AND expiry_date > least(${now - AWAITED_SECONDS}, ${indexedAt})::numeric`
+  await insertRequests(handle, chainId, awaited, onConflictKeep)
 }
 
-/**
- * The ids of subjects that can still change by the protocol's rules, and the blocks of their last observations (`at`;
- * null before the first).
- */
+/** The ids of subjects that can still change by the protocol's rules, and the blocks of their last observations. */
 const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>> = {
   event: (chainId) => sql`SELECT id, seen.block_number AS at
     FROM ${t.events} LEFT JOIN ${t.eventObservations} AS seen USING (chain_id, id) WHERE chain_id = ${chainId}`,
@@ -163,16 +156,9 @@ const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>
   chain: () => sql`SELECT 0 AS id, 0 AS at`,
 }
 
-/**
- * The most observed subjects of one kind per sweep. Each costs reads, and a chain with a million of them must not
- * overload its nodes.
- */
+/** The most subjects of one kind per sweep. Each costs reads, and a chain with a million must not overload its nodes. */
 const SWEEP_OBSERVED = 2_000
-
-/** The most subjects of one kind per sweep that were never observed. */
 const SWEEP_UNOBSERVED = 500
-
-/** The ids of one slice of the rotation, which a sweep requests whether or not they can still change. */
 const SWEEP_SLICE = 500
 
 /** The rotation over all observed entities of a kind: consecutive slices of ids, another slice each minute. */
@@ -204,11 +190,8 @@ export const requestSweep = async (database: Database, chainId: ChainId, signal?
     // The search may be slow on a large index, so it runs outside the transaction that locks the queue.
     const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))
     const ids = rows.map(({ id }) => BigInt(id))
-    await database.transaction(async (handle) => {
-      await lockRefreshQueue(handle, chainId)
-      await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id)
-        SELECT ${chainId}::integer, ${subject}, id FROM unnest(${bigints(ids)}) AS found (id) ${onConflictKeep}`)
-    })
+    const requests = sql`SELECT ${chainId}::integer, ${subject}, id FROM unnest(${bigints(ids)}) AS found (id)`
+    await database.transaction((handle) => insertRequests(handle, chainId, requests, onConflictKeep))
   }
 }
 
@@ -239,15 +222,11 @@ export const nextRefreshRequests = async (
 }
 
 /** Deletes completed requests. A request that was raised to a new version since it was read stays. */
-export const completeRefreshRequests = async (
-  handle: Handle,
-  chainId: ChainId,
-  requests: readonly RefreshRequest[],
-): Promise<void> => {
-  const versions = sql`${sql.param(requests.map(({ version }) => version))}::integer[]`
+export const completeRefreshRequests = async (handle: Handle, chainId: ChainId, done: readonly RefreshRequest[]) => {
+  const versions = sql`${sql.param(done.map(({ version }) => version))}::integer[]`
   await lockRefreshQueue(handle, chainId)
   await handle.execute(sql`DELETE FROM ${refreshQueue} AS request
-    USING unnest(${bigints(requests.map(({ sequence }) => sequence))}, ${versions}) AS completed (noted, version)
+    USING unnest(${bigints(done.map(({ sequence }) => sequence))}, ${versions}) AS completed (noted, version)
     WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version = completed.version`)
 }
 
@@ -255,10 +234,7 @@ export const completeRefreshRequests = async (
  * The length of a chain's refresh queue in subjects (overlapping ranges count twice), and the age of its oldest request
  * in seconds; null when the queue is empty. Throws `service_unavailable` when the database is out of reach.
  */
-export const refreshLag = async (
-  database: Database,
-  chainId: ChainId,
-): Promise<{ readonly waiting: number; readonly oldestSeconds: number | null }> => {
+export const refreshLag = async (database: Database, chainId: ChainId) => {
   const waiting = sql`coalesce(sum(${refreshQueue.many}), 0)`.mapWith(Number)
   const oldestSeconds = sql`extract(epoch FROM now() - min(${refreshQueue.since}))`.mapWith(Number)
   const [lag] = await database.run((handle) =>

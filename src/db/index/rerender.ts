@@ -10,10 +10,7 @@ import { type Renderer, withTexts } from '../rendering.ts'
 import { entityTables, type Keyed, type ObservationRow } from '../stored.ts'
 import { lockRefreshQueue } from './refresh-queue.ts'
 
-/**
- * Ids that one statement scans, and rows that one transaction renders. Writers of the chain wait for such a
- * transaction.
- */
+/** Ids that one statement scans, and rows that one transaction renders, for which writers of the chain wait. */
 const RANGE = 10_000n
 const AT_ONCE = 200
 
@@ -25,27 +22,15 @@ const YIELD_MS = 10
  * Rows without a text or with one of another key. Texts of a later format are left alone, or two releases that run at
  * once would undo each other's work.
  */
-const staleIds = async (
-  handle: Handle,
-  chainId: ChainId,
-  kind: Kind,
-  { key }: Renderer,
-  [after, upTo]: readonly [bigint, bigint],
-): Promise<bigint[]> => {
+const staleIds = async (handle: Handle, chainId: ChainId, kind: Kind, { key }: Renderer, after: bigint) => {
   const { rows } = await handle.execute<{ id: string }>(sql`SELECT id FROM ${entityTables[kind].observations}
-    WHERE chain_id = ${chainId} AND id > ${after} AND id <= ${upTo}
+    WHERE chain_id = ${chainId} AND id > ${after} AND id <= ${after + RANGE}
       AND (row_text IS NULL OR (render_key <> ${key} AND render_key < ${nextFormat(key)})) ORDER BY id LIMIT ${AT_ONCE}`)
   return rows.map(({ id }) => BigInt(id))
 }
 
 /** Renders rows by their ids and returns how many have a text now. Rows with an unknown token stay without one. */
-const renderSome = (
-  database: Database,
-  chainId: ChainId,
-  kind: Kind,
-  renderer: Renderer,
-  ids: readonly bigint[],
-): Promise<number> =>
+const renderSome = (database: Database, chainId: ChainId, kind: Kind, renderer: Renderer, ids: readonly bigint[]) =>
   database.transaction(async (handle) => {
     await lockRefreshQueue(handle, chainId)
     const table: Keyed = entityTables[kind].observations
@@ -72,12 +57,7 @@ const renderSome = (
  * migration, and after an input of the texts has changed. Answers are correct without it. Several processes may run it
  * at once. Returns the number of rendered rows. Throws `service_unavailable` when the database is out of reach.
  */
-export const rerender = async (
-  database: Database,
-  chainId: ChainId,
-  renderer: Renderer,
-  signal: AbortSignal,
-): Promise<number> => {
+export const rerender = async (database: Database, chainId: ChainId, renderer: Renderer, signal: AbortSignal) => {
   let rendered = 0
   for (const kind of kinds) {
     const { observations: table } = entityTables[kind]
@@ -86,7 +66,7 @@ export const rerender = async (
     const last = BigInt(rows[0]?.last ?? -1)
     for (let after = -1n; after < last && !signal.aborted; ) {
       const upTo = after + RANGE
-      const ids = await database.run((handle) => staleIds(handle, chainId, kind, renderer, [after, upTo]))
+      const ids = await database.run((handle) => staleIds(handle, chainId, kind, renderer, after))
       if (ids.length > 0) rendered += await renderSome(database, chainId, kind, renderer, ids)
       after = ids.length === AT_ONCE ? (ids.at(-1) ?? upTo) : upTo
       await sleep(ids.length > 0 ? YIELD_MS : IDLE_PAUSE_MS, signal)

@@ -15,18 +15,14 @@ const same = (a: Draft, b: Draft): boolean =>
   a.settledAt === b.settledAt && a.triggered === b.triggered && a.settlementPrice === b.settlementPrice
 
 /** The newest settlement of each event; its type is `reverted` after a reorg removed it. */
-export const newestSettlements = (handle: Handle, chainId: ChainId, eventIds: readonly bigint[]) => {
-  return handle
+export const newestSettlements = (handle: Handle, chainId: ChainId, eventIds: readonly bigint[]) =>
+  handle
     .selectDistinctOn([settlements.eventId])
     .from(settlements)
     .where(and(eq(settlements.chainId, chainId), inArray(settlements.eventId, [...eventIds])))
     .orderBy(settlements.eventId, desc(settlements.seq))
-}
 
-/**
- * Compares the settlements of events that were observed at a block with the stored ones, and returns the changes to
- * store.
- */
+/** The differences between the settlements of events that were observed at a block and the stored ones. */
 export const changedSettlements = async (
   handle: Handle,
   chainId: ChainId,
@@ -67,12 +63,7 @@ export const settlementsAbove = async (handle: Handle, chainId: ChainId, number:
 }
 
 /** Stores drafts in their order under consecutive numbers, of which `last` is the last. */
-export const insertSettlements = async (
-  handle: Handle,
-  chainId: ChainId,
-  drafts: readonly Draft[],
-  last: number,
-): Promise<void> => {
+export const insertSettlements = async (handle: Handle, chainId: ChainId, drafts: readonly Draft[], last: number) => {
   const rows = drafts.map((draft, at) => ({ ...draft, chainId, seq: last - drafts.length + 1 + at }))
   await insertMany(handle, settlements, rows)
 }

@@ -1,5 +1,4 @@
 import { desc, eq, sql } from 'drizzle-orm'
-import type { Hex } from 'viem'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Database, Handle } from '../pool.ts'
 import * as t from '../schema.ts'
@@ -7,11 +6,10 @@ import { upgrades } from '../schema-index.ts'
 import * as work from '../schema-work.ts'
 import { requestFullRefresh } from './refresh-queue.ts'
 
-/**
- * A change of the diamond's functions. `txHash` is null when no log reported it; the block is then the one at which it
- * was detected.
- */
-export type Upgrade = { readonly blockNumber: bigint; readonly blockHash: Hex; readonly txHash: Hex | null }
+type RecordedUpgrade = Readonly<Omit<typeof upgrades.$inferSelect, 'chainId' | 'seq'>>
+
+/** A change of the diamond's functions. Without a log, `txHash` is null and the block is that of its detection. */
+type Upgrade = Omit<RecordedUpgrade, 'recordedAt'>
 
 /**
  * Records a change of the diamond's functions and requests a refresh of every entity: the new code may return other
@@ -36,10 +34,7 @@ export const isAuditDue = async (database: Database, chainId: ChainId): Promise<
 }
 
 /** The newest recorded upgrade of a chain's diamond; null when there is none. */
-export const lastUpgrade = async (
-  handle: Handle,
-  chainId: ChainId,
-): Promise<(Upgrade & { readonly recordedAt: Date }) | null> => {
+export const lastUpgrade = async (handle: Handle, chainId: ChainId): Promise<RecordedUpgrade | null> => {
   const [row] = await handle
     .select()
     .from(upgrades)

@@ -25,12 +25,7 @@ export const insertFacts = async (copy: Copy, chainId: ChainId, facts: readonly 
 }
 
 /** Stores a block at which the index was written, and whether facts are complete up to it. */
-export const addAnchor = async (
-  handle: Handle,
-  chainId: ChainId,
-  block: StoredBlock,
-  complete: boolean,
-): Promise<void> => {
+export const addAnchor = async (handle: Handle, chainId: ChainId, block: StoredBlock, complete: boolean) => {
   const row = { chainId, ...blockColumns(block), complete }
   await handle
     .insert(anchors)
@@ -69,11 +64,7 @@ const DELETE_BATCH = 20_000
  * refresh. Correct whether or not the rollback follows. There may be as many observations as facts, too many for one
  * transaction. Returns false when none is left.
  */
-export const deleteSomeObservations = async (
-  handle: Handle,
-  chainId: ChainId,
-  ancestor: StoredBlock | null,
-): Promise<boolean> => {
+export const deleteSomeObservations = async (handle: Handle, chainId: ChainId, ancestor: StoredBlock | null) => {
   await lockRefreshQueue(handle, chainId)
   const number = ancestor?.number ?? -1n
   let isMore = false
@@ -125,12 +116,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
 }
 
 /** Announces changed scopes, and stores the settlements among the changes. */
-export const announceChanges = async (
-  handle: Handle,
-  chainId: ChainId,
-  scopes: Scopes,
-  drafts: readonly Draft[],
-): Promise<void> => {
+export const announceChanges = async (handle: Handle, chainId: ChainId, scopes: Scopes, drafts: readonly Draft[]) => {
   const all = drafts.length === 0 ? scopes : union([scopes, new Set([settlementsScope])])
   const last = await announce(handle, chainId, all, Math.max(1, drafts.length))
   await insertSettlements(handle, chainId, drafts, last)
