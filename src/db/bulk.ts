@@ -4,26 +4,22 @@ import { copyRows } from './copy-rows.ts'
 import type { Copy, Handle } from './pool.ts'
 
 /**
- * Rows as a table expression with one array parameter per column, and the names of its columns. The keys of the first
- * row select the columns. Drizzle writes an array of names as a list in parentheses.
+ * Rows as a table expression with one array parameter per column, and the names of its columns, which the keys of the
+ * first row select. Drizzle writes an array of names as a list in parentheses.
  */
 export const asRows = (table: PgTable, rows: readonly object[]) => {
-  const first: object = rows[0] ?? {}
+  const [first = {}] = rows
   const columns = Object.entries(getTableColumns(table)).filter(([name]) => name in first)
   const arrays = columns.map(([name, column]) => {
-    const elements = rows
-      .map((row) => (row as Row)[name])
-      .map((value) => (value === null ? 'NULL' : elementOf(column.mapToDriverValue(value))))
+    const values = (rows as readonly Row[]).map((row) => row[name])
+    const elements = values.map((value) => (value === null ? 'NULL' : elementOf(column.mapToDriverValue(value))))
     return sql`${sql.param(`{${elements.join()}}`)}::${sql.raw(column.getSQLType())}[]`
   })
   const names = columns.map(([, column]) => sql.identifier(column.name))
   return { names, source: sql`unnest(${sql.join(arrays, sql`, `)})` }
 }
 
-/**
- * Inserts rows with one array parameter per column, so that neither the statement's text nor its number of parameters
- * grows with the rows. The keys of the first row select the columns. `onConflict` is appended to the statement.
- */
+/** Inserts rows (`asRows`). Neither the statement's text nor its number of parameters grows with the rows. */
 export const insertMany = async <T extends PgTable>(
   handle: Handle,
   table: T,

@@ -16,18 +16,12 @@ const setsOf = (handle: Handle, model: number) => {
 }
 
 /** The newest set of a model; null when there is none. */
-export const newestSet = async (
-  database: Database,
-  model: number,
-): Promise<{ readonly version: number; readonly pairs: unknown } | null> => {
+export const newestSet = async (database: Database, model: number) => {
   const [row] = await database.run((handle) => setsOf(handle, model).limit(1))
   return row ?? null
 }
 
-/**
- * Appends a set and returns its version; null when the newest set of the model is equal. Deletes all but the model's
- * newest 30 sets.
- */
+/** Appends a set and returns its version; null when the newest set is equal. Deletes all but the newest 30 sets. */
 export const appendSet = (database: Database, model: number, pairs: unknown): Promise<number | null> =>
   database.transaction(async (handle) => {
     // Serializes writers: two at once would not see each other's set. Readers do not wait for this lock.

@@ -96,14 +96,8 @@ const createWriter = () => {
 type Row = Readonly<Record<string, unknown>>
 type Write = (value: never) => void
 
-/**
- * Encodes rows. The value of each column comes, under the name given with the column, from `same` or else from the row.
- */
-export const copyRows = (
-  columns: readonly (readonly [string, PgColumn])[],
-  same: Row,
-  rows: readonly Row[],
-): Buffer => {
+/** Encodes rows. The value of each column comes, under its given name, from `same` or else from the row. */
+export const copyRows = (columns: readonly (readonly [string, PgColumn])[], same: Row, rows: readonly Row[]) => {
   const writer = createWriter()
   const types: Readonly<Record<string, Write>> = writer.types
   const cells = columns.map(([name, column]) => {

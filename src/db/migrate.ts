@@ -12,10 +12,7 @@ const LOCK = 4_210_001
 /** How long a second process waits for the migration of another one, in milliseconds. */
 const LOCK_WITHIN_MS = 60_000
 
-/**
- * How long a migration waits for a table that others use, in milliseconds. Later statements on the table queue behind a
- * waiting migration, so it gives up soon.
- */
+/** How long a migration waits for a table, in milliseconds: short, because later statements queue behind it. */
 const TABLE_WITHIN_MS = 5_000
 
 /** The SQLSTATE of a lock that was not granted in time. */
@@ -32,10 +29,9 @@ const withLockTimeout = async <T>(client: Client, ms: number, text: string, work
 }
 
 /**
- * Migrates a database to the schema of this version. Several processes may call it at once; an advisory lock serializes
- * them. A database of a newer version that still supports this one stays unchanged. All migrations are applied in one
- * transaction or none is. Throws an OperatorError with advice when the database is out of reach or does not support
- * this version, when another process migrates it for too long, or when a table is in use for too long.
+ * Migrates a database to the schema of this version, in one transaction (decision 15). An advisory lock serializes
+ * processes. Throws an OperatorError with advice when the database is out of reach or does not support this version,
+ * when another process migrates it for too long, or when a table is in use for too long.
  */
 export const migrate = async (options: {
   readonly databaseUrl: string

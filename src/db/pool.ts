@@ -28,7 +28,7 @@ export type DatabaseOptions = {
   readonly name?: string
   readonly maxConnections: number
   readonly statementTimeoutMs: number
-  /** Longest wait for a connection; one second by default. */
+  /** Longest wait for a connection; then the database is out of reach. One second by default. */
   readonly connectTimeoutMs?: number
   /** Longest time that a transaction may be idle; two seconds by default. */
   readonly idleInTransactionMs?: number
@@ -43,10 +43,7 @@ export type Handle = Omit<NodePgDatabase, '$client' | 'transaction'>
 /** Runs a `COPY … FROM STDIN` with these bytes on the connection of a transaction. */
 export type Copy = (statement: string, bytes: Uint8Array) => Promise<void>
 
-/**
- * A statement with its values. A named one is prepared once per connection, so names must be few and each must mean one
- * text.
- */
+/** A named statement is prepared once per connection, so names must be few and each must mean one text. */
 export type Statement = { readonly name?: string; readonly text: string; readonly values: readonly unknown[] }
 
 export type Database = {
@@ -65,7 +62,6 @@ export type Database = {
   close(): Promise<void>
 }
 
-/** By default, a database that does not accept a connection within this time is out of reach. */
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
@@ -74,10 +70,7 @@ const CONNECT_TIMEOUT_MS = 1_000
  */
 const IDLE_IN_TRANSACTION_MS = 2_000
 
-/**
- * How often a server that executes a statement checks whether its client still exists. It rolls back when the client
- * was killed.
- */
+/** How often a server that executes a statement checks whether its client still exists. If not, it rolls back. */
 const CHECK_CLIENT_MS = 500
 
 const readOnly = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const

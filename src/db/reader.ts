@@ -19,10 +19,7 @@ const CONFLICT = '40001'
 /** The state of an empty database, which every database has reached. */
 const emptyState = [0n, 0n] as const
 
-/**
- * The state of a database: the number of its newest change, and the sum of its cursors' blocks, which only rises
- * between two changes.
- */
+/** The state of a database: its newest change, and the sum of its cursors' blocks, which rises between two changes. */
 const stateOf = async (database: Reader): Promise<readonly [bigint, bigint]> => {
   const [[change, blocks] = []] = await database.rows({
     name: 'state',
@@ -35,9 +32,7 @@ const stateOf = async (database: Reader): Promise<readonly [bigint, bigint]> => 
 /**
  * Reads from a replica that may lag behind its primary, and from the primary while the replica is out of reach. Reads
  * never go back in time: the replica is used again only after it has everything that was read from the primary, for
- * which reads wait briefly. Throws as a database does when both are out of reach.
- *
- * @example const reader = createReader({ copy, origin, log })
+ * which reads wait briefly (decision 18). Throws as a database does when both are out of reach.
  */
 export const createReader = (deps: {
   readonly copy: Reader
@@ -73,9 +68,7 @@ export const createReader = (deps: {
     return change > wanted[0] || (change === wanted[0] && blocks >= wanted[1])
   }
 
-  /**
-   * Waits until reads of the primary are complete and the replica has what they returned, or until it takes too long.
-   */
+  /** Waits until reads of the primary are complete and the replica has what they returned, or it takes too long. */
   const catchUp = async (): Promise<void> => {
     const late = sleep(CATCH_UP_WITHIN_MS).then(() => null)
     const inTime = <T>(work: Promise<T>): Promise<T | null> => Promise.race([work, late])

@@ -2,12 +2,15 @@ import { DrizzleQueryError } from 'drizzle-orm'
 import { DatabaseError } from 'pg'
 import { errorText, ServiceError } from '../lib/errors.ts'
 
+/** Advice for a fault of the connection. */
+const UNREACHED = 'check that PostgreSQL runs and that DATABASE_URL points to it'
+
 /**
  * SQLSTATE prefixes with which PostgreSQL rejects a session, not one statement, and advice for the operator. The first
  * matching row applies. Codes of other classes concern one statement.
  */
 const refusals: readonly (readonly [prefix: string, advice: string])[] = [
-  ['08', 'check that PostgreSQL runs and that DATABASE_URL points to it'],
+  ['08', UNREACHED],
   ['25006', 'this server accepts no writes: set DATABASE_URL to the primary'],
   ['25P03', 'find out why this process was idle inside a transaction'],
   ['25P04', "the transaction took too long: check PostgreSQL's transaction_timeout"],
@@ -23,13 +26,7 @@ const refusals: readonly (readonly [prefix: string, advice: string])[] = [
   ['58', "PostgreSQL cannot read or write its files: check the server's log"],
 ]
 
-/** Advice for every other fault of the connection. */
-const UNREACHED = 'check that PostgreSQL runs and that DATABASE_URL points to it'
-
-/**
- * An error of these severities ends the session, whatever its code. They are English unless `lc_messages` names another
- * language.
- */
+/** Severities that end the session, whatever the code; English unless `lc_messages` names another language. */
 const ENDS_SESSION = ['FATAL', 'PANIC']
 
 /** Node's codes for faults of sockets, DNS and TLS. Other `ERR_…` codes are programming errors. */
@@ -63,19 +60,14 @@ export const faultText = (error: unknown): string => {
   return fault instanceof DatabaseError ? `${fault.code} ${fault.message}` : errorText(fault)
 }
 
-/**
- * Advice for the operator about a database that is out of reach. Takes the fault, or an error with the fault as its
- * cause.
- */
+/** Advice for the operator about a database that is out of reach, from the fault or an error with it as its cause. */
 export const adviceOf = (error: unknown): string => {
   const fault = causeOf(error)
   if (fault instanceof DatabaseError) return rowOf(fault)?.[1] ?? UNREACHED
   return fault instanceof Error && fault.cause !== undefined ? adviceOf(fault.cause) : UNREACHED
 }
 
-/**
- * A rejected statement. The message contains the SQLSTATE and the server's message, not the statement or its values.
- */
+/** A rejected statement. Its message has the SQLSTATE and the server's message, not the statement or its values. */
 class QueryError extends Error {
   override readonly name = 'QueryError'
 }

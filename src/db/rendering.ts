@@ -34,10 +34,7 @@ export const createRenderer = (deployment: Deployment, format = ROW_FORMAT): Ren
   }
 }
 
-/**
- * Separates the texts of `inclusions` in their column, and the parts of a list row. JSON escapes it, so it cannot be in
- * a text.
- */
+/** Separates the texts of `inclusions` in their column, and parts of a list row. JSON escapes it, so no text has it. */
 export const UNIT = '\u001f'
 
 /** The stored tokens of a chain. They are few, because the protocol's owner allows each one. */
@@ -46,15 +43,9 @@ export const storedTokens = async (handle: Handle, chainId: ChainId): Promise<Ma
   return new Map(rows.map(({ address, symbol, decimals }) => [address, { token: address, symbol, decimals }]))
 }
 
-/**
- * The tokens of events: from their observations, or the last known one while a rollback has deleted the observation.
- */
-const eventTokens = async (
-  handle: Handle,
-  chainId: ChainId,
-  ids: readonly bigint[],
-): Promise<ReadonlyMap<bigint, Address | null>> => {
-  if (ids.length === 0) return new Map()
+/** The tokens of events: the observed one, or the last known one while a rollback has deleted the observation. */
+const eventTokens = async (handle: Handle, chainId: ChainId, ids: readonly bigint[]) => {
+  if (ids.length === 0) return new Map<bigint, Address | null>()
   const { events, eventObservations: seen } = t
   const rows = await handle
     .select({ id: events.id, seen: seen.paymentToken, last: events.paymentToken })
@@ -70,29 +61,19 @@ const tokensOf = async <K extends Kind>(
   chainId: ChainId,
   renderer: Renderer,
   facts: ReadonlyMap<bigint, FactRow<K>>,
-): Promise<(seen: ObservationRow<K>) => Token | null> => {
+) => {
   const stored = await storedTokens(handle, chainId)
   const eventIds = new Map([...facts].flatMap(([id, fact]) => ('eventId' in fact ? [[id, fact.eventId]] : [])))
   const events = await eventTokens(handle, chainId, [...new Set(eventIds.values())])
-  return (seen) => {
+  return (seen: ObservationRow<K>): Token | null => {
     const address = 'paymentToken' in seen ? seen.paymentToken : events.get(eventIds.get(seen.id) ?? -1n)
     return address == null ? null : renderer.token(address as Address, stored)
   }
 }
 
 /**
- * An observation with its texts. They are null where the fact or the token is unknown, and where the values cannot be
- * rendered.
- */
-export type RenderedRow<K extends Kind> = ObservationRow<K> & {
-  readonly rowText: string | null
-  readonly renderKey: bigint
-  readonly inclusions?: string | null
-}
-
-/**
- * Adds texts to observations. The transaction must hold the lock of the refresh queue, so that the inputs of the texts
- * do not change.
+ * Adds texts to observations: null where the fact or the token is unknown, and where the values cannot be rendered. The
+ * transaction must hold the lock of the refresh queue, so that the inputs of the texts do not change.
  */
 export const withTexts = async <K extends Kind>(
   handle: Handle,
@@ -100,7 +81,7 @@ export const withTexts = async <K extends Kind>(
   kind: K,
   renderer: Renderer,
   observations: readonly ObservationRow<K>[],
-): Promise<RenderedRow<K>[]> => {
+) => {
   if (observations.length === 0) return []
   const ids = observations.map(({ id }) => id)
   const facts = await rowsById<FactRow<K>>(handle, entityTables[kind].facts, chainId, ids)

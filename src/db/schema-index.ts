@@ -5,8 +5,8 @@ import { block, chainId, eventId, hash, id, uint256 } from './columns.ts'
 
 /*
  * The progress of the index (refresh queue, complete blocks, rollbacks, upgrades), the log of its changes, and the
- * settlements, which are numbered with the changes. Some SQL names are older than the names in the code: `unobserved` is
- * the refresh queue, `noted` its sequence, `last_note` the last request of a rollback. A renamed column would break
+ * settlements, which are numbered with the changes. Some SQL names are older than the names in the code: `unobserved`
+ * is the refresh queue, `noted` its sequence, `last_note` the last request of a rollback. A renamed column would break
  * older builds, so only the properties have the new names.
  */
 
@@ -72,7 +72,7 @@ export const rollbacks = pgTable(
     chainId,
     seq: bigint('seq', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
     ancestorNumber: bigint('ancestor_number', { mode: 'bigint' }).notNull(),
-    /** The newest sequence of the refresh queue. While a request up to it waits, observations are missing. */
+    /** The newest request at the rollback. While a request up to it waits, observations are missing. */
     lastRequest: bigint('last_note', { mode: 'bigint' }).notNull().default(sql`0`),
     rolledBackAt: timestamp('rolled_back_at', { withTimezone: true }).notNull().defaultNow(),
   },

@@ -21,9 +21,9 @@ export const origin = { ...block, txHash: hash('tx_hash'), logIndex: integer('lo
  */
 const rendered = {
   rowText: text('row_text'),
-  /** Identifies the settings and the format of the text (`renderKeyOf`). A reader serves only texts with its own key. */
+  /** Identifies the settings and the format of the text (`renderKeyOf`). A reader serves only texts with its key. */
   renderKey: bigint('render_key', { mode: 'bigint' }),
-  /** Each statement that sets the text flips this. One that changes other columns without flipping it clears the text. */
+  /** Each statement that sets the text flips this. One that changes other columns without a flip clears the text. */
   renderFlip: boolean('render_flip').notNull().default(false),
 }
 
@@ -44,7 +44,7 @@ export const events = pgTable(
     ...eventColumns,
     /** Only the creation log has it; null where the event was read from the chain's state. Only the audit uses it. */
     initialLiquidity: uint256('initial_liquidity'),
-    /** The token of the last observation, even if that was rolled back; null before the first. A trigger maintains it. */
+    /** The token of the last observation, even a rolled back one; null before the first. A trigger maintains it. */
     paymentToken: address('payment_token'),
     ...origin,
   },
@@ -133,7 +133,7 @@ export const eventObservations = pgTable(
     ...eventStateColumns,
     ...block,
     ...rendered,
-    /** What lists can add to rows of the event and its members: the texts of `inclusions` in order, with U+001F between. */
+    /** What lists can add to rows of the event and its members: texts in the order of `inclusions`, joined by U+001F. */
     inclusions: text('inclusions'),
   },
   (table) => [
@@ -199,7 +199,7 @@ export const chainStateColumns = {
 export const chainObservations = pgTable('chain_observations', {
   chainId: integer('chain_id').primaryKey(),
   ...chainStateColumns,
-  /** keccak256 of the functions that the loupe lists; null without a loupe, and between an upgrade and its observation. */
+  /** keccak256 of the functions that the loupe lists; null without a loupe, and from an upgrade to its observation. */
   loupeHash: hash('loupe_hash'),
   ...block,
 })

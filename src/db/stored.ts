@@ -20,9 +20,7 @@ export type StoredProtocol = Observed<{
   readonly fees: Output<'getHedgeFeeConfig'>
   readonly paused: boolean
   readonly total: bigint
-  /**
-   * keccak256 of the functions that the loupe lists. A different hash means that functions changed. Null when unknown.
-   */
+  /** keccak256 of the functions that the loupe lists; null when unknown. */
   readonly loupeHash: Hex | null
 }>
 
@@ -57,7 +55,7 @@ export const rowsById = async <R = Readonly<Record<string, unknown>>>(
   table: Keyed,
   chainId: number,
   ids: readonly bigint[],
-): Promise<Map<bigint, R>> => {
+) => {
   const rows: Readonly<Record<string, unknown>>[] = await handle
     .select()
     .from(table as PgTable)
@@ -72,14 +70,11 @@ type Observation<K extends Kind> = (typeof entityTables)[K]['observations']['$in
 /** The columns of an observation without the rendered texts. */
 export type ObservationRow<K extends Kind> = Omit<Observation<K>, 'rowText' | 'renderKey' | 'renderFlip' | 'inclusions'>
 
-/** Makes the views of an entity from its fact and its observation. */
-type ViewsOf = { readonly [K in Kind]: (fact: FactRow<K>, seen: ObservationRow<K>) => EntityViews<K> }
-
 /**
- * The objects may have more fields than their views, so read fields by name. Values that are fixed at creation come
- * from the fact, because an observation that is about to be stored also has the fields of its views.
+ * Makes the views of an entity. The objects may have more fields than their views, so read fields by name. Values that
+ * are fixed at creation come from the fact: an observation that is about to be stored also has the fields of its views.
  */
-const viewsOf: ViewsOf = {
+const viewsOf: { readonly [K in Kind]: (fact: FactRow<K>, seen: ObservationRow<K>) => EntityViews<K> } = {
   event: (fact, seen) => ({
     core: { ...seen, ...fact },
     stats: seen,

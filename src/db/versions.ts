@@ -22,9 +22,7 @@ export type Migration = z.output<typeof Journal>['entries'][number]
 export const migrationsOf = (folder: string): readonly Migration[] =>
   Journal.parse(JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8'))).entries
 
-/**
- * The times of the migrations that were applied to a database, and the oldest build that it supports (`schemaFloors`).
- */
+/** The times of the migrations that were applied to a database, and the oldest build that it supports. */
 export type Applied = { readonly times: readonly number[]; readonly oldest: number }
 
 const numberOf = (tag: string | undefined): string => tag?.slice(0, 4) ?? '0000'
@@ -57,10 +55,7 @@ export const readApplied = async (handle: Handle): Promise<Applied> => {
   return { times: times.map(Number), oldest: floor?.oldest ?? 0 }
 }
 
-/**
- * Throws an OperatorError with advice when this build cannot run on a database, `service_unavailable` when it is out of
- * reach.
- */
+/** Throws an OperatorError when this build cannot run on a database, `service_unavailable` when it is out of reach. */
 export const requireVersion = async (database: Database): Promise<void> => {
   const fault = versionFault(migrationsOf(migrationsFolder), await database.snapshot(readApplied))
   if (fault !== null) throw new OperatorError(fault)

@@ -21,9 +21,7 @@ const unauditedTables: Readonly<Record<string, string>> = {
 }
 
 test('every table of the index is audited or listed with the reason why it is not', () => {
-  const all = Object.values<unknown>({ ...schema, ...index }).flatMap((it) =>
-    is(it, PgTable) ? getTableName(it) : [],
-  )
+  const all = Object.values<unknown>({ ...schema, ...index }).flatMap((it) => (is(it, PgTable) ? getTableName(it) : []))
   const listed = [...Object.keys(auditedTables), ...Object.keys(unauditedTables)]
   expect(listed.toSorted()).toEqual(all.toSorted())
 })

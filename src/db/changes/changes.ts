@@ -16,10 +16,7 @@ import type { Scopes } from './scopes.ts'
 /** The PostgreSQL notification channel for commits. */
 export const CHANNEL = 'changes'
 
-/**
- * How long a change is kept, in microseconds. A reader that was disconnected for longer has to drop everything that it
- * caches.
- */
+/** How long a change is kept, in microseconds. A reader that was disconnected for longer drops all that it caches. */
 const KEEP_MICROSECONDS = 60_000_000
 
 const now = sql`(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`

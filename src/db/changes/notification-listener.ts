@@ -5,10 +5,7 @@ import { sleep } from '../../lib/lifecycle.ts'
 import type { Logger } from '../../lib/log.ts'
 import { CHANNEL } from './changes.ts'
 
-/**
- * How often an idle connection is checked, in milliseconds. `onNotify` is also called after each check, so that a lost
- * notification delays its change only for this long.
- */
+/** How often an idle connection is checked, in milliseconds, which bounds the delay by a lost notification. */
 const CHECK_EVERY_MS = 500
 
 /** Longest time to connect and to answer a check, in milliseconds. */
@@ -78,9 +75,7 @@ export const createNotificationListener = (deps: {
   })()
 
   return {
-    /**
-     * The time (`performance.now`) since which every commit causes a notification; null while there is no connection.
-     */
+    /** Since when (`performance.now`) every commit causes a notification; null while there is no connection. */
     since: () => since,
     async close(): Promise<void> {
       stop.abort()

@@ -27,9 +27,7 @@ export const protocolScope = 'protocol'
 /** The settlements of all events. */
 export const settlementsScope = 'settlements'
 
-/**
- * A transaction that touches more scopes counts as a change of everything: a backfill touches nearly everything anyway.
- */
+/** A transaction that touches more scopes counts as a change of everything: a backfill touches nearly everything. */
 export const MOST_SCOPES = 1_000
 
 /** The scopes that a transaction touches; null means everything of the chain. */
@@ -48,13 +46,8 @@ export const scopesOfFacts = (facts: readonly Fact[]): Scopes => {
 }
 
 /** The scopes that a change of stored entities touches: their kind, their events and their owners. */
-export const scopesOf = async (
-  handle: Handle,
-  chainId: number,
-  kind: Kind,
-  ids: readonly bigint[],
-): Promise<Scopes> => {
-  if (ids.length === 0) return new Set()
+export const scopesOf = async (handle: Handle, chainId: number, kind: Kind, ids: readonly bigint[]) => {
+  if (ids.length === 0) return new Set<string>()
   if (ids.length > MOST_SCOPES) return null
   const { facts, owner } = entityTables[kind]
   const eventId = 'eventId' in facts ? facts.eventId : facts.id
@@ -66,16 +59,9 @@ export const scopesOf = async (
   return new Set([ofKind(kind), ...each])
 }
 
-/**
- * The scopes that a changed settlement of events touches in addition to the events: the owners of deposits and
- * positions, who may claim.
- */
-export const scopesOfMembers = async (
-  handle: Handle,
-  chainId: number,
-  eventIds: readonly bigint[],
-): Promise<Scopes> => {
-  if (eventIds.length === 0) return new Set()
+/** What a settlement touches in addition to its events: the owners of deposits and positions, who may claim. */
+export const scopesOfMembers = async (handle: Handle, chainId: number, eventIds: readonly bigint[]) => {
+  if (eventIds.length === 0) return new Set<string>()
   const ofEvents = sql`chain_id = ${chainId} AND event_id = ANY(${sql.param(eventIds.map(String))}::bigint[])`
   const { rows } = await handle.execute<{ owner: string }>(
     sql`SELECT DISTINCT encode(owner, 'hex') AS owner FROM (SELECT lp AS owner FROM ${t.deposits} WHERE ${ofEvents}

@@ -6,7 +6,7 @@ import type { Database, Handle } from '../pool.ts'
 import type { Renderer } from '../rendering.ts'
 import * as work from '../schema-work.ts'
 import { entityTables, type StoredBlock } from '../stored.ts'
-import { type AuditedKind, type IndexedRows, readIndexedRows, tablesOf } from './audit-rows.ts'
+import { type AuditedKind, readIndexedRows, tablesOf } from './audit-rows.ts'
 import { lastIdAt } from './facts.ts'
 import { newestAnchor, readCursor } from './progress.ts'
 
@@ -58,7 +58,7 @@ export type Part = Readonly<NonNullable<Awaited<ReturnType<typeof readPart>>>>
 
 /**
  * Reads the rows of the ids that `choose` returns for the last id of the kind (null when there is none); null while
- * nothing is indexed. If facts are complete up to the block, no id after the last one exists at the block.
+ * nothing is indexed. If facts are complete up to the block (`isComplete`), no id after the last one exists there.
  */
 export const readPart = (
   database: Database,

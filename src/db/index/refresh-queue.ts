@@ -156,7 +156,7 @@ const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>
   chain: () => sql`SELECT 0 AS id, 0 AS at`,
 }
 
-/** The most subjects of one kind per sweep. Each costs reads, and a chain with a million must not overload its nodes. */
+/** The most subjects of one kind per sweep. Each costs reads, and a chain with a million must not overload nodes. */
 const SWEEP_OBSERVED = 2_000
 const SWEEP_UNOBSERVED = 500
 const SWEEP_SLICE = 500

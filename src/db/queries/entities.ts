@@ -12,9 +12,6 @@ import {
   type FactRow,
   type Keyed,
   type ObservationRow,
-  type Stored,
-  type StoredBlock,
-  type StoredProtocol,
   storedBlock,
   storedEntity,
   storedProtocol,
@@ -25,15 +22,11 @@ export type Page = { readonly after: bigint | null; readonly limit: number }
 
 type Values = Record<string, unknown>
 
-/**
- * Reads of the index. Null means that the index lacks the entity. All throw `service_unavailable` when the database is
- * out of reach.
- */
 export type Queries = ReturnType<typeof createQueries>
 
 /**
- * Prepares the reads. Stored entities have the shapes of the protocol's views, so one function makes records from
- * either source.
+ * Prepares reads of the index. Null means that the index lacks the entity. All throw `service_unavailable` when the
+ * database is out of reach.
  */
 export const createQueries = (database: Database) => {
   const { handle } = database
@@ -45,17 +38,12 @@ export const createQueries = (database: Database) => {
   }
 
   const idsOf = <K>(name: string, table: Keyed, owner: PgColumn) => {
+    const isOwned = eq(owner, sql.param(sql.placeholder('key'), owner))
     // LIMIT is a parameter: with a literal, the server chooses a generic plan that sorts.
     const statement = handle
       .select({ id: sql`${table.id}`.mapWith(BigInt) })
       .from(table)
-      .where(
-        and(
-          eq(table.chainId, ofChain),
-          eq(owner, sql.param(sql.placeholder('key'), owner)),
-          gt(table.id, sql.placeholder('after')),
-        ),
-      )
+      .where(and(eq(table.chainId, ofChain), isOwned, gt(table.id, sql.placeholder('after'))))
       .orderBy(asc(table.id))
       .limit(sql.placeholder('limit'))
       .prepare(name)
@@ -73,11 +61,10 @@ export const createQueries = (database: Database) => {
       .leftJoin(observations, and(eq(facts.chainId, observations.chainId), eq(facts.id, observations.id)))
       .where(and(eq(facts.chainId, ofChain), eq(facts.id, withId)))
       .prepare(kind)
-    return async (chainId: ChainId, id: bigint): Promise<Stored<K> | null> => {
+    return async (chainId: ChainId, id: bigint) => {
       const row = await first(statement, { chainId, id })
       if (row === null) return null
-      // An entity is created and observed in two transactions. Between them the index knows that it exists but not its
-      // state.
+      // An entity is created and observed in two transactions. Between them the index does not know its state.
       if (row.seen === null) throw unavailable(`${kind} ${id} is not observed yet`)
       return storedEntity(kind, row.fact as FactRow<K>, row.seen as ObservationRow<K>)
     }
@@ -109,12 +96,12 @@ export const createQueries = (database: Database) => {
     event: entityOf('event'),
     deposit: entityOf('deposit'),
     position: entityOf('position'),
-    async singleton(chainId: ChainId): Promise<StoredProtocol | null> {
+    async singleton(chainId: ChainId) {
       const row = await first(protocol, { chainId })
       return row && storedProtocol(row)
     },
     /** The block up to which the chain's facts are complete; null before the first. */
-    async indexed(chainId: ChainId): Promise<StoredBlock | null> {
+    async indexed(chainId: ChainId) {
       const row = await first(cursor, { chainId })
       return row && storedBlock(row)
     },

@@ -3,25 +3,8 @@ import type { Kind } from '../../protocol/entities.ts'
 
 export const states = ['open', 'expired', 'settled', 'triggered'] as const
 
-/** The filters of lists, except owners. */
-type Values = {
-  readonly eventId: bigint
-  /** Whether something can be claimed now. */
-  readonly claimable: boolean
-  readonly claimed: boolean
-  readonly withdrawn: boolean
-  readonly underlying: string
-  readonly paymentToken: Address
-  readonly strikeAbove: boolean
-  readonly poolOpen: boolean
-  readonly state: (typeof states)[number]
-  /** Bounds of the expiry, both included, in Unix seconds. */
-  readonly expiryFrom: bigint
-  readonly expiryTo: bigint
-}
-
 /** The filters of a list. An undefined filter does not apply. */
-export type Filters = { readonly [N in keyof Values]?: Values[N] | undefined } & {
+export type Filters = { readonly [N in keyof Conditions]?: Parameters<Conditions[N]>[0] | undefined } & {
   /** The owners: creators of events, LPs of deposits, hedgers of positions. */
   readonly owners?: readonly Address[] | undefined
 }
@@ -62,29 +45,32 @@ const inState: Readonly<Record<(typeof states)[number], string>> = {
   triggered: `${isSettled} AND e.triggered`,
 }
 
-type Condition<V> = (value: V, bind: Bind, kind: Kind) => string
+type Condition = (value: never, bind: Bind, kind: Kind) => string
 
 /** Each filter as a condition. Owners are no condition, because the rows of each owner are read separately. */
-const conditions: { readonly [N in keyof Values]: Condition<Values[N]> } = {
-  eventId: (id, bind) => `f.event_id = ${bind(String(id), 'bigint')}`,
-  claimable: (wanted, _, kind) => (wanted ? isClaimable[kind] : `${isClaimable[kind]} IS NOT TRUE`),
-  claimed: (wanted) => (wanted ? 's.claimed' : 's.claimed IS NOT TRUE'),
-  withdrawn: (wanted) => (wanted ? 's.withdrawn' : 's.withdrawn IS NOT TRUE'),
-  underlying: (pair, bind) => `f.underlying = ${bind(`\\x${Buffer.from(pair, 'utf8').toString('hex')}`, 'bytea')}`,
-  paymentToken: (token, bind) => `e.payment_token = ${bind(bytes(token), 'bytea')}`,
-  strikeAbove: (wanted, bind) => `e.strike_above = ${bind(wanted, 'boolean')}`,
-  poolOpen: (wanted, bind) => `e.pool_open = ${bind(wanted, 'boolean')}`,
-  state: (state) => inState[state],
-  expiryFrom: (from, bind) => `f.expiry_date >= ${bind(String(from), 'numeric')}`,
-  expiryTo: (to, bind) => `f.expiry_date <= ${bind(String(to), 'numeric')}`,
-}
+const conditions = {
+  eventId: (id: bigint, bind) => `f.event_id = ${bind(String(id), 'bigint')}`,
+  claimable: (wanted: boolean, _, kind) => (wanted ? isClaimable[kind] : `${isClaimable[kind]} IS NOT TRUE`),
+  claimed: (wanted: boolean) => (wanted ? 's.claimed' : 's.claimed IS NOT TRUE'),
+  withdrawn: (wanted: boolean) => (wanted ? 's.withdrawn' : 's.withdrawn IS NOT TRUE'),
+  underlying: (pair: string, bind) => `f.underlying = ${bind(`\\x${Buffer.from(pair).toString('hex')}`, 'bytea')}`,
+  paymentToken: (token: Address, bind) => `e.payment_token = ${bind(bytes(token), 'bytea')}`,
+  strikeAbove: (wanted: boolean, bind) => `e.strike_above = ${bind(wanted, 'boolean')}`,
+  poolOpen: (wanted: boolean, bind) => `e.pool_open = ${bind(wanted, 'boolean')}`,
+  state: (state: (typeof states)[number]) => inState[state],
+  // Bounds of the expiry, both included, in Unix seconds.
+  expiryFrom: (from: bigint, bind) => `f.expiry_date >= ${bind(String(from), 'numeric')}`,
+  expiryTo: (to: bigint, bind) => `f.expiry_date <= ${bind(String(to), 'numeric')}`,
+} satisfies Readonly<Record<string, Condition>>
 
-const names = Object.keys(conditions) as (keyof Values)[]
+type Conditions = typeof conditions
+
+const names = Object.keys(conditions) as (keyof Conditions)[]
 
 /** The filters as conditions. */
 export const conditionsOf = (kind: Kind, filters: Filters, bind: Bind): string[] =>
   names.flatMap((name) => {
-    const condition: Condition<never> = conditions[name]
+    const condition: Condition = conditions[name]
     return filters[name] === undefined ? [] : condition(filters[name] as never, bind, kind)
   })
 
@@ -95,18 +81,12 @@ const onFacts = ['eventId', 'underlying', 'expiryFrom', 'expiryTo']
 export const needsObservations = (filters: Filters): boolean =>
   names.some((name) => filters[name] !== undefined && !onFacts.includes(name))
 
-/**
- * Whether the filters may match few rows. Such rows are found by an index over their observations instead of a scan of
- * all rows.
- */
-const few: Readonly<Record<Kind, (filters: Filters) => boolean>> = {
+/** Whether the filters may match few rows, which are found by an index over their observations instead of a scan. */
+export const isByObservation: Readonly<Record<Kind, (filters: Filters) => boolean>> = {
   event: ({ paymentToken }) => paymentToken !== undefined,
   deposit: ({ withdrawn }) => withdrawn === true,
   position: ({ claimable, claimed }) => claimable === true || claimed === true,
 }
-
-/** Whether rows are found by an index over their observations. */
-export const isByObservation = (kind: Kind, filters: Filters): boolean => few[kind](filters)
 
 /** Filters whose values are part of the statement's text. */
 const inText = ['claimable', 'claimed', 'withdrawn', 'state']

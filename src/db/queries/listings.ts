@@ -6,16 +6,7 @@ import type { Inclusion } from '../../protocol/rows.ts'
 import type { Database, Statement } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
 import { type Bind, bytes, conditionsOf, type Filters, isByObservation, needsObservations, shapeOf } from './filters.ts'
-import {
-  asOneText,
-  byObservationJoins,
-  observedJoins,
-  RECORD,
-  rowSql,
-  tables,
-  textJoins,
-  withColumnsWhereNeeded,
-} from './rows.ts'
+import { asOneText, byObservationJoins, observedJoins, RECORD, readTexts, rowSql, tables, textJoins } from './rows.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
 
 /** A page of a list on one chain. */
@@ -45,24 +36,16 @@ type ListingQuery = {
   readonly count: boolean
 }
 
-/** The place of a row in a list. `key` is its expiry if the list is sorted by expiry, else empty. */
-export type Place = { readonly chainId: string; readonly id: string; readonly key: string }
+type IdsQuery = Pick<ListingQuery, 'kind' | 'include'> & {
+  readonly query: ListQuery
+  readonly ids: readonly bigint[]
+}
 
 export type ListingRows = {
   readonly tips: readonly Tip[]
   /** Rows in the format of `rows.ts`; `placeOf` parses their heads. */
   readonly rows: readonly string[]
   readonly total: number | null
-}
-
-/** Pages of rows. All methods throw `service_unavailable` when the database is out of reach. */
-export type Listings = {
-  /** The next rows of the queries, merged, in one snapshot. */
-  page(query: ListingQuery): Promise<ListingRows>
-  /** Rows by their ids, in that order; absent ones are left out. */
-  byIds(
-    query: Pick<ListingQuery, 'kind' | 'include'> & { readonly query: ListQuery; readonly ids: readonly bigint[] },
-  ): Promise<ListingRows>
 }
 
 /** Lower and upper bounds of all ids and expiries. */
@@ -96,10 +79,7 @@ export const listQueryText = (count: number): string => {
     FROM (VALUES ${rows.map((row) => `(${row})`).join()}) AS w (chain_id, up_to, now, rollback, render_key, after, after_key) JOIN cursors c USING (chain_id))`
 }
 
-export const listQueryValues = (
-  queries: readonly ListQuery[],
-  start: { readonly id: string; readonly key: string },
-): unknown[] =>
+export const listQueryValues = (queries: readonly ListQuery[], start: (typeof bounds)['asc' | 'desc']) =>
   queries.flatMap(({ chainId, upTo, now, rollback, renderKey, after }) => [
     ...[chainId, upTo, now, rollback, renderKey].map((value) => value?.toString() ?? null),
     ...[after?.id.toString() ?? start.id, after?.key || start.key],
@@ -120,7 +100,7 @@ const mergeKeys = {
  */
 const joinedFor = ({ kind, filters }: ListingQuery): { readonly joins: string; readonly key: string } => {
   if (!needsObservations(filters)) return { joins: '', key: 'f' }
-  return isByObservation(kind, filters)
+  return isByObservation[kind](filters)
     ? { joins: byObservationJoins(kind), key: tables[kind].ownAlias }
     : { joins: observedJoins(kind), key: 'f' }
 }
@@ -193,10 +173,7 @@ const pageStatement = (query: ListingQuery, hasColumns: boolean): Statement => {
   return { text, values, ...(isCommon && { name: `${hasColumns ? 'columns' : 'page'} ${shape}` }) }
 }
 
-const byIdsStatement = (
-  { kind, query, ids, include }: Parameters<Listings['byIds']>[0],
-  hasColumns: boolean,
-): Statement => {
+const byIdsStatement = ({ kind, query, ids, include }: IdsQuery, hasColumns: boolean): Statement => {
   const rows = `SELECT ${rowSql(kind, { head: ['f.chain_id', 'f.id'], include, columns: hasColumns })} FROM query
     CROSS JOIN unnest($${columns.length + 1}::bigint[]) WITH ORDINALITY AS asked (id, nth) CROSS JOIN LATERAL (SELECT *, query.render_key
     FROM ${tables[kind].facts} WHERE chain_id = query.chain_id AND id = asked.id AND block_number <= query.up_to LIMIT 1) f
@@ -206,33 +183,32 @@ const byIdsStatement = (
   return { text, values, ...(include.length === 0 && { name: `ids ${kind} ${hasColumns}` }) }
 }
 
-/** Parses the place of a row from its head. */
-export const placeOf = (row: string): Place => {
+/** Parses the place of a row from its head. `key` is its expiry if the list is sorted by expiry, else empty. */
+export const placeOf = (row: string) => {
   const [chainId = '', id = '', key = ''] = row.slice(0, row.indexOf(UNIT)).split(',')
   return { chainId, id, key }
 }
 
 /**
- * Creates the list queries of a database.
+ * Creates the list queries of a database. All throw `service_unavailable` when it is out of reach.
  *
  * @example
  * const filters = { owners: [wallet] }
  * await listings.page({ kind: 'position', queries: [query], filters, sort: 'created', order: 'desc', … })
  */
-export const createListings = (database: Pick<Database, 'rows'>): Listings => {
+export const createListings = (database: Pick<Database, 'rows'>) => {
   const answer = async (statementOf: (hasColumns: boolean) => Statement): Promise<ListingRows> => {
-    const [tips = null, rows = null, total = null] = await withColumnsWhereNeeded(async (hasColumns) => {
-      const [row = []] = await database.rows(statementOf(hasColumns))
-      return row
-    })
+    const [tips, rows, total] = await readTexts(database, statementOf)
     return {
       tips: parseTips(tips),
-      rows: rows === null || rows === '' ? [] : rows.split(RECORD),
-      total: total === null ? null : Number(total),
+      rows: rows ? rows.split(RECORD) : [],
+      total: total == null ? null : Number(total),
     }
   }
   return {
-    page: (query) => answer((hasColumns) => pageStatement(query, hasColumns)),
-    byIds: (query) => answer((hasColumns) => byIdsStatement(query, hasColumns)),
+    /** The next rows of the queries, merged, in one snapshot. */
+    page: (query: ListingQuery) => answer((hasColumns) => pageStatement(query, hasColumns)),
+    /** Rows by their ids, in that order; absent ones are left out. */
+    byIds: (query: IdsQuery) => answer((hasColumns) => byIdsStatement(query, hasColumns)),
   }
 }

@@ -1,11 +1,11 @@
 import type { Address } from 'viem'
-import { type Kind, kinds } from '../../protocol/entities.ts'
+import { type Kind, kinds, perKind } from '../../protocol/entities.ts'
 import type { Database } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
 import { bytes, isActive, isClaimable } from './filters.ts'
 import { addresses, bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
-import { asOneText, observedJoins, RECORD, rowSql, tables, withColumnsWhereNeeded } from './rows.ts'
-import { parseTips, type Tip, tipsText } from './tips.ts'
+import { asOneText, observedJoins, RECORD, readTexts, rowSql, tables } from './rows.ts'
+import { parseTips, tipsText } from './tips.ts'
 
 /** One entity of a wallet: a row (see `rows.ts`), and the figures from which totals are computed. */
 export type Holding = {
@@ -18,26 +18,6 @@ export type Holding = {
   /** The values of `figures`, in the token's units. */
   readonly figures: readonly bigint[]
   readonly text: string
-}
-
-export type PortfolioRows = {
-  readonly tips: readonly Tip[]
-  readonly holdings: Readonly<Record<Kind, readonly Holding[]>>
-}
-
-export type Portfolios = {
-  /**
-   * Reads the entities of wallets in one snapshot, newest first: at most `limit` of each kind per wallet and chain,
-   * those that can be claimed before the others. The wallets must be distinct. Throws `service_unavailable` when the
-   * database is out of reach.
-   */
-  of(asked: {
-    readonly wallets: readonly Address[]
-    /** The chains, with the render key whose texts may be served. */
-    readonly chains: readonly Pick<ListQuery, 'chainId' | 'renderKey'>[]
-    readonly activeOnly: boolean
-    readonly limit: number
-  }): Promise<PortfolioRows>
 }
 
 const isWithdrawable = 'e.settled_at > 0 AND NOT s.withdrawn'
@@ -61,14 +41,8 @@ const figures = {
 
 type Figure = { [K in Kind]: keyof (typeof figures)[K] }[Kind]
 
-const namesOf = (kind: Kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[]
-
 /** The names of each kind's figures, in their order in a holding. */
-export const figureNames: Readonly<Record<Kind, readonly Figure[]>> = {
-  event: namesOf('event'),
-  deposit: namesOf('deposit'),
-  position: namesOf('position'),
-}
+export const figureNames = perKind((kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[])
 
 const holdings = (kind: Kind, activeOnly: boolean, columns: boolean, [owned, limit]: readonly string[]): string => {
   const { facts, owner } = tables[kind]
@@ -84,8 +58,7 @@ const start = { after: null, upTo: null, now: null, rollback: null } as const
 
 /** The statement for a number of chains. Its first `after` values are those of the chains. */
 const textFor = (chains: number, after: number, isOne: boolean, activeOnly: boolean, columns: boolean): string => {
-  // A generic plan expects many rows of an array and looks too expensive for one wallet, so one wallet is a single
-  // value.
+  // One wallet is a single value: for an array, a generic plan expects many rows and looks too expensive.
   const owned = isOne
     ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
     : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
@@ -101,24 +74,37 @@ const parse = (line: string): Holding => {
   return { wallet: Number(nth) - 1, chainId, id, token, figures: rest.map(BigInt), text: line }
 }
 
-const parseAll = (lines: string | null | undefined): Holding[] => (lines ? lines.split(RECORD).map(parse) : [])
+const parseAll = (lines: string | null): Holding[] => (lines ? lines.split(RECORD).map(parse) : [])
+
+type PortfolioQuery = {
+  readonly wallets: readonly Address[]
+  /** The chains, with the render key whose texts may be served. */
+  readonly chains: readonly Pick<ListQuery, 'chainId' | 'renderKey'>[]
+  readonly activeOnly: boolean
+  readonly limit: number
+}
+
+export type PortfolioRows = Awaited<ReturnType<ReturnType<typeof createPortfolios>['of']>>
 
 /** Creates the portfolio queries of a database. A query is one statement for any number of wallets. */
-export const createPortfolios = (database: Pick<Database, 'rows'>): Portfolios => ({
-  async of({ wallets, chains, activeOnly, limit }) {
+export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
+  /**
+   * Reads the entities of wallets in one snapshot, newest first: at most `limit` of each kind per wallet and chain,
+   * those that can be claimed before the others. The wallets must be distinct. Throws `service_unavailable` when the
+   * database is out of reach.
+   */
+  async of({ wallets, chains, activeOnly, limit }: PortfolioQuery) {
     const queries = chains.map((chain) => ({ ...start, ...chain }))
     const [first, second] = wallets
     const isOne = first !== undefined && second === undefined
     const ofChains = listQueryValues(queries, bounds.asc)
     const values = [...ofChains, isOne ? bytes(first) : addresses(wallets), limit]
-    const read = async (columns: boolean): Promise<(string | null)[]> => {
+    const [tips, ...found] = await readTexts(database, (columns) => {
       const name = ['portfolio', activeOnly, isOne, queries.length, columns].join(' ')
       const text = texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, activeOnly, columns)
       texts.set(name, text)
-      const [row = []] = await database.rows({ name, text, values })
-      return row
-    }
-    const [tips = null, ...found] = await withColumnsWhereNeeded(read)
+      return { name, text, values }
+    })
     const [event = [], deposit = [], position = []] = found.map(parseAll)
     return { tips: parseTips(tips), holdings: { event, deposit, position } }
   },

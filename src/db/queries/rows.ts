@@ -4,6 +4,7 @@ import type { Address } from 'viem'
 import { type Kind, perKind } from '../../protocol/entities.ts'
 import type { Inclusion } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
+import type { Database, Statement } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
 import * as t from '../schema.ts'
 import { entityTables, type FactRow, type ObservationRow } from '../stored.ts'
@@ -36,22 +37,15 @@ const lookedUp = (table: string, alias: string, id: string, columns = '*'): stri
 /** Joins the event's observation (`e`) to deposits or positions. */
 const eventOf = (kind: Kind): string => (kind === 'event' ? '' : lookedUp('event_observations', 'e', 'event_id'))
 
-/**
- * The joins that conditions and figures need: to facts `f` their own observation (`s`, or `e` of an event) and that of
- * the event (`e`).
- */
+/** Joins to facts `f` their own observation (`s`, or `e` of an event) and that of the event (`e`). */
 export const observedJoins = (kind: Kind): string =>
   `${lookedUp(tables[kind].observations, tables[kind].ownAlias, 'id')} ${eventOf(kind)}`
 
-/**
- * The same joins for rows that are found by an index over their observations. Rows without an observation are left out.
- */
+/** The same joins for rows that are found by an index over their observations. Those without one are left out. */
 export const byObservationJoins = (kind: Kind): string =>
   `JOIN ${tables[kind].observations} ${tables[kind].ownAlias} USING (chain_id, id) ${eventOf(kind)}`
 
-/**
- * The joins that a row's text needs. A look-up of all columns would make a page a tenth slower, so columns are named.
- */
+/** The joins that a row's text needs. A look-up of all columns would make a page a tenth slower. */
 export const textJoins = (kind: Kind, include: readonly Inclusion[]): string => {
   const { observations, ownAlias } = tables[kind]
   const columns = kind === 'event' ? 'render_key, row_text, inclusions' : 'render_key, row_text'
@@ -94,15 +88,12 @@ export const rowSql = (kind: Kind, { head, include = [], columns }: RowParts): s
 const lacksText = (rows: string | null): boolean =>
   rows !== null && (rows.endsWith(UNIT) || rows.includes(UNIT + RECORD))
 
-/**
- * Reads rows (`asOneText`) without columns, and again with columns if a row has no text. Either result is of one
- * snapshot.
- */
-export const withColumnsWhereNeeded = async (
-  read: (columns: boolean) => Promise<(string | null)[]>,
-): Promise<(string | null)[]> => {
-  const texts = await read(false)
-  return texts.some(lacksText) ? read(true) : texts
+/** Reads the texts of a statement (`asOneText`) without columns, and all again with columns if a row has no text. */
+export const readTexts = async (database: Pick<Database, 'rows'>, statementOf: (columns: boolean) => Statement) => {
+  const [texts = []] = await database.rows(statementOf(false))
+  if (!texts.some(lacksText)) return texts
+  const [again = []] = await database.rows(statementOf(true))
+  return again
 }
 
 /** The rows of a query as one text. */

@@ -51,7 +51,7 @@ export const tipsText = (needed: { readonly reorged: boolean; readonly refreshin
 const isHex = (text: string): text is Hex => text.startsWith('0x')
 
 /** Parses the text of tips. It has no tip for chains that are not indexed yet. */
-export const parseTips = (text: string | null): Tip[] =>
+export const parseTips = (text: string | null | undefined): Tip[] =>
   (text ?? '').split(RECORD).flatMap((line): Tip[] => {
     const [id, number = '', hash = '', timestamp = '', rollback = '', reorged, refreshing, headAt, age] =
       line.split(',')
