@@ -133,7 +133,7 @@ export const eventObservations = pgTable(
     ...eventStateColumns,
     ...block,
     ...rendered,
-    /** What lists can add to rows of the event and its members: texts in the order of `inclusions`, joined by U+001F. */
+    /** What lists can add to rows of the event and its members: texts in order of `inclusions`, joined by U+001F. */
     inclusions: text('inclusions'),
   },
   (table) => [
