@@ -15,18 +15,16 @@ import type { Checks } from '../reads/health/checks.ts'
 import type { HealthSources } from '../reads/health/health.ts'
 import type { SettlementSources } from '../reads/listings/settlements.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
-import { createAccess } from './access.ts'
 import { trustsProxy } from './client.ts'
 import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits.ts'
 import { deprecation } from './plugins/deprecation.ts'
 import { errors, routerError, socketError } from './plugins/errors.ts'
 import { headers, preflights } from './plugins/headers.ts'
-import { metrics as measured } from './plugins/metrics.ts'
+import { createAccess, metrics as measured } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi.ts'
 import { rateLimits } from './plugins/rate-limit.ts'
 import { shedding } from './plugins/shedding.ts'
-import { timing } from './plugins/timing.ts'
-import { tracing } from './plugins/tracing.ts'
+import { timing, tracing } from './plugins/timing.ts'
 import { urls } from './plugins/urls.ts'
 import { createRateLimit, type LimitStore } from './rate-limit.ts'
 import { requestId } from './request-id.ts'
@@ -38,14 +36,13 @@ import { createStore } from './response-cache/store.ts'
 import { createTags, editionOf } from './response-cache/tags.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
-import { healthRoutes } from './routes/health.ts'
+import { healthRoutes, statusRoutes } from './routes/health.ts'
 import { listingRoutes } from './routes/listings.ts'
 import { meRoutes } from './routes/me.ts'
 import { portfolioRoutes } from './routes/portfolio.ts'
 import { pricingRoutes } from './routes/pricing.ts'
 import { readRoutes } from './routes/reads.ts'
 import { settlementRoutes } from './routes/settlements.ts'
-import { statusRoutes } from './routes/status.ts'
 import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
 import { createStreams } from './streams.ts'
@@ -86,11 +83,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const { chains, changes, queries, settlements } = sources
   const { requestsPerMinute: most, trustedProxies } = limits
   const refused = { load: 0, rate: 0 }
-  const counted = { alone: 0 }
-  const onCountedLocally = (): void => {
-    counted.alone += 1
-  }
-  const limit = most > 0 ? createRateLimit({ max: most, store: limitStore, onCountedLocally }) : null
+  const limit = most > 0 ? createRateLimit(most, limitStore) : null
   const forkBlocks = createForkBlocks({ chains, changes, log })
   const store = createStore(options.maxPageBytes)
   const tags = createTags(editionOf([...chains.keys()].map((id) => [id, sources.lists.renderer(id).key])))
@@ -130,7 +123,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const waits = createWaits({ chains, changes, queries, max, maxPerClient, draining })
   app.addHook('onClose', async () => waits.close())
 
-  await app.register(measured, { metrics, access, store, streams, waits, refused, counted })
+  await app.register(measured, { metrics, access, store, streams, waits, refused, limit })
   if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
   await app.register(headers)
   await app.register(timing)

@@ -28,9 +28,6 @@ export type Limits = {
 /** The number of rejected requests by reason. */
 export type Refused = { load: number; rate: number }
 
-/** The number of requests that this process counted on its own although the limit is shared. */
-export type Counted = { alone: number }
-
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Exempt from rate limits and load shedding: health endpoints must answer under any load. */

@@ -41,22 +41,16 @@ const createWindows = () => {
   }
 }
 
-type Options = {
-  readonly max: number
-  readonly store: LimitStore | undefined
-  /** Called for each request that this process counts on its own although the limit is shared. */
-  readonly onCountedLocally: () => void
-}
-
 /**
  * Counts each client's requests per minute: in the Redis of `store`, or in this process without a store or while that
  * Redis fails.
  */
-export const createRateLimit = ({ max, store, onCountedLocally }: Options) => {
+export const createRateLimit = (max: number, store: LimitStore | undefined) => {
   const shared = store && {
     outages: store.outages,
     redis: new RedisStore(false, false, store.redis, `${store.prefix}:requests:`),
   }
+  let countedLocally = 0
   const localWindowOf = createWindows()
   /** The last counts that the shared store returned. */
   const sharedWindowOf = createWindows()
@@ -80,7 +74,7 @@ export const createRateLimit = ({ max, store, onCountedLocally }: Options) => {
       return count
     } catch (fault) {
       outages.failed(fault)
-      if (step === 'incr') onCountedLocally()
+      if (step === 'incr') countedLocally += 1
       return countLocally(step, client)
     }
   }
@@ -121,6 +115,8 @@ export const createRateLimit = ({ max, store, onCountedLocally }: Options) => {
       const result = await count(step, client)
       return { ...allowanceOf(result), isExceeded: result.current > max }
     },
+    /** The number of requests that this process counted on its own although the limit is shared. */
+    countedLocally: () => countedLocally,
   }
 }
 

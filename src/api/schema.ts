@@ -1,10 +1,43 @@
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { FastifySerializerCompiler } from 'fastify/types/schema.js'
+import { closestMatch } from 'leven'
 import { z } from 'zod'
 import { refusal } from '../lib/parse.ts'
 import { compileDecoder } from '../protocol/decode.ts'
-import { parseQuery } from './query.ts'
+import { isIgnored } from './response-cache/key.ts'
+
+/** Most faults in an error, most characters of a name in it, and the largest edit distance of a suggested name. */
+const MAX_FAULTS = 20
+const MAX_NAME = 64
+const MAX_EDIT_DISTANCE = 2
+
+const shown = (name: string): string => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name)
+
+/** The fault of a parameter's name or of its repetition, whose value is a list; null when there is none. */
+const faultOf = (name: string, value: unknown, known: readonly string[]): string | null => {
+  if (known.includes(name)) return Array.isArray(value) ? `expected once, got ${value.length} times` : null
+  const nearest = name.length > MAX_NAME ? undefined : closestMatch(name, known, { maxDistance: MAX_EDIT_DISTANCE + 1 })
+  const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
+  return `unknown parameter '${shown(name)}'${hint}`
+}
+
+/** Parses a query without its ignored parameters. Repeated and unknown parameters are faults. */
+const parseQuery = <S extends z.ZodObject>(schema: S, value: object): z.ZodSafeParseResult<z.output<S>> => {
+  const query = Object.entries(value).filter(([name]) => !isIgnored(name))
+  const known = Object.keys(schema.shape)
+  const faults: z.core.$ZodIssue[] = []
+  for (const [name, given] of query) {
+    if (faults.length === MAX_FAULTS) break
+    const message = faultOf(name, given, known)
+    if (message !== null) faults.push({ code: 'custom', path: [shown(name)], message, input: undefined })
+  }
+  const parsed = schema.safeParse(Object.fromEntries(query))
+  if (faults.length === 0) return parsed
+  const named = new Set(faults.map(({ path }) => path[0]))
+  const others = parsed.error?.issues.filter(({ path }) => !named.has(path[0])) ?? []
+  return { success: false, error: new z.ZodError([...faults, ...others].slice(0, MAX_FAULTS)) as never }
+}
 
 /** Parses path, query and body by their zod schemas. The handler gets the decoded values. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart = 'request' }) => {

@@ -1,12 +1,36 @@
 import fp from 'fastify-plugin'
-import { onEnd } from '../../lib/http-metrics.ts'
-import { type Metrics, show } from '../../lib/metrics.ts'
+import { type Ended, onEnd, type RequestMetrics } from '../../lib/http-metrics.ts'
+import type { LineBuffer } from '../../lib/line-buffer.ts'
+import { type Metrics, type Shown, show } from '../../lib/metrics.ts'
 import type { Waits } from '../../reads/freshness/waits.ts'
-import type { Access } from '../access.ts'
-import type { Counted, Refused } from '../limits.ts'
+import type { Refused } from '../limits.ts'
+import type { RateLimit } from '../rate-limit.ts'
 import { traceOf } from '../request-id.ts'
 import type { Store } from '../response-cache/store.ts'
 import type { Streams } from '../streams.ts'
+
+/**
+ * Creates the recorder of requests that ended: their metrics, and their log lines unless the client disconnected.
+ * `traceId` is that of the client's trace. What all requests of a route, method and status share is prepared once.
+ */
+export const createAccess = (metrics: RequestMetrics, lines: LineBuffer) => {
+  const prepare = ({ method, route, status }: Ended) => ({
+    series: metrics.series(method, route, status),
+    line: lines.kind(method, route, Number(status)),
+  })
+  const kinds = new Map<string | undefined, Map<string, ReturnType<typeof prepare>>>()
+  return (ended: Ended, requestId: string, traceId: string | undefined): void => {
+    const { method, route, status, ms } = ended
+    const ofRoute = kinds.get(route) ?? new Map<string, ReturnType<typeof prepare>>()
+    const known = ofRoute.get(method + status)
+    const { series, line } = known ?? prepare(ended)
+    if (known === undefined) kinds.set(route, ofRoute.set(method + status, { series, line }))
+    series.observe(ms)
+    if (status !== 'left') lines.answered(line, requestId, ms, traceId)
+  }
+}
+
+export type Access = ReturnType<typeof createAccess>
 
 type Options = {
   readonly metrics: Metrics
@@ -15,47 +39,45 @@ type Options = {
   readonly streams: Streams
   readonly waits: Waits
   readonly refused: Readonly<Refused>
-  readonly counted: Readonly<Counted>
+  readonly limit: RateLimit | null
 }
 
-/** Counts and logs the requests, and exports the metrics of the response cache, the streams and the waits. */
+type Row = readonly [name: string, help: string, of: (of: Options) => number]
+
+const rows: readonly Row[] = [
+  ['fx_pages_bytes', 'Memory of the response cache', ({ store }) => store.tally().bytes],
+  ['fx_pages', 'Responses in the response cache', ({ store }) => store.tally().pages],
+  ['fx_pages_hits_total', 'Requests found in the response cache', ({ store }) => store.tally().hits],
+  ['fx_pages_misses_total', 'Requests not found in the response cache', ({ store }) => store.tally().misses],
+  [
+    'fx_rate_limit_alone_total',
+    'Requests that this process counted on its own, because the Redis of the shared rate limit was out of reach or rejected writes',
+    ({ limit }) => limit?.countedLocally() ?? 0,
+  ],
+  ['fx_streams_open', 'Open streams of settlements', ({ streams }) => streams.tally().open],
+  [
+    'fx_streams_dropped_total',
+    'Streams ended because their client read too slowly or the database was out of reach',
+    ({ streams }) => streams.tally().dropped,
+  ],
+  ['fx_waits_open', 'Requests that wait for a block or a transaction', ({ waits }) => waits.tally().open],
+  [
+    'fx_waits_refused_total',
+    'Requests rejected because of too many waits in total (503) or of one client (429)',
+    ({ waits }) => waits.tally().refused,
+  ],
+]
+
+/** Counts and logs the requests, and exports the metrics of the response cache, the limits, the streams and the waits. */
 export const metrics = fp<Options>(async (app, options) => {
   onEnd(app, (ended, request) => options.access(ended, request.id, traceOf(request)))
-  show(options.metrics, options.store.tally, [
-    { name: 'fx_pages_bytes', help: 'Memory of the response cache', of: (it) => [[{}, it.bytes]] },
-    { name: 'fx_pages', help: 'Responses in the response cache', of: (it) => [[{}, it.pages]] },
-    { name: 'fx_pages_hits_total', help: 'Requests found in the response cache', of: (it) => [[{}, it.hits]] },
-    { name: 'fx_pages_misses_total', help: 'Requests not found in the response cache', of: (it) => [[{}, it.misses]] },
-  ])
-  show(options.metrics, () => Object.entries(options.refused), [
+  show(options.metrics, () => options, [
+    ...rows.map(([name, help, of]): Shown<Options> => ({ name, help, of: (it) => [[{}, of(it)]] })),
     {
       name: 'fx_http_refused_total',
       help: 'Requests rejected because of the load of the process (503) or the rate limit (429)',
       labels: ['reason'],
-      of: (it) => it.map(([reason, count]) => [{ reason }, count]),
-    },
-  ])
-  show(options.metrics, () => options.counted, [
-    {
-      name: 'fx_rate_limit_alone_total',
-      help: 'Requests that this process counted on its own, because the Redis of the shared rate limit was out of reach or rejected writes',
-      of: (it) => [[{}, it.alone]],
-    },
-  ])
-  show(options.metrics, options.streams.tally, [
-    { name: 'fx_streams_open', help: 'Open streams of settlements', of: (it) => [[{}, it.open]] },
-    {
-      name: 'fx_streams_dropped_total',
-      help: 'Streams ended because their client read too slowly or the database was out of reach',
-      of: (it) => [[{}, it.dropped]],
-    },
-  ])
-  show(options.metrics, options.waits.tally, [
-    { name: 'fx_waits_open', help: 'Requests that wait for a block or a transaction', of: (it) => [[{}, it.open]] },
-    {
-      name: 'fx_waits_refused_total',
-      help: 'Requests rejected because of too many waits in total (503) or of one client (429)',
-      of: (it) => [[{}, it.refused]],
+      of: ({ refused }) => Object.entries(refused).map(([reason, count]) => [{ reason }, count]),
     },
   ])
 })

@@ -1,8 +1,6 @@
 import fp from 'fastify-plugin'
 import { z } from 'zod'
-import { invalid } from '../../lib/errors.ts'
-
-const FRAGMENT = 'expected no fragment: write # as %23'
+import { invalidField } from '../../lib/errors.ts'
 
 /** Rejects URLs with a fragment, and query parameters on routes of the API that take none. */
 export const urls = fp(async (app) => {
@@ -10,7 +8,7 @@ export const urls = fp(async (app) => {
     if (route.url.startsWith('/v1/')) route.schema = { querystring: z.object({}), ...route.schema }
   })
   app.addHook('onRequest', (request, _, done) => {
-    const isRefused = request.raw.url?.includes('#') === true
-    done(isRefused ? invalid(`url: ${FRAGMENT}`, [{ path: 'url', message: FRAGMENT }]) : undefined)
+    const hasFragment = request.raw.url?.includes('#') === true
+    done(hasFragment ? invalidField('url', 'expected no fragment: write # as %23') : undefined)
   })
 })

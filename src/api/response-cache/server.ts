@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Tracing } from '../../lib/tracing.ts'
-import type { Access } from '../access.ts'
+import type { Access } from '../plugins/metrics.ts'
 import { requestId, traceOf } from '../request-id.ts'
 import { markCacheMiss, type ResponseCache } from './cache.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { isAddressEqual } from 'viem'
-import { invalid, isUnavailable } from '../../lib/errors.ts'
+import { invalidField, nullIfUnavailable } from '../../lib/errors.ts'
 import type { PricingClient } from '../../pricing/client.ts'
 import { Health, Quote, QuoteRequest, Signer } from '../../pricing/messages.ts'
 import { type Chains, chainOf } from '../../reads/read.ts'
@@ -28,30 +28,18 @@ const quote: Operation = {
     'Returns a fair-value premium. The quote is signed for the protocol when the request has `chainId`, `diamondAddress` and `creator`, and the engine has a key and fresh rates. Otherwise `breakdown.attestation` has the reason. `diamondAddress` must be the address that `/v1/chains` returns for `chainId`. A signature is dated a few seconds back and is valid for 120 seconds from then (`expiresAt`).',
 }
 
-/**
- * The time of the chain's newest block in Unix seconds; null when the request asks for no signature and when no node
- * answers.
- */
+/** The time of the chain's newest block in Unix seconds; null for a request of no chain and when no node answers. */
 const newestBlock = async (chains: Chains, { chainId }: QuoteRequest): Promise<bigint | null> => {
-  if (chainId === undefined) return null
-  try {
-    return (await chainOf(chains, chainId).head()).timestamp
-  } catch (fault) {
-    if (!isUnavailable(fault)) throw fault
-    return null
-  }
+  const head = chainId === undefined ? null : await chains.get(chainId)?.head().catch(nullIfUnavailable)
+  return head?.timestamp ?? null
 }
 
-/**
- * Throws `validation_error` for a diamond that is not the configured one of its chain: this service would not index its
- * event.
- */
+/** Throws `validation_error` for a diamond that is not the one of its chain: this service would not index its event. */
 const requireOwnDiamond = (chains: Chains, { chainId, diamondAddress }: QuoteRequest): void => {
   if (chainId === undefined || diamondAddress === undefined) return
   const { diamond } = chainOf(chains, chainId).deployment
   if (isAddressEqual(diamond, diamondAddress)) return
-  const message = `expected ${diamond}, the diamond of chain ${chainId}`
-  throw invalid(`diamondAddress: ${message}`, [{ path: 'diamondAddress', message }])
+  throw invalidField('diamondAddress', `expected ${diamond}, the diamond of chain ${chainId}`)
 }
 
 /** Removes a signature that is dated ahead of its chain: it would become valid later, when rates have moved. */
