@@ -5,12 +5,7 @@ import { errorText } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
 import type { Logger } from '../../lib/log.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { lagOfReached } from '../lag/lag.ts'
-import {
-  CACHE_MAX_HEARTBEAT_AGE_SECONDS,
-  CACHE_MAX_KNOWLEDGE_AGE_MS,
-  CACHE_MAX_LAG_SECONDS,
-} from '../lag/thresholds.ts'
+import { CACHE_MAX_KNOWLEDGE_AGE_MS, isNearHead } from '../lag/lag.ts'
 
 /** The scope of a change that affects everything of a chain. */
 const EVERYTHING = '*'
@@ -50,18 +45,6 @@ export const waitForChange = async (
 
 /** Most keys whose last change is remembered. The last change of any other key is older than all of these. */
 const MAX_KEYS = 200_000
-
-/**
- * Whether the worker's last heartbeat is recent and the index is near the head, so that cached responses may be served.
- */
-const isNearHead = (progress: Reached): boolean => {
-  const lag = lagOfReached(progress)
-  return (
-    lag !== null &&
-    lag <= CACHE_MAX_LAG_SECONDS &&
-    (progress.heartbeat?.ageSeconds ?? Infinity) <= CACHE_MAX_HEARTBEAT_AGE_SECONDS
-  )
-}
 
 /**
  * The last change of each key, without a connection to the database. Exported for tests.

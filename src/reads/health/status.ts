@@ -5,11 +5,9 @@ import type { IndexHealth } from '../../db/index/health.ts'
 import type { Heartbeat, NodeStatus as Nodes } from '../../db/index/heartbeat.ts'
 import { type ChainId, OfChain } from '../../protocol/chains.ts'
 import { Integer, UnixSeconds } from '../../protocol/response-fields.ts'
-import { lagOfHealth } from '../lag/lag.ts'
-import { ENDPOINT_LAGGING_SECONDS } from '../lag/thresholds.ts'
-import { alarmsOf } from './alarms.ts'
+import { ENDPOINT_LAGGING_SECONDS, lagOfHealth } from '../lag/lag.ts'
 import { Check, type CheckResult } from './checks.ts'
-import { provenAgeOf, stateOf, states } from './health.ts'
+import { alarmsOf, provenAgeOf, stateOf, states } from './health.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
 const Seconds = Integer.meta({ description: 'Seconds', example: 2 })

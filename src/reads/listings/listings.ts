@@ -1,57 +1,31 @@
 import { z } from 'zod'
 import { type Filters, needsObservations } from '../../db/queries/filters.ts'
 import { type ListingRows, type ListQuery, placeOf } from '../../db/queries/listings.ts'
-import { invalid, unavailable } from '../../lib/errors.ts'
+import { invalidField, unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
+import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
 import { consistency, notIndexedYet } from '../freshness/consistency.ts'
-import type { Freshness } from '../freshness/freshness.ts'
-import { isStale, refreshingOf } from '../freshness/indexed-block.ts'
+import { blockFields, type Freshness, indexFreshness, isStale, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
-import { type ChainCursor, decodeCursor, encodeCursor } from './cursor.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow } from './records.ts'
 import { chainsOf } from './resource.ts'
 import { rowsOf } from './rows.ts'
 import type { ListSources } from './sources.ts'
 
-/** A paginated list of whole records. */
-export type Listing = {
-  readonly path: `/${string}`
-  readonly tag: string
-  readonly summary: string
-  readonly kind: Kind
-  readonly query: z.ZodObject
-  /** The schema of the payload. */
-  readonly data: z.ZodArray
+/** A paginated list of whole records; `data` is the schema of its payload. */
+const listing = (path: string, summary: string, tag: string, kind: Kind, query: z.ZodObject, row: z.ZodObject) => {
+  return { path, summary, tag, kind, query, data: z.array(row) }
 }
+
+type Listing = Readonly<ReturnType<typeof listing>>
 
 /** Every list of whole records. */
 export const listings: readonly Listing[] = [
-  {
-    path: '/hedge/events',
-    tag: 'Events',
-    summary: 'List events',
-    kind: 'event',
-    query: EventsQuery,
-    data: z.array(EventRow),
-  },
-  {
-    path: '/hedge/positions',
-    tag: 'Positions',
-    summary: 'List positions',
-    kind: 'position',
-    query: PositionsQuery,
-    data: z.array(PositionRow),
-  },
-  {
-    path: '/hedge/deposits',
-    tag: 'Deposits',
-    summary: 'List LP deposits',
-    kind: 'deposit',
-    query: DepositsQuery,
-    data: z.array(DepositRow),
-  },
+  listing('/hedge/events', 'List events', 'Events', 'event', EventsQuery, EventRow),
+  listing('/hedge/positions', 'List positions', 'Positions', 'position', PositionsQuery, PositionRow),
+  listing('/hedge/deposits', 'List LP deposits', 'Deposits', 'deposit', DepositsQuery, DepositRow),
 ]
 
 const DEFAULT_LIMIT = 50
@@ -67,9 +41,7 @@ export type Page = {
   readonly refreshing: readonly ChainId[]
 }
 
-type ParsedQuery = Partial<ListingQuery>
-
-const filtersOf = (query: ParsedQuery): Filters => {
+const filtersOf = (query: ListingQuery): Filters => {
   const { eventId, expiryFrom, expiryTo, claimable, claimed, withdrawn } = query
   const { underlying, paymentToken, strikeAbove, poolOpen, state } = query
   const whole = (value: number | undefined): bigint | undefined => (value === undefined ? undefined : BigInt(value))
@@ -80,19 +52,17 @@ const filtersOf = (query: ParsedQuery): Filters => {
 }
 
 /** The name of a list: everything that selects and orders its rows. */
-const nameOf = (path: string, chains: readonly ChainId[], query: ParsedQuery, filters: Filters): string => {
+const nameOf = (path: string, chains: readonly ChainId[], query: ListingQuery, filters: Filters): string => {
   const { sort = 'created', order = 'desc', finality = 'latest' } = query
   const set = Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]))
   return [path, chains, sort, order, finality, ...set].join(' ')
 }
 
-const invalidParameter = (path: string, message: string): Error => invalid(`${path}: ${message}`, [{ path, message }])
-
 const nextQuery = ({ lists }: ListSources, { chainId, after, bound, rollback }: ChainCursor): ListQuery => ({
   ...{ chainId, after, rollback, upTo: bound.number, now: bound.timestamp, renderKey: lists.renderer(chainId).key },
 })
 
-const firstQuery = async (sources: ListSources, chainId: ChainId, finality: ParsedQuery['finality']) => {
+const firstQuery = async (sources: ListSources, chainId: ChainId, finality: ListingQuery['finality']) => {
   const final = await sources.finality.finalBlock(chainId, finality ?? 'latest')
   const query: ListQuery = {
     chainId,
@@ -130,53 +100,41 @@ const cursorsAfter = (
 const pageOf = async (
   sources: ListSources,
   listing: Listing,
-  query: ParsedQuery,
+  query: ListingQuery,
   answer: { readonly found: ListingRows; readonly rows: ListingRows['rows']; readonly cursors: readonly ChainCursor[] },
 ): Promise<Omit<Page, 'meta'> & Pick<ListingMeta, 'asOf'>> => {
   const { found, cursors } = answer
   const { rows, isIndexed } = await rowsOf(sources, { kind: listing.kind, include: query.include ?? [] }, answer.rows)
   const asOf = cursors.map(({ chainId, bound }) => {
     const tip = found.tips.find((it) => it.chainId === chainId)
-    return {
-      chainId,
-      blockNumber: Number(bound.number),
-      blockHash: bound.hash,
-      blockTimestamp: Number(bound.timestamp),
-      lagSeconds: tip === undefined ? null : lagOfTip(tip),
-      reorgedSince: tip?.reorged ?? false,
-    }
+    const lagSeconds = tip === undefined ? null : lagOfTip(tip)
+    return { chainId, ...blockFields(bound), lagSeconds, reorgedSince: tip?.reorged ?? false }
   })
   const lags = asOf.map(({ lagSeconds }) => lagSeconds)
-  const [only, other] = cursors
-  const block = only !== undefined && other === undefined ? { block: only.bound } : {}
+  const stale = lags.some((lag) => isStale(lag, sources.maxLagSeconds))
+  const bounds = cursors.map(({ bound }) => bound)
   return {
     rows: rows.filter((row) => row !== null),
     asOf,
     isIndexed,
     refreshing: needsObservations(filtersOf(query)) ? refreshingOf(found.tips) : [],
-    freshness: {
-      source: 'database',
-      stale: lags.some((lag) => isStale(lag, sources.maxLagSeconds)),
-      ...block,
-      // The greatest lag of all chains; unknown when the worker has not seen one of them yet.
-      ...(!lags.includes(null) && { lagSeconds: Math.max(...lags.map(Number)) }),
-    },
+    freshness: indexFreshness(bounds, lags, stale),
   }
 }
 
 const byIds = async (
   sources: ListSources,
   listing: Listing,
-  query: ParsedQuery & { readonly ids: readonly number[] },
+  query: ListingQuery & { readonly ids: readonly number[] },
 ): Promise<Page> => {
   const { ids, chainId: chains = [], include = [], finality, ...others } = query
   const [chainId, another] = chains
   if (chainId === undefined || another !== undefined)
-    throw invalidParameter('chainId', 'expected one chain: ids are of one chain')
+    throw invalidField('chainId', 'expected one chain: ids are of one chain')
   const [notAllowed] = Object.entries(others).flatMap(([name, value]) =>
     value === undefined || name in consistency ? [] : [name],
   )
-  if (notAllowed !== undefined) throw invalidParameter(notAllowed, 'cannot be combined with ids')
+  if (notAllowed !== undefined) throw invalidField(notAllowed, 'cannot be combined with ids')
   const first = await firstQuery(sources, chainId, finality)
   const found = await sources.lists.listings.byIds({
     ...{ kind: listing.kind, include, query: first.query, ids: ids.map(BigInt) },
@@ -189,7 +147,7 @@ const byIds = async (
 }
 
 /** Reads a page, whatever block it is as of. */
-const anyPage = async (sources: ListSources, listing: Listing, query: ParsedQuery): Promise<Page> => {
+const anyPage = async (sources: ListSources, listing: Listing, query: ListingQuery): Promise<Page> => {
   const { ids, cursor, limit = DEFAULT_LIMIT, sort = 'created', order = 'desc', include = [], count = false } = query
   if (ids !== undefined) return byIds(sources, listing, { ...query, ids })
 
@@ -222,14 +180,14 @@ const anyPage = async (sources: ListSources, listing: Listing, query: ParsedQuer
 export const pageFor = async (
   sources: ListSources,
   listing: Listing,
-  query: ParsedQuery,
+  query: ListingQuery,
   atLeast: bigint | null,
 ): Promise<Page> => {
   const page = await anyPage(sources, listing, query)
   const { block } = page.freshness
   if (atLeast === null || (block !== undefined && block.number >= atLeast)) return page
   if (query.cursor !== undefined)
-    throw invalidParameter(
+    throw invalidField(
       'cursor',
       `expected a cursor whose first page is as of block ${atLeast} or later: start again without a cursor`,
     )

@@ -3,12 +3,10 @@ import type { z } from 'zod'
 import { figureNames, type Holding, type PortfolioRows } from '../../db/queries/portfolios.ts'
 import { unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import type { Kind } from '../../protocol/entities.ts'
-import { kinds } from '../../protocol/entities.ts'
+import { type Kind, kinds } from '../../protocol/entities.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
-import type { Freshness } from '../freshness/freshness.ts'
-import { isStale, refreshingOf } from '../freshness/indexed-block.ts'
+import { blockFields, type Freshness, indexFreshness, isStale, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
 import { chainsOf } from './resource.ts'
@@ -28,29 +26,14 @@ type HeldRow = { readonly holding: Holding; readonly row: string }
 /** The rows of a wallet by kind. */
 type Holdings = Readonly<Record<Kind, HeldRow[]>>
 
+const noBlock = { blockNumber: null, blockHash: null, blockTimestamp: null }
+
 const chainPart = (sources: ListSources, chainId: ChainId, { tips }: PortfolioRows, isWhole: boolean): ChainPart => {
   const tip = tips.find((it) => it.chainId === chainId)
-  if (tip === undefined) {
-    return {
-      chainId,
-      status: 'unavailable',
-      blockNumber: null,
-      blockHash: null,
-      blockTimestamp: null,
-      lagSeconds: null,
-    }
-  }
+  if (tip === undefined) return { chainId, status: 'unavailable', ...noBlock, lagSeconds: null }
   const lagSeconds = lagOfTip(tip)
-  const { number, hash, timestamp } = tip.block
   const status = isWhole && !isStale(lagSeconds, sources.maxLagSeconds) ? 'ok' : 'stale'
-  return {
-    chainId,
-    status,
-    blockNumber: Number(number),
-    blockHash: hash,
-    blockTimestamp: Number(timestamp),
-    lagSeconds,
-  }
+  return { chainId, status, ...blockFields(tip.block), lagSeconds }
 }
 
 /** The sums of a wallet's amounts in one token. */
@@ -159,7 +142,7 @@ export const portfoliosOf = async (
   const queried = chains.map((chainId) => ({ chainId, renderKey: sources.lists.renderer(chainId).key }))
   const found = await sources.lists.portfolios.of({ wallets, chains: queried, activeOnly, limit: MAX_ROWS_PER_KIND })
   if (found.tips.length === 0) throw unavailable(`chain ${chains.join(' and ')} is not indexed yet`)
-  const [only, other] = found.tips
+  const [only] = found.tips
   if (atLeast !== null && only !== undefined && only.block.number < atLeast)
     throw notIndexedYet(only.chainId, atLeast, only.block)
 
@@ -182,16 +165,14 @@ export const portfoliosOf = async (
   }
   const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
   const records = new Map(owners.map(({ wallet, holdings }) => [wallet, recordOf(wallet, parts, holdings)]))
-  const lags = parts.map(({ lagSeconds }) => lagSeconds)
   return {
     isIndexed,
     refreshing: refreshingOf(found.tips),
     records: asked.wallets.map((wallet) => records.get(wallet) ?? ''),
-    freshness: {
-      source: 'database',
-      stale: parts.some(({ status }) => status !== 'ok'),
-      ...(only !== undefined && other === undefined && { block: only.block }),
-      ...(!lags.includes(null) && { lagSeconds: Math.max(...lags.map(Number)) }),
-    },
+    freshness: indexFreshness(
+      found.tips.map(({ block }) => block),
+      parts.map(({ lagSeconds }) => lagSeconds),
+      parts.some(({ status }) => status !== 'ok'),
+    ),
   }
 }

@@ -108,6 +108,6 @@ export const PositionsQuery = z.object({
 })
 
 /** A parsed query of any list. */
-export type ListingQuery = z.output<typeof EventsQuery> &
-  z.output<typeof DepositsQuery> &
-  z.output<typeof PositionsQuery>
+export type ListingQuery = Partial<
+  z.output<typeof EventsQuery> & z.output<typeof DepositsQuery> & z.output<typeof PositionsQuery>
+>

@@ -4,14 +4,12 @@ import type { Kind } from '../../protocol/entities.ts'
 import { type Resource, resourceOf } from '../cache/resources.ts'
 import type { ListingQuery } from './query.ts'
 
-type ParsedQuery = Partial<ListingQuery>
-
 /** The chains of a request in the configured order, without duplicates: all chains when it names none. */
 export const chainsOf = (requested: readonly ChainId[] | undefined): readonly ChainId[] =>
   configuredChains().filter((id) => requested === undefined || requested.includes(id))
 
 /** The scopes of the rows themselves. Rows of wallets and of events have scopes of their own. */
-const rowScopes = (kind: Kind, { ids, wallet, creator, eventId }: ParsedQuery): string[] => {
+const rowScopes = (kind: Kind, { ids, wallet, creator, eventId }: ListingQuery): string[] => {
   const owners = wallet ?? creator
   if (owners !== undefined) return owners.map(ofWallet)
   if (eventId !== undefined) return [ofEvent(eventId)]
@@ -22,7 +20,7 @@ const rowScopes = (kind: Kind, { ids, wallet, creator, eventId }: ParsedQuery): 
  * The scopes of the rows' events, when the list shows included records or filters by claimable amounts. A wallet's own
  * scope already covers changes of its claimable amounts.
  */
-const eventScopes = ({ wallet, eventId, claimable, include = [] }: ParsedQuery): string[] => {
+const eventScopes = ({ wallet, eventId, claimable, include = [] }: ListingQuery): string[] => {
   const isShown = include.length > 0 || (claimable !== undefined && wallet === undefined)
   if (!isShown) return []
   return [eventId === undefined ? ofKind('event') : ofEvent(eventId)]
@@ -32,7 +30,7 @@ const eventScopes = ({ wallet, eventId, claimable, include = [] }: ParsedQuery):
  * The resource of a page of a list; null when the page changes with time alone, as by which events are expired or which
  * blocks are final.
  */
-export const pageResource = (kind: Kind, query: ParsedQuery): Resource | null => {
+export const pageResource = (kind: Kind, query: ListingQuery): Resource | null => {
   const { state, finality = 'latest' } = query
   if (state === 'open' || state === 'expired' || finality !== 'latest') return null
   const scopes = [...rowScopes(kind, query), ...(kind === 'event' ? [] : eventScopes(query))]

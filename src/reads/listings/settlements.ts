@@ -8,7 +8,7 @@ import { PageLimit } from '../../protocol/request-fields.ts'
 import { decimal, Id, Integer, integer, Rate, UnixSeconds } from '../../protocol/response-fields.ts'
 import { type Changes, type Resource, resourceOf } from '../cache/resources.ts'
 import { consistency } from '../freshness/consistency.ts'
-import { indexedBlock } from '../freshness/indexed-block.ts'
+import { blockFields, indexedBlock } from '../freshness/freshness.ts'
 import { lagOfReached } from '../lag/lag.ts'
 import type { ReadSources } from '../read.ts'
 import { Flag } from './query.ts'
@@ -140,15 +140,11 @@ export const startOf = async (
 
 /** Renders a settlement for the feed. */
 export const settlement = (it: Stored): Settlement => ({
-  seq: it.seq,
-  type: it.type,
-  chainId: it.chainId,
+  ...it,
   eventId: integer(it.eventId),
   settledAt: integer(it.settledAt),
-  triggered: it.triggered,
   settlementPrice: decimal(it.settlementPrice),
   blockNumber: integer(it.blockNumber),
-  blockHash: it.blockHash,
 })
 
 const asOf = async (sources: SettlementSources, chainId: ChainId): Promise<z.output<typeof AsOf>> => {
@@ -157,13 +153,7 @@ const asOf = async (sources: SettlementSources, chainId: ChainId): Promise<z.out
     progress === undefined
       ? await indexedBlock(sources, chainId)
       : { block: progress.block, lagSeconds: lagOfReached(progress) ?? 0 }
-  return {
-    chainId,
-    blockNumber: integer(block.number),
-    blockHash: block.hash,
-    blockTimestamp: integer(block.timestamp),
-    lagSeconds,
-  }
+  return { chainId, ...blockFields(block), lagSeconds }
 }
 
 /**
