@@ -70,16 +70,10 @@ export type AppOptions = {
   readonly log: Logger
 }
 
-/**
- * Builds the HTTP API, ready to listen or for injected requests. It opens no connection: the caller opens and closes
- * the sources.
- *
- * @example const app = await buildApp({ sources, identity, pricing, defaultChainId: 8453, log })
- */
+/** Builds the HTTP API, ready to listen. It opens no connection: the caller opens and closes the sources. */
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
-  const { identity, pricing, defaultChainId, limits, limitStore, draining, metrics } = options
+  const { sources, identity, pricing, defaultChainId, limits, limitStore, draining, metrics } = options
   const log: FastifyBaseLogger = options.log
-  const { sources } = options
   const { chains, changes, queries, settlements } = sources
   const { requestsPerMinute: most, trustedProxies } = limits
   const refused = { load: 0, rate: 0 }

@@ -11,9 +11,7 @@ type Asset = {
   readonly bodies: Readonly<Partial<Record<Encoding, Buffer>>>
 }
 
-/**
- * The highest quality at which megabytes take tenths of a second. The best quality takes seconds and saves an eighth.
- */
+/** The highest quality that takes tenths of a second for megabytes. The best one takes seconds and saves an eighth. */
 const BROTLI_QUALITY = 5
 
 const REVALIDATE = 'public, no-cache'
@@ -26,10 +24,7 @@ const assetOf = async (type: string, identity: Buffer): Promise<Asset> => {
   return { type, hash, etag: `W/"${hash}"`, bodies: { identity, ...compressed } }
 }
 
-/**
- * Creates a document that is read and compressed at its first request and then cached, because most processes never
- * serve it. It is read again after a failure.
- */
+/** Creates a document that is read and compressed only once it is requested, and again after a failure. */
 export const createAsset = (type: string, read: () => Promise<Buffer> | Buffer): (() => Promise<Asset>) => {
   const cache = new LRUCache<string, Asset>({ max: 1, fetchMethod: async () => assetOf(type, await read()) })
   return () => cache.forceFetch(type)
@@ -39,8 +34,8 @@ const matchesEtag = (header: string | undefined, { hash }: Asset): boolean =>
   header?.split(',').some((tag) => [`"${hash}"`, '*'].includes(tag.trim().replace(/^W\//, ''))) === true
 
 /**
- * Sends a document in the best encoding that the client accepts, or a 304 when the client has it. When the URL contains
- * the hash of the content as `version`, the response is immutable.
+ * Sends a document in the best accepted encoding, or a 304 when the client has it. When the URL contains the hash of
+ * the content as `version`, the response is immutable.
  */
 export const sendAsset = ({ headers }: FastifyRequest, reply: FastifyReply, asset: Asset, version?: string) => {
   const { type, hash, etag, bodies } = asset

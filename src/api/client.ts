@@ -9,10 +9,7 @@ import type { Client } from '../reads/freshness/waits.ts'
 /** One signal per connection, shared by all its requests. */
 const signals = new WeakMap<Socket, AbortSignal>()
 
-/**
- * Returns a signal that aborts when the connection closes. The connection is watched because a pipelined request has no
- * response on it yet.
- */
+/** Returns a signal that aborts when a connection closes. A pipelined request has no response on it yet. */
 const disconnectionOf = (socket: Socket): AbortSignal => {
   const known = signals.get(socket)
   if (known !== undefined) return known
@@ -25,18 +22,13 @@ const disconnectionOf = (socket: Socket): AbortSignal => {
   return controller.signal
 }
 
-/**
- * Makes the function that decides whether the address at a hop is a trusted proxy: the first `trustedProxies` hops are.
- */
+/** Makes the function that decides whether a hop is a trusted proxy: the first `trustedProxies` hops are. */
 export const trustsProxy =
   (trustedProxies: number) =>
   (_: string, hop: number): boolean =>
     hop < trustedProxies
 
-/**
- * The address that limits count by. A request whose connection broke before it was handled has none; such requests
- * share one name.
- */
+/** The address that limits count by. Requests whose connection broke before they were handled share one name. */
 export const addressOf = ({ ip }: { readonly ip: string | undefined }): string =>
   ip === undefined ? 'gone' : normalizeIP(ip)
 
@@ -53,9 +45,6 @@ export const clientOf = (request: FastifyRequest): Client => ({
   disconnected: disconnectionOf(request.raw.socket),
 })
 
-/**
- * Calls `end` once, when a response has ended or its connection closed. A pipelined response has no connection before
- * its turn.
- */
+/** Calls `end` once, when a response ended or its connection closed. Before its turn, a pipelined one has none. */
 export const onResponseEnd = (response: ServerResponse, end: () => void): void =>
   void once(response, 'close', { signal: disconnectionOf(response.req.socket) }).then(end, end)

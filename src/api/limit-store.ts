@@ -7,15 +7,10 @@ import type { LimitStore } from './rate-limit.ts'
 /** How long a request may wait for the shared count, in milliseconds. After that, this process counts it on its own. */
 const COMMAND_TIMEOUT_MS = 200
 
-/**
- * How long Redis may take to send data while a command is pending, in milliseconds, before the connection is closed.
- */
+/** How long Redis may send no data while a command is pending, in milliseconds, before the connection is closed. */
 const SOCKET_TIMEOUT_MS = 1_000
 
-/**
- * Opens the Redis in which the processes of a service count requests together. While it is out of reach or rejects
- * writes, which is logged, each process counts on its own.
- */
+/** Opens the Redis in which the processes of a service count requests together. Its outages are logged. */
 export const createLimitStore = (options: {
   readonly redisUrl: string
   /** The prefix of the keys. */

@@ -1,7 +1,4 @@
-/**
- * Longest path parameter, in characters. It equals Node's limit on a request's head, so that schemas decide about
- * shorter ones.
- */
+/** Longest path parameter, in characters: Node's limit on a request's head, so that schemas decide instead. */
 export const MAX_PARAM_LENGTH = 16_384
 
 /** Largest body in bytes, for routes without a limit of their own. */

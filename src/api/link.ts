@@ -1,17 +1,13 @@
 import { isIgnored } from './response-cache/key.ts'
 
-/**
- * Longest `Link` header. Clients accept headers of 16 KB in total, and the longest meaningful request URL has 5,000
- * characters.
- */
+/** Longest `Link` header. Clients accept 16 KB of headers, and the longest meaningful URL has 5,000 characters. */
 const MAX_LINK = 8_192
 
 const ORIGIN = /^[a-z]+:\/\/[^/?]*/i
 
 /**
  * Makes the `Link` header to the next page: the URL of the request with the next cursor, without ignored parameters.
- * Returns no header when there is no next page, and when the header would be longer than 8 KB. `meta.nextCursor` is in
- * the body in any case.
+ * There is none without a next page, and when it would be longer than 8 KB: the body has `meta.nextCursor` too.
  */
 export const linkHeader = (url: string, cursor: string | null | undefined): { readonly link?: string } => {
   if (cursor == null) return {}

@@ -11,10 +11,7 @@ export type Operation = {
   readonly tag: string
   readonly summary: string
   readonly description: string
-  /**
-   * Errors of the route in addition to a 404, the errors of every route (429, 500, 503) and those that its input
-   * implies.
-   */
+  /** Errors in addition to a 404, those of every route (429, 500, 503) and those that its input implies. */
   readonly failures?: readonly FailureName[]
   /** The message of a 404 for the example values of the path parameters. */
   readonly missing?: (params: Readonly<Record<string, string>>) => string
@@ -47,9 +44,7 @@ export const listingEnvelope = <D extends z.ZodType>(data: D) => z.object({ data
 
 type Input = { readonly params?: z.ZodObject; readonly querystring?: z.ZodObject; readonly body?: z.ZodType }
 
-/**
- * The options of a route that is part of the OpenAPI description: its input, the body of its success and of its errors.
- */
+/** The options of a route of the OpenAPI description: its input, and the bodies of its success and of its errors. */
 export const route = (operation: Operation, success: z.ZodType, input: Input = {}) => ({
   schema: { ...input, response: { 200: success, '4xx': ErrorBody, '5xx': ErrorBody } },
   config: { operation },

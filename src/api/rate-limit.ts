@@ -21,14 +21,9 @@ const MINUTE_MS = 60_000
 /** Most clients that one process counts on its own. The least recently seen client is removed. */
 const MAX_CLIENTS = 100_000
 
-export const allowanceHeaders = ({ max, remaining, reset }: Allowance): string[] => [
-  'ratelimit-limit',
-  String(max),
-  'ratelimit-remaining',
-  String(remaining),
-  'ratelimit-reset',
-  String(reset),
-]
+export const allowanceHeaders = ({ max, remaining, reset }: Allowance) => {
+  return { 'ratelimit-limit': max, 'ratelimit-remaining': remaining, 'ratelimit-reset': reset }
+}
 
 /** Creates the windows of clients, by a clock in milliseconds. A window that is over restarts with a count of 0. */
 const createWindows = () => {
@@ -41,10 +36,7 @@ const createWindows = () => {
   }
 }
 
-/**
- * Counts each client's requests per minute: in the Redis of `store`, or in this process without a store or while that
- * Redis fails.
- */
+/** Counts requests per client and minute: in the Redis of `store`, or in this process without it or while it fails. */
 export const createRateLimit = (max: number, store: LimitStore | undefined) => {
   const shared = store && {
     outages: store.outages,
@@ -95,7 +87,7 @@ export const createRateLimit = (max: number, store: LimitStore | undefined) => {
 
   return {
     /**
-     * Counts a request by the last count of the shared store, and updates the store in the background. Returns null and
+     * Counts a request by the last count of the shared store, which is updated in the background. Returns null and
      * counts nothing when no request remains.
      */
     take(client: string): Allowance | null {

@@ -8,10 +8,7 @@ import type { Changes } from '../reads/cache/resources.ts'
 import { feedOf, settlement } from '../reads/listings/settlements.ts'
 import { onResponseEnd } from './client.ts'
 
-/**
- * Most bytes buffered for one client. A client that reads too slowly is disconnected, and may resume from the last item
- * it received.
- */
+/** Most bytes buffered for one client. A slower client is disconnected, and may resume from its last item. */
 const MAX_BUFFERED_BYTES = 65_536
 
 /** Most recent items kept in memory for all streams. A stream that needs older items reads the database. */
@@ -23,10 +20,7 @@ const PAGE_SIZE = 200
 /** How often a comment is sent to every stream, in milliseconds. Proxies close connections that are idle for longer. */
 const HEARTBEAT_MS = 15_000
 
-/**
- * How long the last message may take to be sent, in milliseconds: when the service stops, and to a client that reads
- * too slowly.
- */
+/** Time for the last message, in milliseconds: when the service stops, and to a client that reads too slowly. */
 const CLOSE_TIMEOUT_MS = 1_000
 const DROP_TIMEOUT_MS = 10_000
 
@@ -181,15 +175,9 @@ export const createStreams = (deps: {
   }, HEARTBEAT_MS).unref()
 
   return {
-    /**
-     * The number of open streams, and of streams ended because their client read too slowly or the database was out of
-     * reach.
-     */
+    /** The number of open streams, and of those dropped because of a slow client or a database out of reach. */
     tally: () => ({ open: streams.size, dropped }),
-    /**
-     * Throws `service_unavailable` after `close` and when `max` streams are open, and `rate_limited` when the client
-     * has `maxPerClient`.
-     */
+    /** Throws `service_unavailable` when closed or at `max` streams, and `rate_limited` at `maxPerClient`. */
     requireCapacity(address: string): void {
       if (closed) throw unavailable('the service restarts', undefined, RETRY_AFTER_SECONDS)
       if (streams.size >= max)
@@ -198,10 +186,7 @@ export const createStreams = (deps: {
       const message = `stream limit of your address reached (${maxPerClient}): close a stream first`
       throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER_SECONDS })
     },
-    /**
-     * Sends the items after a position to a response whose head was written, until its client disconnects or `close` is
-     * called.
-     */
+    /** Sends the items after a position to a response whose head is written, until its client leaves or `close`. */
     open(response: ServerResponse, address: string, after: number, filter: SettlementFilter): void {
       if (response.destroyed || response.req.socket.destroyed) return
       if (streams.size === 0) {

@@ -9,10 +9,7 @@ const CHECK_BYTES = 9
 const check = (filter: string, after: string): Buffer =>
   createHash('sha256').update(`${filter} after ${after}`).digest().subarray(0, CHECK_BYTES)
 
-/**
- * Makes an opaque cursor: the position at which a page ended, as text, and a checksum that ties it to its list.
- * `filter` names that list.
- */
+/** Makes an opaque cursor: the position after a page, and a checksum that ties it to the list named by `filter`. */
 export const sealCursor = (filter: string, after: string): string =>
   Buffer.concat([check(filter, after), Buffer.from(after)]).toString('base64url')
 

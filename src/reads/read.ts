@@ -42,10 +42,7 @@ type NamesIn<Path extends string> = Path extends `${string}/:${infer Name}/${inf
     ? Name
     : never
 
-/**
- * A parsed request: path and query parameters by name, and the chain, which is the default chain when the request names
- * none.
- */
+/** A parsed request: path and query parameters by name. The chain is the default one when the request names none. */
 export type Input<Path extends string = string, Q = unknown> = Q & {
   readonly [Name in keyof typeof parameters & NamesIn<Path>]: z.output<(typeof parameters)[Name]>
 } & { readonly chainId: ChainId }
@@ -84,8 +81,8 @@ export const chainOf = (chains: Chains, chainId: ChainId): Chain => {
 }
 
 /**
- * Reads from the preferred source and, when it is out of reach, from the fallback, whose answer is marked stale. When
- * both are out of reach, the error of the preferred source is thrown.
+ * Reads from the preferred source, or from the fallback, marked stale, when it is out of reach. When both are, the
+ * error of the preferred source is thrown.
  */
 export const withFallback = async <D>(
   preferred: () => Promise<Answer<D>>,

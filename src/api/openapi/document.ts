@@ -20,10 +20,7 @@ export type Route = {
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
-/**
- * Makes an operation id of method and path, without the chain: `getHedgeEventsStatsById` for GET
- * `/v1/hedge/events/:chainId/:id/stats`.
- */
+/** Makes an operation id: `getHedgeEventsStatsById` for GET `/v1/hedge/events/:chainId/:id/stats`. */
 const operationId = (method: string, url: string): string => {
   const parts = url.split('/').filter((part) => part !== '' && part !== 'v1' && part !== ':chainId')
   const words = parts.filter((part) => !part.startsWith(':')).flatMap((part) => part.split(/[^A-Za-z0-9]+/))
@@ -108,8 +105,7 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
 
 /**
  * Makes the OpenAPI 3.1 description of the mounted routes, from the schemas that validate them. Throws a TypeError for
- * two operations of one id, for two schemas of one id, and for a payload without an example. Chain ids are listed when
- * `chainIds` has any.
+ * two operations of one id, two schemas of one id, and a payload without an example.
  */
 export const createDocument = (routes: readonly Route[], chainIds: readonly ChainId[]) => {
   const schemas = createSchemas(chainIds)

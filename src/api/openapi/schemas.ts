@@ -21,10 +21,7 @@ const exampleOf = (example: unknown, first: ChainId, chainIds: readonly ChainId[
   return JSON.parse(JSON.stringify(example), replace)
 }
 
-/**
- * Creates the converter from zod schemas to JSON Schema. It collects schemas with an id as components. Chain ids are
- * restricted to `chainIds` unless that is empty.
- */
+/** Creates the converter to JSON Schema, which collects schemas with an id. It lists the ids of `chainIds`, if any. */
 export const createSchemas = (chainIds: readonly ChainId[] = []) => {
   const [first] = chainIds
 
@@ -33,8 +30,7 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
   return {
     components,
     /**
-     * Converts the schema of data that clients send (`input`) or receive (`output`). Throws a TypeError for two
-     * different schemas of one id.
+     * Converts a schema of data that clients send (`input`) or receive (`output`). Throws a TypeError for two of an id.
      */
     convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
       const converted = z.toJSONSchema(schema, {
@@ -73,8 +69,8 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
       return root
     },
     /**
-     * Makes the smallest example value of a schema: required properties, the first alternative, lists of one item.
-     * Throws a TypeError when a schema has no example and no parts with examples.
+     * Makes the smallest example of a schema: required properties, the first alternative, lists of one item. Throws a
+     * TypeError for a schema without one.
      */
     example(schema: JsonSchema): unknown {
       if (schema.example !== undefined) return schema.example

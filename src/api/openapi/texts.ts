@@ -15,9 +15,7 @@ export const info = {
   license: { name: 'MIT', identifier: 'MIT' },
 } as const
 
-/**
- * The tags with their descriptions, in the order of the documentation. The lint fails for a used tag that is not here.
- */
+/** The tags in the order of the documentation. The lint fails for a used tag that is not here. */
 export const tags: Readonly<Record<string, string>> = {
   Protocol: 'Supported chains, and settings of the protocol that apply to every event',
   Events: 'Events that underwriters create: terms, settlement and pool',

@@ -8,10 +8,7 @@ import { MAX_PARAM_LENGTH } from '../limits.ts'
 import { requestId } from '../request-id.ts'
 import { standardHeaders } from './headers.ts'
 
-/**
- * Messages for errors of the framework whose own message lacks the limit, or repeats a URL whose query may contain a
- * secret; by error code.
- */
+/** Messages, by error code, for framework errors that lack the limit or repeat a URL, which may contain a secret. */
 const refusals: Readonly<Record<string, (request: FastifyRequest) => string>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) => `the body is larger than ${routeOptions.bodyLimit} bytes`,
   FST_ERR_BAD_URL: () => 'the path has an invalid percent-encoding',
@@ -34,8 +31,7 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
   reply.header('cache-control', 'no-store').removeHeader('etag')
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
-  // Closing the connection while the client still sends would lose the response, so the rest of the body is read and
-  // dropped.
+  // Closing the connection while the client still sends would lose the response: the rest of the body is dropped.
   if (status === 413) reply.removeHeader('connection')
   return reply.code(status).send(body)
 }
@@ -59,10 +55,7 @@ const socketFaults: Readonly<Record<string, { readonly status: number; readonly 
   HPE_HEADER_OVERFLOW: { status: 431, message: `URL and headers are larger than ${maxHeaderSize} bytes` },
 }
 
-/**
- * Handles data that is not an HTTP request, or a request that is too large or too slow. There is only a socket to write
- * to.
- */
+/** Handles data that is not an HTTP request, and requests that are too large or too slow, with only a socket. */
 export const socketError = (error: Error & { readonly code?: string }, socket: Socket): void => {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const { status, message } = socketFaults[error.code ?? ''] ?? { status: 400, message: 'not an HTTP request' }

@@ -5,24 +5,11 @@ import type { FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import helmet, { type HelmetOptions } from 'helmet'
 
+/** The headers that pages of other origins may read. */
 const exposed = [
-  'X-Request-Id',
-  'X-Data-Source',
-  'X-Block-Number',
-  'X-Block-Hash',
-  'X-Block-Timestamp',
-  'X-Stale',
-  'X-Index-Lag',
-  'ETag',
-  'Server-Timing',
-  'Retry-After',
-  'RateLimit-Limit',
-  'RateLimit-Remaining',
-  'RateLimit-Reset',
-  'Deprecation',
-  'Sunset',
-  'Link',
-]
+  'X-Request-Id, X-Data-Source, X-Block-Number, X-Block-Hash, X-Block-Timestamp, X-Stale, X-Index-Lag, ETag',
+  'Server-Timing, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Deprecation, Sunset, Link',
+].join(', ')
 
 /** The headers that helmet sets. They do not depend on the request, so helmet runs once and not for every response. */
 const helmetHeaders = (options: HelmetOptions): OutgoingHttpHeaders => {
@@ -36,7 +23,7 @@ const helmetHeaders = (options: HelmetOptions): OutgoingHttpHeaders => {
 /** The headers of every response. Pages of any origin may read it, and browsers must not render it as a document. */
 const always: OutgoingHttpHeaders = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': exposed.join(', '),
+  'access-control-expose-headers': exposed,
   // A stream shares its URL with a page, and any response may be compressed. The compression plugin expects lower case.
   vary: 'accept, accept-encoding',
   ...helmetHeaders({
@@ -66,9 +53,8 @@ export const headers = fp(async (app) => {
 })
 
 /**
- * Answers CORS preflights. Any page may call the API: it has no cookies, and its only credential is a header that the
- * page has to set itself. The plugin's hook runs in this scope only, because all other responses already have the
- * headers.
+ * Answers CORS preflights. Any page may call the API: its only credential is a header that the page has to set itself.
+ * The hook runs in this scope only, because all other responses already have the headers.
  */
 export const preflights: FastifyPluginAsync = async (app) => {
   await app.register(fastifyCors, {

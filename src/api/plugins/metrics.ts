@@ -10,8 +10,8 @@ import type { Store } from '../response-cache/store.ts'
 import type { Streams } from '../streams.ts'
 
 /**
- * Creates the recorder of requests that ended: their metrics, and their log lines unless the client disconnected.
- * `traceId` is that of the client's trace. What all requests of a route, method and status share is prepared once.
+ * Creates the recorder of the metrics of ended requests, and of their log lines unless the client disconnected. What
+ * all requests of a route, method and status share is prepared once. `traceId` is that of the client's trace.
  */
 export const createAccess = (metrics: RequestMetrics, lines: LineBuffer) => {
   const prepare = ({ method, route, status }: Ended) => ({
@@ -43,7 +43,6 @@ type Options = {
 }
 
 type Row = readonly [name: string, help: string, of: (of: Options) => number]
-
 const rows: readonly Row[] = [
   ['fx_pages_bytes', 'Memory of the response cache', ({ store }) => store.tally().bytes],
   ['fx_pages', 'Responses in the response cache', ({ store }) => store.tally().pages],

@@ -7,9 +7,7 @@ import type { RouteSchema } from '../operation.ts'
 
 type Options = { readonly chainIds: readonly ChainId[] }
 
-/**
- * Serves the OpenAPI description of all routes that are mounted after it, with their chain ids, at `/v1/openapi.json`.
- */
+/** Serves the description of all routes that are mounted after it, with their chain ids, at `/v1/openapi.json`. */
 export const openapi = fp<Options>(async (app, { chainIds }) => {
   const routes: Route[] = []
   app.addHook('onRoute', ({ method, url, schema, config, bodyLimit = BODY_LIMIT }) => {

@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import { ServiceError } from '../../lib/errors.ts'
 import { addressOf, onResponseEnd } from '../client.ts'
 import type { Refused } from '../limits.ts'
-import type { RateLimit } from '../rate-limit.ts'
+import { allowanceHeaders, type RateLimit } from '../rate-limit.ts'
 
 type Options = { readonly limit: RateLimit; readonly refused: Refused }
 
@@ -28,8 +28,9 @@ export const rateLimits = fp<Options>(async (app, { limit, refused }) => {
         if (![304, 429].includes(reply.statusCode)) limit.count(address, 'incr').catch(() => {})
       })
     }
-    const { max, remaining, reset, isExceeded } = await limit.count(address, mayBe304 ? 'read' : 'incr')
-    reply.headers({ 'ratelimit-limit': max, 'ratelimit-remaining': remaining, 'ratelimit-reset': reset })
+    const allowance = await limit.count(address, mayBe304 ? 'read' : 'incr')
+    const { max, remaining, reset, isExceeded } = allowance
+    reply.headers(allowanceHeaders(allowance))
     // Each earlier request in progress may still be counted.
     if (!(mayBe304 ? remaining <= before : isExceeded)) return
     refused.rate += 1

@@ -19,10 +19,8 @@ const FORGET_MS = 5_000
 /** When a rejected client should try again, in seconds. */
 const RETRY_AFTER_SECONDS = 2
 
-const refusal: ErrorBody = {
-  error: { code: 'service_unavailable', message: `overloaded: try again after ${RETRY_AFTER_SECONDS} s` },
-}
-const body = JSON.stringify(refusal)
+const message = `overloaded: try again after ${RETRY_AFTER_SECONDS} s`
+const body = JSON.stringify({ error: { code: 'service_unavailable', message } } satisfies ErrorBody)
 const headers = listOf({
   'content-type': 'application/json; charset=utf-8',
   'content-length': Buffer.byteLength(body),
@@ -31,8 +29,8 @@ const headers = listOf({
 })
 
 /**
- * Rejects requests with a 503 while the process is overloaded. Requests in progress are completed, and health endpoints
- * still answer. A rejected request gets no further processing, since that would add load.
+ * Rejects requests with a 503 while the process is overloaded, with as little work as possible. Requests in progress
+ * are completed, and health endpoints still answer.
  */
 export const shedding = fp<{ readonly limits: Limits; readonly refused: Refused }>(async (app, { limits, refused }) => {
   let [startedAt, last] = [0, Number.NEGATIVE_INFINITY]

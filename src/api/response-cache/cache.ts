@@ -44,10 +44,7 @@ declare module 'fastify' {
 export const REVALIDATE = 'public, no-cache'
 /** How long a body is cached that contains the lag of the index, in milliseconds. The lag is in whole seconds. */
 export const LAG_MAX_AGE_MS = 1_000
-/**
- * For data that is settled and final. The time is short because an upgrade of the protocol may change the data of a
- * settled event.
- */
+/** For settled and final data. The time is short, because an upgrade of the protocol may change even that. */
 export const SETTLED = 'public, max-age=30'
 
 type Deps = {
@@ -68,10 +65,7 @@ const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers.accept?.includes('event-stream') === true && isStream(headers.accept))
 
-/**
- * Preformatted values of `Server-Timing` below a millisecond, which covers nearly all hits. Formatting one takes longer
- * than finding the entry.
- */
+/** Preformatted `Server-Timing` below a millisecond, as of nearly all hits: formatting takes longer than the lookup. */
 const timings = Array.from({ length: 100 }, (_, hundredths) => `app;dur=${(hundredths / 100).toFixed(2)}`)
 
 const requestHeaders = (id: string, ms: number): string[] => [
@@ -95,10 +89,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
     return block === null || (chainId !== undefined && forkBlocks.isConfirmed(chainId, block))
   }
 
-  /**
-   * Returns the first valid tag of an `If-None-Match`, as `ETag` value; null when none is valid. Tags are compared
-   * weakly.
-   */
+  /** Returns the `ETag` of the first valid tag of an `If-None-Match`, compared weakly; null when none is valid. */
   const validTag = (resource: Resource, header: string): string | null => {
     const tag = tags.decode(header).find((it) => isValid(resource, it))
     return tag === undefined ? null : tags.encode(tag)
@@ -115,15 +106,11 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
   /** Returns the header lists of an entry. They change with the newest indexed block, about once a second. */
   const listsOf = (entry: Entry): NonNullable<Entry['lists']> => {
     const { resource, headers, lists } = entry
-    if (lists !== null && resource.chainIds.every((chainId, at) => lists.states[at] === changes.reached(chainId)))
-      return lists
+    const states = resource.chainIds.map(changes.reached)
+    if (lists !== null && states.every((state, at) => lists.states[at] === state)) return lists
     const freshness = freshnessOf(resource)
-    const states = resource.chainIds.map((chainId) => changes.reached(chainId))
-    entry.lists = {
-      states,
-      whole: [...headers, ...freshness],
-      notModified: [...notModifiedHeaders(headers), ...freshness],
-    }
+    const notModified = [...notModifiedHeaders(headers), ...freshness]
+    entry.lists = { states, whole: [...headers, ...freshness], notModified }
     return entry.lists
   }
 
@@ -137,8 +124,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
     if (stale) return null
     if (source === 'database') return { version, block: null }
     const [chainId] = resource.chainIds
-    // A node that lags returns older data than the index. An index that polls for changes may miss changes up to the
-    // node's block.
+    // A node that lags returns older data than the index. An index that polls may miss changes up to its block.
     if (chainId === undefined || block === undefined || indexed === null || block.number < indexed) return null
     if (changes.reached(chainId)?.heartbeat?.byLogs !== true) return null
     forkBlocks.add(chainId, block)
@@ -149,8 +135,8 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
     reached: changes.reached,
 
     /**
-     * Decides at a time (as `performance.now`) whether the cache answers a request: with a 304, with a cached body, or
-     * not at all (null). It is synchronous and uses only memory. A body counts for the rate limit, a 304 does not.
+     * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null). It uses only
+     * memory. `now` is as `performance.now`. A body counts for the rate limit, a 304 does not.
      */
     decide(request: IncomingMessage, now: number): Hit | null {
       const { method, url = '', headers } = request
@@ -186,13 +172,13 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       const own = requestHeaders(id, ms)
       own.push('content-length', String(typeof body === 'string' ? entry.bodies?.bytes : body.length))
       if (encoding !== 'identity') own.push('content-encoding', encoding)
-      if (allowance !== null) own.push(...allowanceHeaders(allowance))
+      if (allowance !== null) own.push(...listOf(allowanceHeaders(allowance)))
       response.writeHead(200, whole.concat(own)).end(body)
     },
 
     /**
      * Called before a resource is read. Sends a 304 and returns true when the request has a valid tag. Otherwise
-     * remembers the state of the resource for the tag of the response, and returns false.
+     * remembers the state of the resource for `tag`, and returns false.
      */
     check(resource: Resource, request: FastifyRequest, reply: FastifyReply): boolean {
       if (!changes.isCurrent(resource.chainIds)) return false
@@ -213,7 +199,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
 
     /**
      * Sets the tag of a response that was read after `check`, if it can have one. A body from the index is cached for
-     * `maxAgeMs`. Of a response from the chain only the tag is cached.
+     * `maxAgeMs`; of a response from the chain only the tag is cached.
      */
     tag({ reading }: FastifyRequest, reply: FastifyReply, freshness: Freshness, maxAgeMs: number): void {
       const tag = reading && tagOf(reading, freshness)

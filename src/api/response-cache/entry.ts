@@ -42,10 +42,7 @@ export type Entry = {
 const PER_RESPONSE =
   /^(?:x-request-id|server-timing|ratelimit-.*|x-data-source|x-block-.*|x-index-lag|content-length|content-encoding|connection|keep-alive|date|transfer-encoding)$/
 
-/**
- * Headers of a 304: those that may differ from the cached response, and those that a browser needs to read the
- * response.
- */
+/** Headers of a 304: those that may differ from the cached response, and those that a browser needs to read it. */
 const IN_304 = /^(?:access-control-|vary$|etag$|cache-control$|deprecation$|sunset$)/
 
 /** Converts a header object to a list. Headers without a value are left out. */

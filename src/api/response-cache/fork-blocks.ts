@@ -20,8 +20,8 @@ type Candidate = { readonly block: ReadBlock; confirmedAt: number | null }
 
 /**
  * Finds out which blocks that responses were read at are on the fork that the index follows. The index does not report
- * changes of another fork, so a tag with a block of another fork is not valid. After each commit of the index, the
- * blocks that are not confirmed yet are requested from one node, if there are any.
+ * changes of another fork, so a tag with a block of one is not valid. After each commit of the index, the blocks that
+ * are not confirmed yet are requested from one node.
  */
 export const createForkBlocks = (deps: {
   readonly chains: ReadonlyMap<ChainId, Chain>
@@ -32,18 +32,13 @@ export const createForkBlocks = (deps: {
   const candidates = new Map([...chains.keys()].map((id) => [id, new LRUCache<number, Candidate>({ max: MAX_BLOCKS })]))
   const confirming = new Set<ChainId>()
 
-  /**
-   * Requests the blocks and the newest indexed block from one endpoint. Only an endpoint on the index's fork can
-   * confirm a block.
-   */
+  /** Requests the blocks and the newest indexed one from one endpoint. Only one on the same fork can confirm blocks. */
   const confirm = async (chain: Chain): Promise<void> => {
     const { chainId } = chain
     const tip = changes.reached(chainId)?.block
     const blocks = candidates.get(chainId)
     if (tip === undefined || blocks === undefined || confirming.has(chainId)) return
-    const waiting = [...blocks.values()].filter(
-      ({ block, confirmedAt }) => confirmedAt === null && block.number <= tip.number,
-    )
+    const waiting = [...blocks.values()].filter((it) => it.confirmedAt === null && it.block.number <= tip.number)
     if (waiting.length === 0) return
     confirming.add(chainId)
     try {
@@ -79,11 +74,8 @@ export const createForkBlocks = (deps: {
     isConfirmed(chainId: ChainId, reference: BlockRef): boolean {
       const known = candidates.get(chainId)?.get(reference.number)
       // A rollback gives the whole chain a new version, which makes earlier confirmations void.
-      return (
-        known !== undefined &&
-        refersTo(reference, known.block) &&
-        known.confirmedAt === changes.version(resourceOf([chainId]))
-      )
+      const version = changes.version(resourceOf([chainId]))
+      return known !== undefined && refersTo(reference, known.block) && known.confirmedAt === version
     },
     close: changes.onCommit(() => {
       for (const chain of chains.values()) void confirm(chain)

@@ -25,9 +25,9 @@ const withoutAddressCase = (path: string): string => {
 }
 
 /**
- * Makes the cache key of a URL. Equivalent URLs have one key: they may differ in the case of an address in the path, a
- * slash at its end, the order of the query, and ignored parameters. Null for a URL with a fragment, a host or a
- * percent-encoded path: such URLs are rare, and their variants could fill the cache.
+ * Makes the cache key of a URL, one for all that differ in the case of an address in the path, a slash at its end, the
+ * order of the query, and ignored parameters. Null for a URL with a fragment, a host or a percent-encoded path: such
+ * URLs are rare, and their variants could fill the cache.
  */
 export const cacheKey = (url: string): string | null => {
   if (!url.startsWith('/') || url.includes('#')) return null

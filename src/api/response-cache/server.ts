@@ -4,18 +4,12 @@ import type { Access } from '../plugins/metrics.ts'
 import { requestId, traceOf } from '../request-id.ts'
 import { markCacheMiss, type ResponseCache } from './cache.ts'
 
-/**
- * How long the head of a request, and the whole request, may take to arrive, in milliseconds, before it is a 408.
- * Checked every second.
- */
+/** Time for the head of a request and for all of it before a 408, and time between checks, in milliseconds. */
 const HEAD_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const CHECK_EVERY_MS = 1_000
 
-/**
- * How long an idle connection stays open, in milliseconds. It is longer than that of load balancers, so that they close
- * first.
- */
+/** How long an idle connection stays open, in milliseconds: longer than load balancers keep it. */
 const KEEP_ALIVE_MS = 72_000
 
 type Deps = {
@@ -62,8 +56,7 @@ export const cachingServer =
         keepAliveTimeout: KEEP_ALIVE_MS,
       },
       (request, response) => {
-        // A pipelined request waits for its turn. Otherwise a client could have as many requests in progress as fit
-        // into one read.
+        // A pipelined request waits for its turn, so that a client has one request per connection in progress.
         if (response.socket === null) response.once('socket', () => handle(request, response))
         else handle(request, response)
       },

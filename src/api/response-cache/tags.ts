@@ -5,9 +5,9 @@ import type { StoredBlock } from '../../db/stored.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 
 /**
- * An entity tag. It names the version of the resource that was known when the response was read, and is valid until the
- * resource changes. Data read from the chain is as of a block that the index may not have reached, or never reaches
- * after a reorg. Its tag names that block too.
+ * An entity tag: the version of the resource that was known when the response was read. It is valid until the resource
+ * changes. Data read from the chain is as of a block that the index may not have reached, or never reaches after a
+ * reorg, so its tag names that block too.
  */
 export type Tag = { readonly version: number; readonly block: BlockRef | null }
 
@@ -28,10 +28,7 @@ const { version: build }: { readonly version: string } = createRequire(import.me
 /** Hex digits of the hash in an edition. */
 const EDITION_DIGITS = 12
 
-/**
- * Identifies everything, apart from the index, on which a body depends: the release, the configured chains in their
- * order, and how their rows are rendered. Processes with other chains or tokens may serve other bodies of one URL.
- */
+/** Identifies all that a body depends on but the index: the release, the chains in order, and how rows are rendered. */
 export const editionOf = (renderKeys: readonly (readonly [ChainId, bigint])[]): string => {
   const hash = createHash('sha256').update(renderKeys.join()).digest('hex')
   return `${build}.${hash.slice(0, EDITION_DIGITS)}`
@@ -46,8 +43,8 @@ export const createTags = (edition: string) => {
   }
 
   /**
-   * Parses the tags of an `If-None-Match` header that this edition of the service made, weak or strong. Other tags are
-   * ignored, and so is `*`: whether a resource exists is unknown before it is read.
+   * Parses the tags of an `If-None-Match` that this edition made, weak or strong. Others are ignored, and so is `*`:
+   * whether a resource exists is unknown before it is read.
    */
   const decode = (header: string): Tag[] =>
     header.split(',').flatMap((entry): Tag[] => {

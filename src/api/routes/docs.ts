@@ -47,21 +47,16 @@ const CONFIGURATION = {
 }
 
 const START = `Scalar.createApiReference('#docs', ${JSON.stringify(CONFIGURATION)})\n`
-
 const bundle = new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference'))
 
 const SCRIPT = 'text/javascript; charset=utf-8'
-
 const reference = createAsset(SCRIPT, () => readFile(bundle))
 const start = createAsset(SCRIPT, () => Buffer.from(START))
 const page = createAsset('text/html; charset=utf-8', async () =>
   Buffer.from(pageOf((await reference()).hash, (await start()).hash)),
 )
 
-/**
- * Scripts are requested with the hash of their content. Any hash is accepted, since processes of several releases may
- * run.
- */
+/** Scripts are requested with the hash of their content; any hash is accepted, as several releases may run. */
 const Script = z.object({ v: z.string().optional() })
 const schema = { querystring: Script }
 

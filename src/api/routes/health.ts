@@ -34,9 +34,8 @@ const unlimited = (operation: Operation, data: z.ZodType) => {
 type Options = { readonly sources: HealthSources; readonly draining: AbortSignal }
 
 /**
- * `/livez`: the process answers. `/readyz`: the database answers, a worker reaches every chain, and the lag of each
- * index is within bounds. Otherwise it is a 503, and also once `draining` has aborted. Neither sends a request to a
- * node.
+ * `/livez`: the process answers. `/readyz`: the database answers, a worker reaches every chain, the lag of each index
+ * is within bounds, and `draining` has not aborted. Neither sends a request to a node.
  */
 export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, draining }) => {
   const live: Operation = {
@@ -52,8 +51,7 @@ export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, 
     description:
       'Returns 200 while the database answers, a worker reaches every chain, the lag of each index is within bounds, and the process is not about to stop. Otherwise returns 503 with the reason.',
   }
-  // Load balancers poll this route. A 503 is a regular response, so it is not logged; alarms and metrics have the
-  // reason.
+  // Load balancers poll this route. A 503 is not logged: alarms and metrics have the reason.
   app.get('/readyz', { ...unlimited(ready, Ready), logLevel: 'error' }, async () => {
     if (draining.aborted) throw unavailable('this process is about to stop')
     const chains = [...sources.chains.keys()].map((id) => healthOf(sources, id))
@@ -81,10 +79,7 @@ const status: Operation = {
     'Returns the state of every chain and its index, and problems with their remedies in words. It is meant for operators and dashboards; load balancers should use `/readyz`.',
 }
 
-/**
- * `/status`: without the database, the response contains what this process knows of its nodes. It is a 503 only when no
- * node is in reach either.
- */
+/** `/status`: without the database, it shows what this process knows of its nodes, and is a 503 without them too. */
 export const statusRoutes: FastifyPluginAsync<{
   readonly sources: HealthSources & { readonly checks: Pick<Checks, 'of'> }
   /** False while this process counts requests on its own although the rate limit is shared. */

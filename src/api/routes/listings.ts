@@ -9,10 +9,8 @@ import { freshnessHeaderNames, listingEnvelope, type Operation, route } from '..
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 
 /** Mounts every list of whole records. Rows are JSON texts, so the body is concatenated and not serialized. */
-export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (
-  app,
-  { sources, waits, cache },
-) => {
+export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
+  const { sources, waits, cache } = options
   for (const listing of listings) {
     const { path, tag, summary, kind, query, data } = listing
     const operation: Operation = {
@@ -27,9 +25,8 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
       route(operation, listingEnvelope(data), { querystring: query }),
       async (request, reply) => {
         const client = clientOf(request)
-        const atLeast = await awaitIndex(waits, client, chainsOf(request.query.chainId), request.query, {
-          observed: true,
-        })
+        const chainIds = chainsOf(request.query.chainId)
+        const atLeast = await awaitIndex(waits, client, chainIds, request.query, { observed: true })
         const resource = pageResource(kind, request.query)
         if (resource !== null && cache.check(resource, request, reply)) return reply
         const page = await afterRefresh(waits, client, () => pageFor(sources, listing, request.query, atLeast))

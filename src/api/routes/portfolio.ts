@@ -34,10 +34,8 @@ const sendPortfolios = (reply: FastifyReply, { freshness }: Portfolios, data: st
 }
 
 /** Mounts the portfolio of one wallet and of several wallets. */
-export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (
-  app,
-  { sources, waits, cache },
-) => {
+export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
+  const { sources, waits, cache } = options
   const one: Operation = {
     ...about,
     summary: "Retrieve a wallet's positions, deposits, events and claimable amounts",

@@ -50,10 +50,7 @@ const withoutFutureSignature = (quote: Quote, newest: bigint | null): Quote => {
   return { ...quote, attestation: null, breakdown: { ...breakdown, attestation: { reason } } }
 }
 
-/**
- * `/pricing/*`: the responses of the pricing engine, a separate process, in the API's envelope. What the engine rejects
- * is a 400 with its reason.
- */
+/** `/pricing/*`: the responses of the pricing engine, a separate process. What it rejects is a 400 with its reason. */
 export const pricingRoutes: FastifyPluginAsync<Options> = async (app, { pricing, chains }) => {
   app.get('/pricing/health', route(health, envelope(Health)), async () => ({ data: await pricing.health() }))
   app.get('/pricing/signer', route(signer, envelope(Signer)), async () => ({ data: await pricing.signer() }))

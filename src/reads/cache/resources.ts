@@ -13,11 +13,7 @@ const EVERYTHING = '*'
 /** The dependencies of an answer: its chains, and the keys of the scopes that it shows of them. */
 export type Resource = { readonly chainIds: readonly ChainId[]; readonly keys: readonly string[] }
 
-/**
- * Makes the resource of some scopes on some chains; see `db/changes/scopes.ts`.
- *
- * @example resourceOf([8453], ofWallet(address))
- */
+/** Makes the resource of scopes (`db/changes/scopes.ts`) on chains: `resourceOf([8453], ofWallet(address))`. */
 export const resourceOf = (chainIds: readonly ChainId[], ...scopes: readonly string[]): Resource => ({
   chainIds,
   keys: chainIds.flatMap((chainId) => [EVERYTHING, ...scopes].map((scope) => `${chainId} ${scope}`)),
@@ -47,7 +43,7 @@ export const waitForChange = async (
 const MAX_KEYS = 200_000
 
 /**
- * The last change of each key, without a connection to the database. Exported for tests.
+ * The last change of each key, without a connection to the database.
  *
  * @internal
  */
@@ -94,11 +90,9 @@ export const createVersionTable = (most = MAX_KEYS) => {
 const MAX_READS = 20
 
 /**
- * Follows the change log of the index until closed. A notification only signals that the log has new rows. The rows are
- * read over the same connections as the answers, so no change is known here before an answer can contain it. The
- * functions of the result are synchronous and query nothing, except `close`.
- *
- * @example const changes = createChanges({ url, database, log })
+ * Follows the change log of the index until closed. A notification only signals new rows, which are read over the same
+ * connections as the answers, so no change is known here before an answer can contain it. All functions except `close`
+ * are synchronous and query nothing.
  */
 export const createChanges = (deps: {
   /** The primary database: a replica sends no notifications. */
@@ -118,8 +112,8 @@ export const createChanges = (deps: {
   let readAgain = false
 
   /**
-   * Reads the changes after a number and the progress of the index as of the last of them: no change was committed in
-   * between. Otherwise data of an older block could be served as data of a newer one.
+   * Reads the changes after a number, and the progress of the index with no commit in between. Otherwise data of an
+   * older block could be served as data of a newer one.
    */
   const readTogether = async (since: number): Promise<{ readonly changes: Change[]; readonly all: Reached[] }> => {
     const changes: Change[] = []
@@ -174,8 +168,8 @@ export const createChanges = (deps: {
 
   return {
     /**
-     * Whether this process knows every change of the index and the indexes of the chains are near their heads. While it
-     * is false, no cached response may be served.
+     * Whether this process knows every change of the index and the indexes are near their heads. While it is false, no
+     * cached response may be served.
      */
     isCurrent(chainIds: readonly ChainId[]): boolean {
       const since = notifications.since()
@@ -188,10 +182,7 @@ export const createChanges = (deps: {
     version: versions.version,
     /** The progress of a chain's index; undefined before its first block. */
     reached: (chainId: ChainId): Reached | undefined => progress.get(chainId),
-    /**
-     * Calls `listener` after each commit, once its changes are known here. Returns a function that removes the
-     * listener.
-     */
+    /** Calls `listener` after each commit, once its changes are known here. Returns a function that removes it. */
     onCommit(listener: () => void): () => void {
       listeners.add(listener)
       return () => void listeners.delete(listener)

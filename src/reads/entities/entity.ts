@@ -13,9 +13,8 @@ import { type Answer, chainOf, type Input, paramsOf, type Read, type ReadSources
 import type { OfChain, Outputs, Subject, Views } from './subjects.ts'
 
 /**
- * Calls views at a block. A failed call is looked up in the proxy's loupe, which distinguishes a view that reverts from
- * one that is not mounted. A view that is not mounted is read from its storage slot, and its outcome is null when it
- * has no slot. Throws as `Chain.readAt` does.
+ * Calls views at a block. A view that fails and that the proxy's loupe does not list is not mounted: it is read from
+ * its storage slot, and its outcome is null when it has no slot. Throws as `Chain.readAt` does.
  */
 const readViews = async (
   chain: Chain,
@@ -36,9 +35,8 @@ const readViews = async (
 
 /**
  * Calls the named views of a subject (all by default) and the view that shows its existence, in one batch at the pinned
- * head. Makes a record of the outputs and of the block's time in Unix seconds. A subject is also missing when the proxy
- * lacks one of the views. Throws as `Chain.readAt` does, and `upstream_error` when a view reverts for a subject that
- * exists.
+ * head. `time` is that of the block in Unix seconds. A subject is also missing when the proxy lacks one of the views.
+ * Throws as `Chain.readAt` does, and `upstream_error` when a view reverts for a subject that exists.
  */
 export const fromChain = async <K extends OfChain, V extends Views<K, V>, N extends keyof V, D>(
   sources: Pick<ReadSources, 'chains'>,
@@ -62,8 +60,7 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
       const outcome = outcomes[at]
       return outcome?.ok === true ? [[name, outcome.value] as const] : []
     })
-    // Each name has the decoded output of its own view, which the type of the pairs cannot express. Views that reverted
-    // are left out.
+    // The type of the pairs cannot express that each name has the output of its view. Views that reverted are left out.
     const outputs = Object.fromEntries(answered) as Outputs<V>
     // Existence is checked first, because other views may revert for a subject that does not exist.
     if (existence !== undefined && !(existence.view in outputs && existence.holds(outputs))) {
@@ -102,8 +99,7 @@ type InputOf<Path extends string, Q extends z.ZodRawShape> = Input<Path, z.outpu
 
 /**
  * Makes the read of one subject: from the chain at one pinned block, with the index as fallback where it has the
- * subject. The same function makes the record from the outputs of either source. The parameters of the request are
- * those of the path, `query` and `consistency`.
+ * subject. Parameters are those of the path, `query` and `consistency`.
  */
 export const entity = <
   const Path extends `/${string}`,

@@ -37,10 +37,7 @@ const pageOf = (ids: readonly bigint[], { after, limit }: Page): bigint[] =>
     .sort((a, b) => (a < b ? -1 : 1))
     .slice(0, limit)
 
-/**
- * Reads a page from the index. Throws `service_unavailable` when the index is out of reach, or its lag exceeds
- * `maxLagSeconds`.
- */
+/** Reads a page from the index. Throws `service_unavailable` when it is out of reach or lags `maxLagSeconds`. */
 const readIndex = async <K extends OfChain, V extends Views<K, V>>(
   sources: ReadSources,
   { page: read, existence }: List<K, V>,
@@ -63,8 +60,8 @@ const fill = (path: string, input: Readonly<Record<string, unknown>>): string =>
 
 /**
  * Makes the read of a list of ids: from the index while its lag is within bounds, else the whole list from the chain,
- * else from the index with its lag. The last two are marked stale. When the index does not know the owner of the list,
- * it may only lag, so the chain is read before the response is a 404.
+ * else from the index with its lag. The last two are marked stale. An index that does not know the owner of the list
+ * may only lag, so the chain is read before a 404.
  */
 export const idList = <const Path extends `/${string}`, V extends Views<Input<Path>, V>>(
   path: Path,

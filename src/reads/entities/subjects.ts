@@ -61,8 +61,8 @@ type OfQuote = OfId & { readonly hypoSettlement: bigint; readonly notional: bigi
 const eventOf = ({ chainId, id }: OfId): Resource => resourceOf([chainId], scope.ofEvent(id))
 
 /**
- * State that only the protocol's owner changes. It changes too rarely to be indexed. Older proxies have no view for
- * their owner, so it is read from its storage slot.
+ * State that only the protocol's owner changes, too rarely to be indexed. Older proxies have no view for their owner,
+ * so it is read from its storage slot.
  */
 export const administration = subject<OfChain>()({
   views: {

@@ -8,13 +8,9 @@ import type { Client, Polls, Waits } from './waits.ts'
 
 const MAX_WAIT_MS = 10_000
 const DEFAULT_WAIT_MS = 3_000
-
 const waitError = `expected milliseconds from 0 to ${MAX_WAIT_MS}`
 
-/**
- * The query fields of every read with which a caller requires an answer that is at least as new as a known block or
- * transaction.
- */
+/** The query fields with which a caller requires an answer at least as new as a known block or transaction. */
 export const consistency = {
   minBlock: PathInteger.optional().meta({
     description: 'Return data as of this block or a later one. The request must name one chain',
@@ -58,10 +54,7 @@ export const answerTooOld = (chainId: ChainId, wanted: bigint, at: Pick<Block, '
 const blockOf = (at: Pick<Block, 'number'> | null | undefined): string =>
   at == null ? 'no block' : `block ${at.number}`
 
-/**
- * The block or transaction that a request requires, and its deadline (as `performance.now`); null when it requires
- * none.
- */
+/** The required block or transaction, and its deadline (as `performance.now`); null when none is required. */
 const requirementOf = (fields: RequestFields): { readonly wanted: bigint | Hex; readonly deadline: number } | null => {
   const { minBlock, afterTx, waitMs } = ParsedConsistency.parse(fields)
   if (minBlock !== undefined && afterTx !== undefined)
@@ -107,8 +100,8 @@ export const awaitIndex = async (
 }
 
 /**
- * Does the same for a read of the chain: waits until the head of the nodes has the block or transaction. When no node
- * is in reach, a block that the index has reached is enough, because the read falls back to the index.
+ * Does the same for a read of the chain: waits for the head of the nodes. When no node is in reach, a block that the
+ * index has reached is enough, because the read falls back to the index.
  */
 export const awaitHead = async (
   waits: Waits,
@@ -138,9 +131,9 @@ const untilIndexed = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitE
   })
 
 /**
- * Runs a read that depends on observations. When a rollback deleted observations of a chain, waits until the refresh
- * queue of that chain is processed and reads again. Throws `service_unavailable` when that takes longer than the
- * default wait, and as `Waits.during` does.
+ * Runs a read that depends on observations. When a rollback deleted observations of a chain, waits until its refresh
+ * queue is processed and reads again. Throws `service_unavailable` when that takes longer than the default wait, and as
+ * `Waits.during` does.
  */
 export const afterRefresh = async <T extends { readonly refreshing: readonly ChainId[] }>(
   waits: Waits,
@@ -157,10 +150,7 @@ export const afterRefresh = async <T extends { readonly refreshing: readonly Cha
   return read()
 }
 
-/**
- * Waits until every refresh request that is queued now is processed. Each indexed block has queued a request for every
- * entity that it may have changed.
- */
+/** Waits until all queued refresh requests are processed. Blocks queue one for each entity that may have changed. */
 const untilRefreshed = async (polls: Polls, cause: string, end: WaitEnd): Promise<void> => {
   let last: bigint | null | undefined
   await polls.refreshRequests.until({

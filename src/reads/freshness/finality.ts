@@ -6,16 +6,12 @@ import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 
 export const finalities = ['latest', 'safe', 'finalized'] as const
-
 type Finality = (typeof finalities)[number]
 
 /** How long a block answers `finalBlock`, in milliseconds. Final blocks advance in steps of seconds at least. */
 const BLOCK_MAX_AGE_MS = 1_000
 
-/**
- * How long an answer of the nodes serves `isFinal`, in milliseconds. An old final block is still final, so it errs
- * towards `false`.
- */
+/** How long an answer serves `isFinal`, in milliseconds. Old final blocks are still final: it errs towards `false`. */
 const IS_FINAL_MAX_AGE_MS = 10_000
 
 /** The nodes' last answer: the newest block they have reported so far, and why they did not report one this time. */
@@ -53,9 +49,8 @@ export const createFinality = (chains: ReadonlyMap<ChainId, Chain>) => {
 
   return {
     /**
-     * Gives the newest block of a chain that is at least so final; null for `latest`. It is at most a second old.
-     * Throws `service_unavailable` when no node reports one, and as `toServiceError` does when a node refuses the
-     * request.
+     * Gives the newest block of a chain that is at least so final, at most a second old; null for `latest`. Throws
+     * `service_unavailable` when no node reports one, and as `toServiceError` does when a node refuses the request.
      */
     async finalBlock(chainId: ChainId, finality: Finality): Promise<Block | null> {
       if (finality === 'latest') return null
@@ -65,8 +60,8 @@ export const createFinality = (chains: ReadonlyMap<ChainId, Chain>) => {
       return block
     },
     /**
-     * Reports whether blocks of a time (Unix seconds; 0 for not mined yet) are final: a reorg cannot remove them any
-     * more. False when no node has reported a final block.
+     * Whether blocks of a time (Unix seconds; 0 for not mined yet) are final, so that no reorg can remove them. False
+     * when no node has reported a final block.
      */
     async isFinal(chainId: ChainId, timestamp: number): Promise<boolean> {
       if (timestamp === 0) return false

@@ -17,6 +17,15 @@ export type Freshness = {
   readonly lagSeconds?: number
 }
 
+/** The source of an answer of the index. */
+export type OfIndex = {
+  readonly freshness: Freshness
+  /** False when some rows were read from the chain. */
+  readonly isIndexed: boolean
+  /** The chains whose rows are wrong or incomplete, because a rollback deleted observations. */
+  readonly refreshing: readonly ChainId[]
+}
+
 /** Makes the response headers that report an answer's source and block. */
 export const freshnessHeaders = ({ source, block, stale, lagSeconds }: Freshness): Record<string, string> => ({
   'x-data-source': source,
@@ -29,10 +38,7 @@ export const freshnessHeaders = ({ source, block, stale, lagSeconds }: Freshness
   ...(stale && { 'x-stale': '1' }),
 })
 
-/**
- * The freshness of an answer of the index: with the block of an only chain, and with the greatest lag of all chains
- * unless one is null, which is unknown.
- */
+/** The freshness of an answer of the index, with the block of an only chain, and the greatest lag if all are known. */
 export const indexFreshness = (
   [only, ...others]: readonly StoredBlock[],
   lags: readonly (number | null)[],

@@ -16,15 +16,10 @@ export type Client = {
   readonly disconnected: AbortSignal
 }
 
-/**
- * A transaction as one endpoint reports it: its block, and whether that block is on the fork of the index and of the
- * head.
- */
+/** A mined transaction: its block, and whether that is on the fork of the index and of the head of one endpoint. */
 type FoundTransaction = { readonly block: bigint; readonly isOnIndex: boolean; readonly isOnHead: boolean }
 
-/**
- * The result of one poll: the newest indexed block, the head, and the requested transactions that are mined, by hash.
- */
+/** The result of one poll: the newest indexed block, the head, and the requested transactions that are mined. */
 type ChainSnapshot = {
   readonly tip: Reached | undefined
   readonly head: Block | null
@@ -115,8 +110,8 @@ const pollsOf = ({ changes, queries }: Pick<Deps, 'changes' | 'queries'>, chain:
 export type Polls = ReturnType<typeof pollsOf>
 
 /**
- * Creates the waits for blocks and transactions. All waits of a chain share their polls: a poll requests each
- * transaction once, and nothing is polled while there are no waits.
+ * Creates the waits for blocks and transactions. The waits of a chain share their polls: each transaction is requested
+ * once in a poll, and nothing is polled while there are no waits.
  */
 export const createWaits = (deps: Deps) => {
   const { chains, changes, max, maxPerClient, draining } = deps
@@ -150,8 +145,8 @@ export const createWaits = (deps: Deps) => {
     tally: () => ({ open: open.size, refused }),
     /**
      * Runs `wait` with the polls of a chain and a signal that aborts when the client disconnects or the process is
-     * about to stop. Throws `service_unavailable` then and when there are too many waits, and `rate_limited` when the
-     * client has too many.
+     * about to stop. Throws `service_unavailable` then and at `max` waits, and `rate_limited` at `maxPerClient` of the
+     * client.
      */
     async during<T>(
       chainId: ChainId,

@@ -26,23 +26,20 @@ type CheckContext = {
 }
 
 /**
- * The checks of the configuration. Each returns a sentence with the fault and its remedy, or null when it passes. It
- * throws when the answer cannot be determined now.
+ * The checks of the configuration. Each returns a sentence with the fault and its remedy, or null when it passes, and
+ * throws when neither can be determined now.
  */
 const checks = {
   async nodes({ chain }: CheckContext) {
     // There is no head when all nodes are of another chain.
-    const fault = await chain.head().then(
-      () => null,
-      (fault: unknown) => fault,
-    )
+    const [head] = await Promise.allSettled([chain.head()])
     const { chainId } = chain
     const { endpoints } = chain.status()
     const wrong = endpoints.filter(({ state }) => state === 'wrong chain').map(({ index }) => index)
     if (wrong.length > 0) {
       return `Nodes of RPC_URLS_${chainId} at the zero-based positions ${wrong.join(', ')} are of another chain and not used: correct or remove them.`
     }
-    if (fault !== null) throw fault
+    if (head.status === 'rejected') throw head.reason
     const silent = endpoints.find(({ state }) => state === 'unseen' || state === 'resting')
     if (silent) throw unavailable(`the node at position ${silent.index} has not reported its chain yet`)
     return null
@@ -71,11 +68,8 @@ const checks = {
     const { outcomes } = await chain.send({ outcomes: tokens.map(({ token }) => decimalsOf(token)) })
     for (const outcome of outcomes) if (!outcome.ok && !isRevert(outcome.error)) throw toServiceError(outcome.error)
     const wrong = tokens.flatMap(({ symbol, decimals }, at) => {
-      const outcome = outcomes[at]
-      if (outcome?.ok && outcome.value === decimals) return []
-      return [
-        `${symbol}_ADDRESS_${chain.chainId} has ${outcome?.ok ? outcome.value : 'no'} decimals, expected ${decimals}`,
-      ]
+      const found = outcomes[at]?.ok ? outcomes[at].value : 'no'
+      return found === decimals ? [] : `${symbol}_ADDRESS_${chain.chainId} has ${found} decimals, expected ${decimals}`
     })
     return wrong.length === 0 ? null : `${wrong.join('; ')}: amounts would have another meaning. Correct the address.`
   },
@@ -123,7 +117,6 @@ const checks = {
 } as const satisfies Readonly<Record<string, (context: CheckContext) => Promise<string | null>>>
 
 type CheckName = keyof typeof checks
-
 const checkNames = Object.keys(checks) as CheckName[]
 
 /** The deprecated `state` of each result, which clients read until it is removed. */
@@ -147,7 +140,6 @@ export const Check = z
   .meta({ id: 'StartUpCheck' })
 
 export type CheckResult = z.output<typeof Check>
-
 type Result = CheckResult['result']
 
 const checked = (check: CheckName, result: Result, at: number | null, fault: string | null): CheckResult => ({
@@ -160,10 +152,7 @@ const PAUSE_MS: Readonly<Record<Result, number>> = { pending: 5_000, fail: 30_00
 /** The shortest pause, in milliseconds. Every new event changes the protocol's state, which starts the checks again. */
 const MIN_PAUSE_MS = 2_000
 
-/**
- * The longest pause of the `signing` check, in milliseconds: clocks, nodes and rates change without a change of the
- * configuration.
- */
+/** The longest pause of `signing`, in milliseconds: clocks, nodes and rates change without the configuration. */
 const SIGNING_PAUSE_MS = 10_000
 
 const pauseMs = (name: CheckName, result: Result): number =>
@@ -171,7 +160,7 @@ const pauseMs = (name: CheckName, result: Result): number =>
 
 /**
  * Compares the configuration with the nodes, the diamond, its tokens and the engine. Each fault is logged when it
- * appears, changes or goes away. No fault stops the service, since it may affect only a small part of it.
+ * appears, changes or goes away. None stops the service, since it may affect only a small part of it.
  */
 export const createChecks = (
   deps: { readonly chains: ReadonlyMap<ChainId, Chain>; readonly log: Logger } & Omit<CheckContext, 'chain'>,
@@ -210,8 +199,8 @@ export const createChecks = (
       await Promise.all(all.map(([chain, name]) => runCheck(chain, name)))
     },
     /**
-     * Repeats every check until `signal` aborts: after a pause that depends on its result, and earlier when `changes`
-     * reports a change of the protocol's state on that chain (its signer, its payment tokens, its functions).
+     * Repeats every check until `signal` aborts: after a pause that depends on its result, and when `changes` reports a
+     * change of the protocol's state on that chain (its signer, its payment tokens, its functions).
      */
     async watch(signal: AbortSignal, changes: Pick<Changes, 'version' | 'onCommit'>): Promise<void> {
       // Every check listens to this signal.

@@ -22,24 +22,15 @@ export type HealthSources = {
   readonly maxLagSeconds: number
 }
 
-/**
- * Whether the worker's last heartbeat is recent. Its age is measured by the database's clock, since block times may run
- * fast or slow.
- */
+/** Whether the worker's last heartbeat is recent by the database's clock, since block times may run fast or slow. */
 export const isWorkerAlive = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): boolean =>
   heartbeat !== null && heartbeat.ageSeconds <= WORKER_SILENT_SECONDS
 
-/**
- * How far the head is ahead of the last block at which the index was proved equal to the chain, in seconds of the
- * chain; null without such a block.
- */
+/** How far the head is ahead of the last block that was proved, in seconds of the chain; null without such a block. */
 export const provenAgeOf = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): number | null =>
   heartbeat?.proven ? secondsBehind(heartbeat.proven, heartbeat.head) : null
 
-/**
- * Returns the newest indexed block and the lag of an index that is ready. Throws `service_unavailable` with the reason
- * when it is not ready.
- */
+/** Returns the newest indexed block and the lag of an index. Throws `service_unavailable` when it is not ready. */
 export const readiness = (
   deployment: Pick<Deployment, 'chainId' | 'startBlock'>,
   health: Pick<IndexHealth, 'indexed' | 'heartbeat'>,
@@ -60,7 +51,6 @@ export const readiness = (
 
 /** The states of a chain's index; `unknown` while the database is out of reach. */
 export const states = ['following', 'catching up', 'stuck', 'halted', 'unknown'] as const
-
 export type State = (typeof states)[number]
 
 /** The state of a chain's index. `maxLagSeconds` is the largest lag of an index that is `following`. */
@@ -74,15 +64,9 @@ export const stateOf = (health: IndexHealth | null, maxLagSeconds: number): Stat
   return lag === null || lag > maxLagSeconds ? 'catching up' : 'following'
 }
 
-const outOfReach = (fault: unknown): string =>
-  `The database is out of reach: ${adviceOf(fault)}. Until then, entities are read from the chain.`
-
 type ChainHealth = { readonly chainId: ChainId; readonly health: IndexHealth; readonly state: State }
 
-/**
- * The alarms, most important first. Each is a sentence with the problem and the remedy, or null when there is no
- * problem.
- */
+/** The alarms, most important first: each a sentence with the problem and the remedy, or null without a problem. */
 const alarms: readonly ((chain: ChainHealth) => string | null)[] = [
   ({ chainId, health }) => {
     if (isWorkerAlive(health)) return null
@@ -129,6 +113,7 @@ export const alarmsOf = (chain: {
 }): string[] => {
   const { health, checks } = chain
   const faults = checks.flatMap(({ fault }) => fault ?? [])
-  if (health === null) return [outOfReach(chain.fault), ...faults]
-  return [...alarms.flatMap((alarm) => alarm({ ...chain, health }) ?? []), ...faults]
+  if (health !== null) return [...alarms.flatMap((alarm) => alarm({ ...chain, health }) ?? []), ...faults]
+  const advice = adviceOf(chain.fault)
+  return [`The database is out of reach: ${advice}. Until then, entities are read from the chain.`, ...faults]
 }

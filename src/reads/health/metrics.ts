@@ -58,9 +58,7 @@ const rows: readonly Row[] = [
 
 const number = (value: Value): number | null => (value == null ? null : Number(value))
 
-/**
- * Exports the health of each chain's index. While the database is out of reach, only the state `unknown` is exported.
- */
+/** Exports the health of each chain's index; only the state `unknown` while the database is out of reach. */
 export const showIndex = (metrics: Metrics, sources: HealthSources): void => {
   const startOf = (chain: ChainId): bigint | undefined => sources.chains.get(chain)?.deployment.startBlock
   const collect = (): Promise<ChainHealth[]> =>

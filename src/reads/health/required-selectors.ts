@@ -22,9 +22,7 @@ const views: readonly Call[] = Object.values(subjects).flatMap(({ views }) =>
 /** Views that only the start-up checks call. */
 const usedByChecks = ['isAllowedPaymentToken']
 
-/**
- * Views that the proxy has to mount. A view with a storage slot is read from that slot instead when it is not mounted.
- */
+/** Views that the proxy has to mount. A view with a storage slot is read from there when it is not mounted. */
 const requiredViews = new Set<string>([
   ...views.filter(({ slot }) => slot === undefined).map(({ name }) => name),
   ...usedByChecks,

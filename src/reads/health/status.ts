@@ -177,10 +177,7 @@ const auditOf = ({ audit }: IndexHealth): z.output<typeof Audit> | null =>
     comparesNot: notCompared,
   }
 
-/**
- * The status of a chain and its index. `health` is null while the database is out of reach; `nodes` are those of this
- * process.
- */
+/** The status of a chain and its index. `health` is null without the database; `nodes` are those of this process. */
 export const chainStatus = (chain: {
   readonly chainId: ChainId
   readonly health: IndexHealth | null

@@ -6,7 +6,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
 import { consistency, notIndexedYet } from '../freshness/consistency.ts'
-import { blockFields, type Freshness, indexFreshness, isStale, refreshingOf } from '../freshness/freshness.ts'
+import { blockFields, indexFreshness, isStale, type OfIndex, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow } from './records.ts'
@@ -30,16 +30,8 @@ export const listings: readonly Listing[] = [
 
 const DEFAULT_LIMIT = 50
 
-/** A page: its rows as JSON, its metadata, and its source. */
-export type Page = {
-  readonly rows: readonly string[]
-  readonly meta: ListingMeta
-  readonly freshness: Freshness
-  /** False when some rows were read from the chain. */
-  readonly isIndexed: boolean
-  /** The chains whose rows the filters may select wrongly, because a rollback deleted observations. */
-  readonly refreshing: readonly ChainId[]
-}
+/** A page: its rows as JSON, and its metadata. */
+export type Page = OfIndex & { readonly rows: readonly string[]; readonly meta: ListingMeta }
 
 const filtersOf = (query: ListingQuery): Filters => {
   const { eventId, expiryFrom, expiryTo, claimable, claimed, withdrawn } = query

@@ -5,7 +5,7 @@ import { Address20, atMost } from '../../protocol/request-fields.ts'
 import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { choice, listOf, MAX_WALLETS } from './query.ts'
-import { DepositRow, EventRow, LagSeconds, PositionRow, tokenFields } from './records.ts'
+import { DepositRow, EventRow, Hash, hash, LagSeconds, PositionRow, tokenFields } from './records.ts'
 
 const State = choice(['active', 'all']).optional().meta({
   description: '`active` (default): rows that can still change or pay out; `all`: settled and claimed rows too',
@@ -40,11 +40,7 @@ const ChainPart = z.object({
       '`ok`; `stale`: the index lags, or a row could not be read; `unavailable`: the response has no data of this chain',
   }),
   blockNumber: Integer.nullable().meta({ description: 'The newest indexed block', example: 31_415_926 }),
-  blockHash: z
-    .string()
-    .regex(/^0x[0-9a-f]{64}$/)
-    .nullable()
-    .meta({ example: `0x${'5f'.repeat(32)}` }),
+  blockHash: Hash.nullable().meta({ example: hash }),
   blockTimestamp: UnixSeconds.nullable(),
   lagSeconds: LagSeconds,
 })

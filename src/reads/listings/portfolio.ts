@@ -6,7 +6,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
-import { blockFields, type Freshness, indexFreshness, isStale, refreshingOf } from '../freshness/freshness.ts'
+import { blockFields, indexFreshness, isStale, type OfIndex, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
 import { chainsOf } from './resource.ts'
@@ -36,18 +36,11 @@ const chainPart = (sources: ListSources, chainId: ChainId, { tips }: PortfolioRo
   return { chainId, status, ...blockFields(tip.block), lagSeconds }
 }
 
-/** The sums of a wallet's amounts in one token. */
-type Total = {
-  readonly chainId: ChainId
-  readonly token: Token
-  readonly sums: Map<(typeof allFigures)[number], bigint>
-}
-
 const allFigures = (['position', 'deposit', 'event'] as const).flatMap((kind) => figureNames[kind])
 
-/** An empty total of the token that a row shows. */
-const emptyTotal = (row: string): Total => {
-  const { chainId, token, symbol, decimals } = JSON.parse(row)
+/** An empty total: the sums of a wallet's amounts in the token that a row shows. */
+const emptyTotal = (row: string) => {
+  const { chainId, token, symbol, decimals }: Token & { readonly chainId: ChainId } = JSON.parse(row)
   return { chainId, token: { token, symbol, decimals }, sums: new Map(allFigures.map((name) => [name, 0n])) }
 }
 
@@ -55,7 +48,7 @@ const isClaim = (figure: string): figure is keyof typeof claims => figure in cla
 
 /** The totals per token, and the claimable amounts, of a wallet. */
 const totalsOf = (rows: Holdings): { totals: object[]; claimables: Claimable[] } => {
-  const totals = new Map<string, Total>()
+  const totals = new Map<string, ReturnType<typeof emptyTotal>>()
   const claimables: Claimable[] = []
   for (const kind of kinds) {
     const names = figureNames[kind]
@@ -86,9 +79,7 @@ const totalsOf = (rows: Holdings): { totals: object[]; claimables: Claimable[] }
   }
 }
 
-/**
- * Joins rows with `+=`, which copies them only once, when the body is written. `join` would copy them at every level.
- */
+/** Joins rows with `+=`, which copies them once, when the body is written. `join` would copy them at every level. */
 const joinRows = (rows: readonly HeldRow[]): string => {
   let text = ''
   for (const { row } of rows) text += text === '' ? row : `,${row}`
@@ -99,24 +90,14 @@ const joinRows = (rows: readonly HeldRow[]): string => {
 const recordOf = (wallet: Address, chains: readonly ChainPart[], holdings: Holdings): string => {
   const rows = (kind: Kind): string => `[${joinRows(holdings[kind])}]`
   const { totals, claimables } = totalsOf(holdings)
-  const isCut = kinds.some((kind) =>
-    chains.some(
-      ({ chainId }) =>
-        holdings[kind].filter(({ holding }) => holding.chainId === String(chainId)).length >= MAX_ROWS_PER_KIND,
-    ),
-  )
+  const count = (kind: Kind, chainId: ChainId): number =>
+    holdings[kind].filter(({ holding }) => holding.chainId === String(chainId)).length
+  const isCut = kinds.some((kind) => chains.some(({ chainId }) => count(kind, chainId) >= MAX_ROWS_PER_KIND))
   return `{"wallet":"${wallet}","chains":${JSON.stringify(chains)},"positions":${rows('position')},"deposits":${rows('deposit')},"events":${rows('event')},"totals":${JSON.stringify(totals)},"claimables":${JSON.stringify(claimables)},"complete":${!isCut}}`
 }
 
-/** Portfolios as JSON, and their source. */
-export type Portfolios = {
-  readonly records: readonly string[]
-  readonly freshness: Freshness
-  /** False when some rows were read from the chain. */
-  readonly isIndexed: boolean
-  /** The chains whose amounts are incomplete, because a rollback deleted observations. */
-  readonly refreshing: readonly ChainId[]
-}
+/** Portfolios as JSON. */
+export type Portfolios = OfIndex & { readonly records: readonly string[] }
 
 /**
  * Reads the portfolios of wallets, in their order. Throws `service_unavailable` when the database is out of reach, when
@@ -128,10 +109,7 @@ export const portfoliosOf = async (
     readonly wallets: readonly Address[]
     readonly chainIds?: readonly ChainId[] | undefined
     readonly state?: 'active' | 'all' | undefined
-    /**
-     * The oldest block of the one chain that the answer may be as of. With it, a row that cannot be read is an error
-     * and not left out.
-     */
+    /** The oldest block that the answer may be as of. With it, a row that cannot be read is an error, not left out. */
     readonly atLeast?: bigint | null
   },
 ): Promise<Portfolios> => {

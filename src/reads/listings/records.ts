@@ -4,8 +4,8 @@ import { Deposit, EventCore, EventRange, EventStats, Position, Utilization } fro
 import { Account, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
-const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
-const hash = `0x${'5f'.repeat(32)}`
+export const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
+export const hash = `0x${'5f'.repeat(32)}`
 
 /** The token of a row's amounts. */
 export const tokenFields = {

@@ -17,8 +17,8 @@ const rowScopes = (kind: Kind, { ids, wallet, creator, eventId }: ListingQuery):
 }
 
 /**
- * The scopes of the rows' events, when the list shows included records or filters by claimable amounts. A wallet's own
- * scope already covers changes of its claimable amounts.
+ * The scopes of the rows' events, when the list includes their records or filters by claimable amounts. The scope of a
+ * wallet covers changes of its claimable amounts.
  */
 const eventScopes = ({ wallet, eventId, claimable, include = [] }: ListingQuery): string[] => {
   const isShown = include.length > 0 || (claimable !== undefined && wallet === undefined)
@@ -26,10 +26,7 @@ const eventScopes = ({ wallet, eventId, claimable, include = [] }: ListingQuery)
   return [eventId === undefined ? ofKind('event') : ofEvent(eventId)]
 }
 
-/**
- * The resource of a page of a list; null when the page changes with time alone, as by which events are expired or which
- * blocks are final.
- */
+/** The resource of a page; null when it changes with time alone: by which events expired or which blocks are final. */
 export const pageResource = (kind: Kind, query: ListingQuery): Resource | null => {
   const { state, finality = 'latest' } = query
   if (state === 'open' || state === 'expired' || finality !== 'latest') return null

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { parseColumns, type RowColumns } from '../../db/queries/rows.ts'
-import { type Renderer, UNIT } from '../../db/rendering.ts'
+import { UNIT } from '../../db/rendering.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
@@ -15,14 +15,9 @@ import type { ListSources } from './sources.ts'
 type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
 
 /** A token as rows show it. A token that the worker has not stored yet is read from the chain. */
-const tokenOf = async (
-  { lists }: ListSources,
-  renderer: Renderer,
-  chainId: ChainId,
-  address: Address,
-  stored: Token | null,
-): Promise<Token> =>
-  renderer.token(address, new Map(stored && [[stored.token, stored]])) ?? lists.tokens.ask(chainId, address)
+const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Address, stored: Token | null) =>
+  lists.renderer(chainId).token(address, new Map(stored && [[stored.token, stored]])) ??
+  lists.tokens.ask(chainId, address)
 
 /** Reads a row from the chain whose views the index has not read yet; null when a reorg has removed it. */
 const readRow = async (
@@ -48,12 +43,8 @@ const readRow = async (
   const { deployment } = chainOf(sources.chains, chainId)
   const { paymentToken } = found.data
   const isStored = event?.paymentToken === paymentToken
-  const shown = await tokenOf(sources, sources.lists.renderer(chainId), chainId, paymentToken, isStored ? token : null)
-  return withInclusions(
-    rowText(entity.data, fact, shown),
-    () => inclusionTexts(found.data, deployment.profile),
-    include,
-  )
+  const text = rowText(entity.data, fact, await tokenOf(sources, chainId, paymentToken, isStored ? token : null))
+  return withInclusions(text, () => inclusionTexts(found.data, deployment.profile), include)
 }
 
 /** Renders a row from its columns. */
@@ -66,12 +57,8 @@ const renderRow = async <K extends Kind>(
   if (seen === null || event === null || eventSeen === null) return readRow(sources, asked, columns)
   const { chainId } = fact
   const renderer = sources.lists.renderer(chainId)
-  const shown = await tokenOf(sources, renderer, chainId, eventSeen.paymentToken, token)
-  return withInclusions(
-    renderer.row(asked.kind, fact, seen, shown),
-    () => renderer.inclusions(event, eventSeen),
-    asked.include,
-  )
+  const text = renderer.row(asked.kind, fact, seen, await tokenOf(sources, chainId, eventSeen.paymentToken, token))
+  return withInclusions(text, () => renderer.inclusions(event, eventSeen), asked.include)
 }
 
 /** The stored JSON of a row as the database returned it; null when the row has to be rendered. */
@@ -84,9 +71,9 @@ const storedRow = (row: string, include: readonly Inclusion[]): string | null =>
 }
 
 /**
- * Returns rows as JSON, and whether all of them come from the index. A row is null when a reorg has removed it. A row
- * whose views the index has not read yet is read from the chain. When no node is in reach for that, `unread` is called
- * with the position of the row, and the row is null; without `unread`, the error is thrown.
+ * Returns rows as JSON, and whether all come from the index. A row is null when a reorg has removed it. A row whose
+ * views the index has not read yet is read from the chain. When no node is in reach for that, `unread` is called with
+ * the position of the row, and the row is null; without `unread`, the error is thrown.
  */
 export const rowsOf = async (
   sources: ListSources,

@@ -72,7 +72,6 @@ const Cursor = z
   .transform((text) => (text === 'now' ? ('now' as const) : Number(text)))
 
 const MAX_EVENT_IDS = 200
-
 const idsError = `expected up to ${MAX_EVENT_IDS} event ids, separated by commas`
 
 /** How often the index has new blocks at most, in milliseconds. */
@@ -157,8 +156,8 @@ const asOf = async (sources: SettlementSources, chainId: ChainId): Promise<z.out
 }
 
 /**
- * Reads a page of the feed. The cursor of an empty page is the position of the request, so that the next poll continues
- * there. Throws `service_unavailable` when the database is out of reach or a chain is not indexed yet.
+ * Reads a page of the feed. The cursor of an empty page is the position of the request. Throws `service_unavailable`
+ * when the database is out of reach or a chain is not indexed yet.
  */
 export const settlementsPage = async (
   sources: SettlementSources,
