@@ -24,7 +24,7 @@ const assetOf = async (type: string, identity: Buffer): Promise<Asset> => {
   return { type, hash, etag: `W/"${hash}"`, bodies: { identity, ...compressed } }
 }
 
-/** Creates a document that is read and compressed only once it is requested, and again after a failure. */
+/** Creates a document that is read and compressed at its first request (most have none), and again after a failure. */
 export const createAsset = (type: string, read: () => Promise<Buffer> | Buffer): (() => Promise<Asset>) => {
   const cache = new LRUCache<string, Asset>({ max: 1, fetchMethod: async () => assetOf(type, await read()) })
   return () => cache.forceFetch(type)

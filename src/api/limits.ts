@@ -1,4 +1,4 @@
-/** Longest path parameter, in characters: Node's limit on a request's head, so that schemas decide instead. */
+/** Longest path parameter, in characters: as long as Node allows the head of a request, so that schemas decide. */
 export const MAX_PARAM_LENGTH = 16_384
 
 /** Largest body in bytes, for routes without a limit of their own. */

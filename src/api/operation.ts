@@ -11,7 +11,7 @@ export type Operation = {
   readonly tag: string
   readonly summary: string
   readonly description: string
-  /** Errors in addition to a 404, those of every route (429, 500, 503) and those that its input implies. */
+  /** Errors that are neither a 404, nor of every route (429, 500, 503), nor implied by the input. */
   readonly failures?: readonly FailureName[]
   /** The message of a 404 for the example values of the path parameters. */
   readonly missing?: (params: Readonly<Record<string, string>>) => string

@@ -81,8 +81,8 @@ export const chainOf = (chains: Chains, chainId: ChainId): Chain => {
 }
 
 /**
- * Reads from the preferred source, or from the fallback, marked stale, when it is out of reach. When both are, the
- * error of the preferred source is thrown.
+ * Reads from the preferred source and, when it is out of reach, from the fallback, whose answer is marked stale. When
+ * both are out of reach, the error of the preferred source is thrown.
  */
 export const withFallback = async <D>(
   preferred: () => Promise<Answer<D>>,

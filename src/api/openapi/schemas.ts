@@ -21,7 +21,7 @@ const exampleOf = (example: unknown, first: ChainId, chainIds: readonly ChainId[
   return JSON.parse(JSON.stringify(example), replace)
 }
 
-/** Creates the converter to JSON Schema, which collects schemas with an id. It lists the ids of `chainIds`, if any. */
+/** Creates the converter to JSON Schema. It collects schemas with an id. Chain ids are those of `chainIds`, if any. */
 export const createSchemas = (chainIds: readonly ChainId[] = []) => {
   const [first] = chainIds
 

@@ -55,7 +55,7 @@ const socketFaults: Readonly<Record<string, { readonly status: number; readonly 
   HPE_HEADER_OVERFLOW: { status: 431, message: `URL and headers are larger than ${maxHeaderSize} bytes` },
 }
 
-/** Handles data that is not an HTTP request, and requests that are too large or too slow, with only a socket. */
+/** Handles data that is not an HTTP request, and requests that are too large or slow. There is only a socket. */
 export const socketError = (error: Error & { readonly code?: string }, socket: Socket): void => {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const { status, message } = socketFaults[error.code ?? ''] ?? { status: 400, message: 'not an HTTP request' }

@@ -42,7 +42,7 @@ type Options = {
   readonly limit: RateLimit | null
 }
 
-type Row = readonly [name: string, help: string, of: (of: Options) => number]
+type Row = readonly [name: string, help: string, of: (it: Options) => number]
 const rows: readonly Row[] = [
   ['fx_pages_bytes', 'Memory of the response cache', ({ store }) => store.tally().bytes],
   ['fx_pages', 'Responses in the response cache', ({ store }) => store.tally().pages],

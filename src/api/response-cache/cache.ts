@@ -44,7 +44,7 @@ declare module 'fastify' {
 export const REVALIDATE = 'public, no-cache'
 /** How long a body is cached that contains the lag of the index, in milliseconds. The lag is in whole seconds. */
 export const LAG_MAX_AGE_MS = 1_000
-/** For settled and final data. The time is short, because an upgrade of the protocol may change even that. */
+/** For settled and final data. The time is short, because an upgrade of the protocol may change even those. */
 export const SETTLED = 'public, max-age=30'
 
 type Deps = {
@@ -65,7 +65,7 @@ const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers.accept?.includes('event-stream') === true && isStream(headers.accept))
 
-/** Preformatted `Server-Timing` below a millisecond, as of nearly all hits: formatting takes longer than the lookup. */
+/** Preformatted `Server-Timing` below a millisecond, as nearly all hits have: formatting takes longer than a lookup. */
 const timings = Array.from({ length: 100 }, (_, hundredths) => `app;dur=${(hundredths / 100).toFixed(2)}`)
 
 const requestHeaders = (id: string, ms: number): string[] => [

@@ -9,7 +9,7 @@ const HEAD_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const CHECK_EVERY_MS = 1_000
 
-/** How long an idle connection stays open, in milliseconds: longer than load balancers keep it. */
+/** How long an idle connection stays open, in milliseconds: longer than at load balancers, which then close first. */
 const KEEP_ALIVE_MS = 72_000
 
 type Deps = {

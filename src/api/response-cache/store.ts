@@ -9,7 +9,7 @@ const ENTRY_OVERHEAD_BYTES = 2_048
 /** The hit at which a body is compressed. */
 const COMPRESS_AT_HIT = 2
 
-/** Creates the store of entries by URL: an LRU cache of at most `maxBytes` with compressed bodies, empty for 0. */
+/** Creates the store of entries by URL: an LRU cache of at most `maxBytes`, compressed bodies included; 0 for none. */
 export const createStore = (maxBytes: number) => {
   const maxEntrySize = Math.max(1, Math.ceil(maxBytes / 16))
   const sizeOf = (bodies: Bodies | null, key: string): number =>

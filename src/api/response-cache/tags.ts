@@ -28,7 +28,7 @@ const { version: build }: { readonly version: string } = createRequire(import.me
 /** Hex digits of the hash in an edition. */
 const EDITION_DIGITS = 12
 
-/** Identifies all that a body depends on but the index: the release, the chains in order, and how rows are rendered. */
+/** What a body depends on in addition to the index: the release, the chains in order, and how rows are rendered. */
 export const editionOf = (renderKeys: readonly (readonly [ChainId, bigint])[]): string => {
   const hash = createHash('sha256').update(renderKeys.join()).digest('hex')
   return `${build}.${hash.slice(0, EDITION_DIGITS)}`

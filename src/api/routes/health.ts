@@ -79,7 +79,7 @@ const status: Operation = {
     'Returns the state of every chain and its index, and problems with their remedies in words. It is meant for operators and dashboards; load balancers should use `/readyz`.',
 }
 
-/** `/status`: without the database, it shows what this process knows of its nodes, and is a 503 without them too. */
+/** `/status`: without the database, it shows what this process knows of its nodes; without nodes too, it is a 503. */
 export const statusRoutes: FastifyPluginAsync<{
   readonly sources: HealthSources & { readonly checks: Pick<Checks, 'of'> }
   /** False while this process counts requests on its own although the rate limit is shared. */

@@ -28,7 +28,7 @@ const quote: Operation = {
     'Returns a fair-value premium. The quote is signed for the protocol when the request has `chainId`, `diamondAddress` and `creator`, and the engine has a key and fresh rates. Otherwise `breakdown.attestation` has the reason. `diamondAddress` must be the address that `/v1/chains` returns for `chainId`. A signature is dated a few seconds back and is valid for 120 seconds from then (`expiresAt`).',
 }
 
-/** The time of the chain's newest block in Unix seconds; null for a request of no chain and when no node answers. */
+/** The time of the chain's newest block in Unix seconds; null when the request names no chain or no node answers. */
 const newestBlock = async (chains: Chains, { chainId }: QuoteRequest): Promise<bigint | null> => {
   const head = chainId === undefined ? null : await chains.get(chainId)?.head().catch(nullIfUnavailable)
   return head?.timestamp ?? null

@@ -73,10 +73,10 @@ export const fromChain = async <K extends OfChain, V extends Views<K, V>, N exte
 
 /**
  * Reads a subject from the index, as of the block at which its views were last read. That block may be older than
- * `minBlock` even when no refresh of the subject is queued. The newest indexed block cannot be reported instead, for
- * three reasons: a deployment may emit only the three creation logs, deposits and positions are queued only when their
- * event is refreshed, and capacities change with time alone. Throws `service_unavailable` when the database is out of
- * reach or the chain is not indexed yet.
+ * `minBlock` even when no refresh is queued. The newest indexed block cannot be reported instead: a deployment may emit
+ * only the three creation logs, deposits and positions are queued only when their event is refreshed, and capacities
+ * change with time alone. Throws `service_unavailable` when the database is out of reach or the chain is not indexed
+ * yet.
  */
 const fromDatabase = async <K extends OfChain, V extends Views<K, V>, D>(
   { queries }: Pick<ReadSources, 'queries'>,

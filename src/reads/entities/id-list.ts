@@ -37,7 +37,7 @@ const pageOf = (ids: readonly bigint[], { after, limit }: Page): bigint[] =>
     .sort((a, b) => (a < b ? -1 : 1))
     .slice(0, limit)
 
-/** Reads a page from the index. Throws `service_unavailable` when it is out of reach or lags `maxLagSeconds`. */
+/** Reads a page from the index. Throws `service_unavailable` when it is out of reach or lags above `maxLagSeconds`. */
 const readIndex = async <K extends OfChain, V extends Views<K, V>>(
   sources: ReadSources,
   { page: read, existence }: List<K, V>,

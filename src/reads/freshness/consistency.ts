@@ -67,11 +67,11 @@ type WaitEnd = { readonly deadline: number; readonly signal: AbortSignal }
 
 /**
  * Waits until the index has the block or transaction that a request requires (`consistency`), and returns the oldest
- * block that the answer may be as of; null when the request requires none. A transaction that no node knows yet counts
- * as not mined yet, since its sender may have sent it to another node. `chainField` is the name of the request field
- * with the chains. `observed` is true when the answer contains the state of entities, and not only their ids. Throws
- * `validation_error` for both fields at once and for more than one chain, `service_unavailable` with both blocks at the
- * deadline, and as `Waits.during` does.
+ * block that the answer may be as of; null when none is required. A transaction that no node knows counts as not mined
+ * yet, since it may have been sent to another node. `chainField` is the request field with the chains. `observed` is
+ * true when the answer contains the state of entities, and not only their ids. Throws `validation_error` for both
+ * fields at once and for more than one chain, `service_unavailable` with both blocks at the deadline, and as
+ * `Waits.during` does.
  */
 export const awaitIndex = async (
   waits: Waits,

@@ -17,12 +17,12 @@ export type Freshness = {
   readonly lagSeconds?: number
 }
 
-/** The source of an answer of the index. */
-export type OfIndex = {
+/** Where a list or a portfolio comes from. */
+export type Provenance = {
   readonly freshness: Freshness
   /** False when some rows were read from the chain. */
   readonly isIndexed: boolean
-  /** The chains whose rows are wrong or incomplete, because a rollback deleted observations. */
+  /** The chains whose rows may be missing, wrong or incomplete, because a rollback deleted observations. */
   readonly refreshing: readonly ChainId[]
 }
 
@@ -38,7 +38,7 @@ export const freshnessHeaders = ({ source, block, stale, lagSeconds }: Freshness
   ...(stale && { 'x-stale': '1' }),
 })
 
-/** The freshness of an answer of the index, with the block of an only chain, and the greatest lag if all are known. */
+/** The freshness of data of the index: with the block if there is one chain, and the greatest lag if all are known. */
 export const indexFreshness = (
   [only, ...others]: readonly StoredBlock[],
   lags: readonly (number | null)[],

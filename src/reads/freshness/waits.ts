@@ -19,7 +19,7 @@ export type Client = {
 /** A mined transaction: its block, and whether that is on the fork of the index and of the head of one endpoint. */
 type FoundTransaction = { readonly block: bigint; readonly isOnIndex: boolean; readonly isOnHead: boolean }
 
-/** The result of one poll: the newest indexed block, the head, and the requested transactions that are mined. */
+/** One poll's result: the newest indexed block, the head, and the mined ones of the requested transactions, by hash. */
 type ChainSnapshot = {
   readonly tip: Reached | undefined
   readonly head: Block | null

@@ -152,7 +152,7 @@ const PAUSE_MS: Readonly<Record<Result, number>> = { pending: 5_000, fail: 30_00
 /** The shortest pause, in milliseconds. Every new event changes the protocol's state, which starts the checks again. */
 const MIN_PAUSE_MS = 2_000
 
-/** The longest pause of `signing`, in milliseconds: clocks, nodes and rates change without the configuration. */
+/** The longest pause of `signing`, in milliseconds: clocks, nodes and rates change on their own. */
 const SIGNING_PAUSE_MS = 10_000
 
 const pauseMs = (name: CheckName, result: Result): number =>

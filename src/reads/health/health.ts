@@ -30,7 +30,7 @@ export const isWorkerAlive = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): bo
 export const provenAgeOf = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): number | null =>
   heartbeat?.proven ? secondsBehind(heartbeat.proven, heartbeat.head) : null
 
-/** Returns the newest indexed block and the lag of an index. Throws `service_unavailable` when it is not ready. */
+/** Returns an index's newest block and lag. Throws `service_unavailable` with the reason when it is not ready. */
 export const readiness = (
   deployment: Pick<Deployment, 'chainId' | 'startBlock'>,
   health: Pick<IndexHealth, 'indexed' | 'heartbeat'>,

@@ -14,7 +14,7 @@ import type { Tip } from '../../db/queries/tips.ts'
  */
 export const WORKER_SILENT_SECONDS = 10
 
-/** Largest heartbeat age, and lag in seconds of the chain, at which cached responses may be served. */
+/** Largest heartbeat age in seconds, and lag in seconds of the chain, at which cached responses may be served. */
 const CACHE_MAX_HEARTBEAT_AGE_SECONDS = 3
 const CACHE_MAX_LAG_SECONDS = 5
 
@@ -27,7 +27,7 @@ export const CACHE_MAX_KNOWLEDGE_AGE_MS = 2_000
 /** How far an endpoint that is not `lagging` may be behind the newest known block, in seconds of the chain. */
 export const ENDPOINT_LAGGING_SECONDS = 5n
 
-/** Longest time without a proof of the index, and of an entity in the refresh queue, without an alarm; in seconds. */
+/** Seconds without a proof of the index, or of an entity in the refresh queue, after which there is an alarm. */
 export const ALARM_AFTER_SECONDS = 60
 
 /** How long the alarm about a difference that the audit found stays, in seconds. */

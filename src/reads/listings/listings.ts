@@ -6,7 +6,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
 import { consistency, notIndexedYet } from '../freshness/consistency.ts'
-import { blockFields, indexFreshness, isStale, type OfIndex, refreshingOf } from '../freshness/freshness.ts'
+import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow } from './records.ts'
@@ -31,7 +31,7 @@ export const listings: readonly Listing[] = [
 const DEFAULT_LIMIT = 50
 
 /** A page: its rows as JSON, and its metadata. */
-export type Page = OfIndex & { readonly rows: readonly string[]; readonly meta: ListingMeta }
+export type Page = Provenance & { readonly rows: readonly string[]; readonly meta: ListingMeta }
 
 const filtersOf = (query: ListingQuery): Filters => {
   const { eventId, expiryFrom, expiryTo, claimable, claimed, withdrawn } = query

@@ -6,7 +6,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
-import { blockFields, indexFreshness, isStale, type OfIndex, refreshingOf } from '../freshness/freshness.ts'
+import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
 import { chainsOf } from './resource.ts'
@@ -97,7 +97,7 @@ const recordOf = (wallet: Address, chains: readonly ChainPart[], holdings: Holdi
 }
 
 /** Portfolios as JSON. */
-export type Portfolios = OfIndex & { readonly records: readonly string[] }
+export type Portfolios = Provenance & { readonly records: readonly string[] }
 
 /**
  * Reads the portfolios of wallets, in their order. Throws `service_unavailable` when the database is out of reach, when

@@ -129,10 +129,7 @@ export type SettlementSources = Pick<ReadSources, 'chains' | 'queries'> & {
 }
 
 /** The position after which a request with `since` starts. */
-export const startOf = async (
-  { changes, settlements }: Pick<SettlementSources, 'changes' | 'settlements'>,
-  since: SettlementsQuery['since'],
-): Promise<number> => {
+export const startOf = async ({ changes, settlements }: SettlementSources, since: SettlementsQuery['since']) => {
   if (since !== 'now') return since ?? 0
   return changes.isCurrent([]) ? changes.position() : settlements.position()
 }
