@@ -10,7 +10,7 @@ const statusOf = (status: number): string => classes[Math.floor(status / 100)] ?
 type Kept = { readonly labels: object; readonly bucketValues: Record<number, number>; sum: number; count: number }
 
 /** The requests of one method, route and class of status. */
-export type Series = { observe(ms: number): void }
+type Series = { observe(ms: number): void }
 
 /** `left` is the status of a request whose client did not wait for the answer. */
 export type RequestMetrics = { series(method: string, route: string | undefined, status: number | 'left'): Series }

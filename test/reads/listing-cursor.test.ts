@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { numberToHex } from 'viem'
 import { expect, test } from 'vitest'
-import { sealCursor } from '../../src/reads/cursor.ts'
-import { type ChainCursor, decodeCursor, encodeCursor } from '../../src/reads/cursor.ts'
+import { type ChainCursor, decodeCursor, encodeCursor, sealCursor } from '../../src/reads/cursor.ts'
 
 const list = '/hedge/positions 8453,56 created desc latest'
 const chains = [8453, 56]

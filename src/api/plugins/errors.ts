@@ -4,8 +4,8 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { errorText, notFound } from '../../lib/errors.ts'
 import { problem } from '../../lib/problem.ts'
+import { requestId } from '../access.ts'
 import { MAX_PARAM_LENGTH } from '../limits.ts'
-import { requestId } from '../request-id.ts'
 import { standardHeaders } from './headers.ts'
 
 /** Messages, by error code, for framework errors that lack the limit or repeat a URL, which may contain a secret. */

@@ -1,36 +1,12 @@
 import fp from 'fastify-plugin'
-import { type Ended, onEnd, type RequestMetrics } from '../../lib/http-metrics.ts'
-import type { LineBuffer } from '../../lib/line-buffer.ts'
+import { onEnd } from '../../lib/http-metrics.ts'
 import { type Metrics, type Shown, show } from '../../lib/metrics.ts'
 import type { Waits } from '../../reads/freshness/waits.ts'
+import { type Access, traceOf } from '../access.ts'
 import type { Refused } from '../limits.ts'
 import type { RateLimit } from '../rate-limit.ts'
-import { traceOf } from '../request-id.ts'
 import type { Store } from '../response-cache/store.ts'
 import type { Streams } from '../streams.ts'
-
-/**
- * Creates the recorder of the metrics of ended requests, and of their log lines unless the client disconnected. What
- * all requests of a route, method and status share is prepared once. `traceId` is that of the client's trace.
- */
-export const createAccess = (metrics: RequestMetrics, lines: LineBuffer) => {
-  const prepare = ({ method, route, status }: Ended) => ({
-    series: metrics.series(method, route, status),
-    line: lines.kind(method, route, Number(status)),
-  })
-  const kinds = new Map<string | undefined, Map<string, ReturnType<typeof prepare>>>()
-  return (ended: Ended, requestId: string, traceId: string | undefined): void => {
-    const { method, route, status, ms } = ended
-    const ofRoute = kinds.get(route) ?? new Map<string, ReturnType<typeof prepare>>()
-    const known = ofRoute.get(method + status)
-    const { series, line } = known ?? prepare(ended)
-    if (known === undefined) kinds.set(route, ofRoute.set(method + status, { series, line }))
-    series.observe(ms)
-    if (status !== 'left') lines.answered(line, requestId, ms, traceId)
-  }
-}
-
-export type Access = ReturnType<typeof createAccess>
 
 type Options = {
   readonly metrics: Metrics

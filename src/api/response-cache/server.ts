@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Tracing } from '../../lib/tracing.ts'
-import type { Access } from '../plugins/metrics.ts'
-import { requestId, traceOf } from '../request-id.ts'
+import { type Access, requestId, traceOf } from '../access.ts'
 import { markCacheMiss, type ResponseCache } from './cache.ts'
 
 /** Time for the head of a request and for all of it before a 408, and time between checks, in milliseconds. */

@@ -23,7 +23,7 @@ export type HealthSources = {
 }
 
 /** Whether the worker's last heartbeat is recent by the database's clock, since block times may run fast or slow. */
-export const isWorkerAlive = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): boolean =>
+const isWorkerAlive = ({ heartbeat }: Pick<IndexHealth, 'heartbeat'>): boolean =>
   heartbeat !== null && heartbeat.ageSeconds <= WORKER_SILENT_SECONDS
 
 /** How far the head is ahead of the last block that was proved, in seconds of the chain; null without such a block. */
