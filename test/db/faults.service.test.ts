@@ -159,7 +159,9 @@ test.each([
     statementTimeoutMs: 10_000,
   })
   try {
-    await only.run((handle) => handle.execute(sql`SELECT 1`))
+    // The first connection may take longer than the shorter wait.
+    const connect = () => only.run((handle) => handle.execute(sql`SELECT 1`))
+    await expect.poll(() => connect().then(() => 'connected', String)).toBe('connected')
     const [first, second] = [1.5, 0].map((seconds) =>
       only
         .run((handle) => handle.execute(sql`SELECT pg_sleep(${seconds})`))
