@@ -75,7 +75,7 @@ test('the bytes of a row format equal the stored ones', () => {
   const found = createHash('sha256').update(samples().join('\n')).digest('hex')
   expect(
     hashes[ROW_FORMAT],
-    `rows are rendered to other bytes than row format ${ROW_FORMAT} has: raise ROW_FORMAT in src/protocol/rows.ts, so that texts which are stored already are not served as if they were the new ones, and add the new hash here: ${found}`,
+    `rows are rendered to other bytes than row format ${ROW_FORMAT} has: raise ROW_FORMAT in src/protocol/records.ts, so that texts of the old format are not served as if they were the new ones. If you have raised it already, only add the hash to this file: ${found}`,
   ).toBe(found)
 })
 

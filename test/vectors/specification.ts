@@ -1,6 +1,7 @@
 /*
  * The specification's list of endpoints, written by hand from the specification and from nothing else, so that what the
- * service mounts, generates and answers is held against it.
+ * service mounts, generates and answers is held against it. `extensions` and `furtherBuilders` list what the service
+ * adds to it.
  */
 
 /**
@@ -178,7 +179,7 @@ export const posts: Readonly<Record<string, { readonly body: readonly string[]; 
 /** The other routes under `/v1`, from the section on versioning. */
 export const pages = ['/openapi.json', '/docs', '/changelog'] as const
 
-/** The extensions of the specification. They must not shadow a route of it. */
+/** Further routes, except builders. They must not shadow a route of the specification. */
 export const extensions = [
   'GET /hedge/events',
   'GET /hedge/positions',
@@ -188,8 +189,8 @@ export const extensions = [
   'GET /hedge/settlements',
 ] as const
 
-/** The tables of builders: path, function and arguments. */
-export const builders: Readonly<Record<string, string>> = {
+/** The specification's tables of builders: path, function and arguments. */
+const specifiedBuilders: Readonly<Record<string, string>> = {
   '/tx/erc20/approve': 'approve(address spender, uint256 amount)',
   '/tx/hedge/create-event':
     'createEvent((string name, string underlying, uint256 strike, uint256 payoutCap, uint256 premiumRate, uint256 expiry, bool allowExternalLp, uint256 initialLiquidity, uint256 initialRate, bool strikeAbove, address paymentToken, bytes signature, uint256 quoteTimestamp, bytes32 quoteNonce) params)',
@@ -227,3 +228,9 @@ export const builders: Readonly<Record<string, string>> = {
   '/tx/governance/execute-cut': 'executeCut(bytes32 proposalId)',
   '/tx/governance/cancel-cut': 'cancelCut(bytes32 proposalId)',
 }
+
+/** Further builders. They must not shadow a route of the specification. */
+const furtherBuilders: Readonly<Record<string, string>> = {}
+
+/** Every builder. */
+export const builders = { ...specifiedBuilders, ...furtherBuilders }

@@ -6,7 +6,7 @@ import { protocolScope, type Scopes, scopesOf, scopesOfMembers, union } from '..
 import type { Handle } from '../pool.ts'
 import { type Renderer, withTexts } from '../rendering.ts'
 import * as t from '../schema.ts'
-import { blockColumns, entityTables, type StoredBlock, type StoredProtocol } from '../stored.ts'
+import { blockColumns, entityTables, type ObservationRow, type StoredBlock, type StoredProtocol } from '../stored.ts'
 import { lockRefreshQueue, requestMemberRefresh } from './refresh-queue.ts'
 import { changedSettlements } from './settlements.ts'
 import { recordUpgrade } from './upgrades.ts'
@@ -70,8 +70,13 @@ const observedAtBlock = async (handle: Handle, chainId: ChainId, number: bigint,
   return events.filter(({ core }) => stored.has(core.id))
 }
 
+/** Rows with every column of their tables, so that the code does not compile while a column is not written. */
+type ObservationRows = { readonly [K in Kind as Plural<K>]: readonly ObservationRow<K>[] } & {
+  readonly protocol: readonly (typeof t.chainObservations.$inferSelect)[]
+}
+
 /** Observations at a block as rows of the four tables. */
-export const observationRows = (chainId: ChainId, block: StoredBlock, seen: Observations) => {
+export const observationRows = (chainId: ChainId, block: StoredBlock, seen: Observations): ObservationRows => {
   const at = blockColumns(block)
   return {
     events: seen.events.map(({ core, stats, range, utilization, paymentToken }) => ({

@@ -116,7 +116,13 @@ export const entity = <
     readonly of: Subject<InputOf<Path, Q>, V>
     readonly views: readonly N[]
     settledAt?(data: z.output<D>): number
-    record(outputs: Pick<Outputs<V>, N>, deployment: Deployment, input: InputOf<Path, Q>, time: bigint): z.output<D>
+    /** A property and not a method, so that a view that it needs and that `views` lacks is a compile error. */
+    readonly record: (
+      outputs: Pick<Outputs<V>, NoInfer<N>>,
+      deployment: Deployment,
+      input: InputOf<Path, Q>,
+      time: bigint,
+    ) => z.output<D>
   },
 ): Omit<Read, 'tag'> => {
   const { data, of, settledAt } = row
