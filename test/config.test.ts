@@ -130,6 +130,12 @@ describe('the chains of an environment', () => {
     expect(chains[2]?.USDT_DECIMALS).toBeUndefined()
   })
 
+  test('the sandbox rejects tokens with more than 24 decimals, whose amounts the protocol could not store', () => {
+    const start = (decimals: string) => load(environments.sandbox, { CHAINS: '56', USDC_DECIMALS_56: decimals })
+    expect(start('24').chains[0]?.USDC_DECIMALS).toBe(24)
+    expect(() => start('25')).toThrow('USDC_DECIMALS_56: expected a whole number from 0 to 24')
+  })
+
   test('private nodes of every chain are secrets', () => {
     const secrets = secretsOf(
       load(environments.api, { ...complete, ...third, RPC_URLS_137: 'http://a.example/hidden' }),

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Settlement as Stored } from '../db/index/settlements.ts'
+import type { Settlement } from '../db/index/settlements.ts'
 import type { SettlementFilter, SettlementQueries } from '../db/queries/settlements.ts'
 import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
 import { configuredChains } from '../protocol/chains.ts'
@@ -33,7 +33,7 @@ const RETRY_MS = 1_000
 /** The reconnects of clients that are disconnected together are spread over this time, in milliseconds. */
 const RETRY_SPREAD_MS = 4_000
 
-type Item = { readonly stored: Stored; readonly text: string }
+type Item = { readonly stored: Settlement; readonly text: string }
 
 type Stream = {
   readonly response: ServerResponse
@@ -46,7 +46,7 @@ type Stream = {
   isCatchingUp: boolean
 }
 
-const itemOf = (stored: Stored): Item => {
+const itemOf = (stored: Settlement): Item => {
   const item = settlement(stored)
   return { stored, text: `id: ${item.seq}\nevent: ${item.type}\ndata: ${JSON.stringify(item)}\n\n` }
 }

@@ -63,16 +63,19 @@ const RpcUrls = z
 
 const Decimals = integer(0, 255)
 
+/** Amounts of the generated history fit the protocol's limit of 128 bits. */
+const SandboxDecimals = integer(0, 24)
+
 /** A codec whose variable may be unset where its value is known. */
 const orKnown = <T>(codec: z.ZodType<T, string>, known: T | undefined): z.ZodType<T, string | undefined> =>
   known === undefined ? codec : codec.optional().transform((value) => value ?? known)
 
 /** Names and decimals of a chain. The token that a chain may lack has decimals only where these are known or given. */
-const facts = (known: ChainFacts | undefined) => ({
+const facts = (known: ChainFacts | undefined, decimals = Decimals) => ({
   CHAIN_NAME: orKnown(text('the name of the chain'), known?.name),
   NATIVE_SYMBOL: orKnown(text('the symbol of the native coin'), known?.symbol),
-  USDC_DECIMALS: orKnown(Decimals, known?.paymentDecimals.USDC),
-  USDT_DECIMALS: Decimals.optional().transform((decimals) => decimals ?? known?.paymentDecimals.USDT),
+  USDC_DECIMALS: orKnown(decimals, known?.paymentDecimals.USDC),
+  USDT_DECIMALS: decimals.optional().transform((value) => value ?? known?.paymentDecimals.USDT),
 })
 
 /** The variables of a chain for the API, the worker and the audit. Addresses and nodes have no default. */
@@ -100,7 +103,10 @@ const ofSignedChain = () => z.object({ RPC_URLS: RpcUrls.optional(), DIAMOND_ADD
 /** The variables of a chain of the sandbox, whose nodes are local and whose tokens are made for it. */
 const ofLocalChain = (chainId: ChainId, place: number) =>
   z.object({
-    ...facts(knownChains.get(chainId) ?? { name: `Chain ${chainId}`, symbol: 'ETH', paymentDecimals: { USDC: 6 } }),
+    ...facts(
+      knownChains.get(chainId) ?? { name: `Chain ${chainId}`, symbol: 'ETH', paymentDecimals: { USDC: 6 } },
+      SandboxDecimals,
+    ),
     SANDBOX_RPC_PORT: port.default(8_545 + place),
   })
 

@@ -6,11 +6,11 @@ import {
   type IdRange,
   idRangesOf,
   lockRefreshQueue,
+  type RefreshSubject,
   requestEventRefresh,
   requestMemberRefresh,
   requestRefresh,
   requestSettlementRefresh,
-  type Subject,
 } from '../db/index/refresh-queue.ts'
 import { recordUpgrade } from '../db/index/upgrades.ts'
 import {
@@ -51,13 +51,13 @@ export type Commits = {
   backTo(lease: Lease, ancestor: StoredBlock | null): Promise<void>
 }
 
-const protocolState: Subject = { subject: 'chain', id: 0n }
+const protocolState: RefreshSubject = { subject: 'chain', id: 0n }
 
 /**
  * The subjects that facts and hints change: with a deposit or position also its event, with an event also the
  * protocol's count.
  */
-const changedBy = ({ facts, hints, protocol }: Written): (Subject | IdRange)[] => {
+const changedBy = ({ facts, hints, protocol }: Written): (RefreshSubject | IdRange)[] => {
   const made = byKind(facts)
   const touched = new Set(facts.flatMap((fact) => (fact.kind === 'event' ? [] : fact.eventId)))
   for (const { id } of made.event) touched.delete(id)

@@ -4,7 +4,7 @@ import { isRevert, toServiceError } from '../chain/rpc/errors.ts'
 import type { Block } from '../chain/rpc/requests.ts'
 import type { Outcome } from '../chain/rpc/transport.ts'
 import type { Observations } from '../db/index/observations.ts'
-import type { Subject } from '../db/index/refresh-queue.ts'
+import type { RefreshSubject } from '../db/index/refresh-queue.ts'
 import type { StoredProtocol } from '../db/stored.ts'
 import { errorText, isUnavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
@@ -62,9 +62,9 @@ const readProtocol = async (chain: Chain, block: Block): Promise<Omit<StoredProt
 export const readViews = async (
   { chain, log }: { readonly chain: Chain; readonly log: Logger },
   block: Block,
-  subjects: readonly Subject[],
+  subjects: readonly RefreshSubject[],
 ): Promise<Observations> => {
-  const each = async <T>(subject: Subject['subject'], read: (id: bigint) => Promise<T>): Promise<T[]> => {
+  const each = async <T>(subject: RefreshSubject['subject'], read: (id: bigint) => Promise<T>): Promise<T[]> => {
     const ids = subjects.filter((it) => it.subject === subject).map(({ id }) => id)
     const found = await Promise.all(
       ids.map(async (id) => {

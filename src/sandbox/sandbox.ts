@@ -189,7 +189,7 @@ const openSandbox = async (
   if (!resumed) {
     await settleAll(
       actions.map((chain) =>
-        timed(`seeded story of chain ${chain.chain.chainId}`, () =>
+        timed(`generated history of chain ${chain.chain.chainId}`, () =>
           seedScenario({ actions: chain, accounts, seed: chain.chain.chainId, signal }),
         ),
       ),
@@ -245,9 +245,9 @@ const openSandbox = async (
 
 /**
  * Starts the whole system on embedded parts and resolves when the API is ready: a node of each chain with the protocol
- * and a seeded story, a PostgreSQL, a Redis where there is one, the worker, the API and the pricing engine as processes
- * of their own, and live activity. When it throws (a taken port, a failed start, an aborted signal), everything that
- * had been started is gone again.
+ * and a generated history, a PostgreSQL, a Redis where there is one, the worker, the API and the pricing engine as
+ * processes of their own, and live activity. When it throws (a taken port, a failed start, an aborted signal),
+ * everything that had been started is gone again.
  *
  * @example
  * const sandbox = await startSandbox(options)

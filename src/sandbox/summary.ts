@@ -28,7 +28,7 @@ export const summary = (
       ...tokens.map(({ symbol, address, decimals }) => `        ${symbol.padEnd(7)} ${address}  ${decimals} decimals`),
     ]),
     '',
-    'Accounts: the well-known keys of anvil’s default mnemonic, for this sandbox only: whatever they own elsewhere is anybody’s',
+    'Accounts: the well-known keys of anvil’s default mnemonic, for this sandbox only: anyone can spend what they own on other chains',
     ...roles.map(({ wallet, role }) => `  ${wallet.index}  ${wallet.account.address}  ${wallet.privateKey}  ${role}`),
     '  Each holds a million of every payment token, and coins for gas.',
     '',

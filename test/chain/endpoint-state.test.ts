@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest'
 import { isMissing } from '../../src/chain/endpoints/capabilities.ts'
 import {
+  type EndpointReport,
   type EndpointState,
   initialState,
   isAvailable,
   learn,
-  type Observation,
 } from '../../src/chain/endpoints/state.ts'
 import type { Fault } from '../../src/chain/rpc/faults.ts'
 
 const START = 1_800_000_000_000
 
-const fault = (of: Fault, needed: Extract<Observation, { is: 'fault' }>['needed'] = []): Observation => ({
+const fault = (of: Fault, needed: Extract<EndpointReport, { is: 'fault' }>['needed'] = []): EndpointReport => ({
   is: 'fault',
   fault: of,
   text: 'the reason',
   needed,
 })
 const silence = fault({ kind: 'unanswered' })
-const answer: Observation = { is: 'answer', needed: [] }
+const answer: EndpointReport = { is: 'answer', needed: [] }
 
-const after = (seen: readonly Observation[], now = START, from = initialState(2_000n)): EndpointState =>
+const after = (seen: readonly EndpointReport[], now = START, from = initialState(2_000n)): EndpointState =>
   seen.reduce((state, each) => learn(state, each, now), from)
 
 const known = after([{ is: 'chain', right: true }])
@@ -63,7 +63,7 @@ test('concurrent requests that fail count as one failure', () => {
 })
 
 test('a failed liveness check pauses an endpoint unless it has answered another request meanwhile', () => {
-  const silent: Observation = { is: 'silent', since: START }
+  const silent: EndpointReport = { is: 'silent', since: START }
   expect(isAvailable(learn(known, silent, START + 500), START + 500)).toBe(false)
   const heard = learn(known, { is: 'response' }, START + 1)
   expect(learn(heard, silent, START + 500)).toMatchObject({ failures: 0, pausedUntil: 0 })

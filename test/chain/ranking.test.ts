@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { ranks as order, rankOf } from '../../src/chain/endpoints/ranking.ts'
-import { initialState, learn, type Observation } from '../../src/chain/endpoints/state.ts'
+import { type EndpointReport, initialState, learn } from '../../src/chain/endpoints/state.ts'
 
 const START = 1_800_000_000_000
 const MINUTE = 60_000
 
 const known = learn(initialState(2_000n), { is: 'chain', right: true }, START)
-const contradiction: Observation = { is: 'contradiction', why: 'another hash of block 7' }
+const contradiction: EndpointReport = { is: 'contradiction', why: 'another hash of block 7' }
 
 /** An endpoint whose newest block was read so many milliseconds after the start. */
 const at = (seenAt: number, timestamp: bigint) =>
@@ -84,7 +84,7 @@ test('an hour without a contradiction resets the penalty; answers, failures and 
     { is: 'answer', needed: [] },
     { is: 'fault', fault: { kind: 'unanswered' }, text: 'silent', needed: [] },
     { is: 'chain', right: true },
-  ] satisfies Observation[]
+  ] satisfies EndpointReport[]
   const later = observations.reduce((state, each) => learn(state, each, START + MINUTE), once)
   expect(learn(later, contradiction, START + 59 * MINUTE).penalty?.times).toBe(2)
   expect(learn(later, contradiction, START + 61 * MINUTE).penalty?.times).toBe(1)

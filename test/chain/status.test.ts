@@ -1,16 +1,16 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { initialState, learn, type Observation } from '../../src/chain/endpoints/state.ts'
+import { type EndpointReport, initialState, learn } from '../../src/chain/endpoints/state.ts'
 import { logWidthOf, statusOf } from '../../src/chain/endpoints/status.ts'
 import { createEndpointRegistry } from '../../src/chain/pool/registry.ts'
 import { startNode } from '../support/scripted-node.ts'
 
 const START = 1_800_000_000_000
 
-const after = (...seen: readonly Observation[]) =>
+const after = (...seen: readonly EndpointReport[]) =>
   seen.reduce((state, each) => learn(state, each, START), initialState(2_000n))
 
-const right: Observation = { is: 'chain', right: true }
+const right: EndpointReport = { is: 'chain', right: true }
 const narrow = after(right, { is: 'range', asked: 2_000n, fault: { kind: 'range', usable: 500n } })
 const without = after(
   right,
@@ -37,7 +37,7 @@ test('a chain has logs when an endpoint serves them or has not refused them yet'
 test('the status of a penalized endpoint names the contradiction, under the new and the deprecated names', () => {
   const why = 'another block 7'
   const penalized = learn(narrow, { is: 'contradiction', why }, START)
-  const silence: Observation = { is: 'fault', fault: { kind: 'unanswered' }, text: 'silent', needed: [] }
+  const silence: EndpointReport = { is: 'fault', fault: { kind: 'unanswered' }, text: 'silent', needed: [] }
   const down = [silence, silence].reduce((state, each) => learn(state, each, START), penalized)
   const shown = (state: typeof penalized, now: number) => statusOf([state], now).endpoints
   expect(shown(penalized, START)).toMatchObject([

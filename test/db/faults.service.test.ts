@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import {
   completeRefreshRequests,
   nextRefreshRequests,
+  type RefreshSubject,
   requestRefresh,
-  type Subject,
 } from '../../src/db/index/refresh-queue.ts'
 import { createDatabase, type Database, type Handle } from '../../src/db/pool.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
@@ -74,10 +74,11 @@ test('when the signal of a database aborts, its waiting transactions are given u
 })
 
 test('a subject that is requested repeatedly does not delay the observation of the others', async () => {
-  const awaiting: Subject[] = Array.from({ length: 6 }, (_, at) => ({ subject: 'event', id: BigInt(at) }))
-  const position: Subject = { subject: 'position', id: 1n }
-  const mark = (subjects: readonly Subject[]) => database.transaction((handle) => requestRefresh(handle, 56, subjects))
-  const observed: Subject[] = []
+  const awaiting: RefreshSubject[] = Array.from({ length: 6 }, (_, at) => ({ subject: 'event', id: BigInt(at) }))
+  const position: RefreshSubject = { subject: 'position', id: 1n }
+  const mark = (subjects: readonly RefreshSubject[]) =>
+    database.transaction((handle) => requestRefresh(handle, 56, subjects))
+  const observed: RefreshSubject[] = []
   await mark(awaiting)
   await mark([position])
   for (let step = 0; step < 3; step += 1) {

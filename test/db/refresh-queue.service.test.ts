@@ -3,13 +3,13 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   completeRefreshRequests,
   nextRefreshRequests,
+  type RefreshSubject,
   refreshLag,
   requestEventRefresh,
   requestMemberRefresh,
   requestRefresh,
   requestSettlementRefresh,
   requestSweep,
-  type Subject,
 } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { depositObservations, deposits, eventObservations, events, positionObservations } from '../../src/db/schema.ts'
@@ -54,15 +54,15 @@ beforeEach(async () => {
   await database.run((handle) => handle.delete(refreshQueue))
 })
 
-const mark = (...all: readonly Subject[]): Promise<void> =>
+const mark = (...all: readonly RefreshSubject[]): Promise<void> =>
   database.transaction((handle) => requestRefresh(handle, chainId, all))
 
 /** The requests in order, as subject, id and version. */
 const notes = async (): Promise<string[]> =>
   (await nextRefreshRequests(database, chainId, 100)).map(({ subject, id, version }) => `${subject} ${id} v${version}`)
 
-const event = (id: bigint): Subject => ({ subject: 'event', id })
-const deposit = (id: bigint): Subject => ({ subject: 'deposit', id })
+const event = (id: bigint): RefreshSubject => ({ subject: 'event', id })
+const deposit = (id: bigint): RefreshSubject => ({ subject: 'deposit', id })
 
 test('a repeated change raises the version of its request and keeps its place in the queue', async () => {
   await mark(event(2n), deposit(1n))
@@ -143,7 +143,7 @@ test('a sweep requests all observable entities, however many cannot be observed,
 })
 
 test('two transactions that request the same subjects in different orders do not deadlock', async () => {
-  const both = (first: Subject, second: Subject): Promise<void> =>
+  const both = (first: RefreshSubject, second: RefreshSubject): Promise<void> =>
     database.transaction(async (handle) => {
       await requestRefresh(handle, chainId, [first])
       await sleep(100)

@@ -9,7 +9,7 @@ import { sendMerged } from '../rpc/send-merged.ts'
 import { createTransport, type Outcome, type SendOptions } from '../rpc/transport.ts'
 import { isMissing, type RequiredCapability, requiredCapabilities } from './capabilities.ts'
 import { createLatency, type Latency } from './latency.ts'
-import { type EndpointState, initialState, learn, type Observation } from './state.ts'
+import { type EndpointReport, type EndpointState, initialState, learn } from './state.ts'
 
 export type EndpointOptions = {
   readonly chainId: number
@@ -27,7 +27,7 @@ export type Endpoint = {
   readonly index: number
   state(): EndpointState
   isMissing(need: RequiredCapability): boolean
-  learn(observation: Observation): void
+  learn(report: EndpointReport): void
   /** Of the requests of readers, which any endpoint could have answered. */
   readonly latency: Latency
   /**
@@ -59,7 +59,7 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
   const transport = createTransport({ url, timeoutMs })
   let state = initialState(logWidth)
 
-  const logChange = (before: EndpointState, observation: Observation): void => {
+  const logChange = (before: EndpointState, report: EndpointReport): void => {
     const fields = { chainId, node: index }
     if (state.chain === 'wrong' && before.chain !== 'wrong') {
       log.error(fields, 'node serves another chain and is not used')
@@ -67,13 +67,10 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
     if (state.width.blocks < before.width.blocks) {
       log.info({ ...fields, width: state.width.blocks.toString() }, 'log width of the node reduced')
     }
-    if (observation.is === 'fault' && isNodeFault(observation.fault)) {
-      log.warn(
-        { ...fields, failures: state.failures, kind: observation.fault.kind, fault: observation.text },
-        'node failed',
-      )
+    if (report.is === 'fault' && isNodeFault(report.fault)) {
+      log.warn({ ...fields, failures: state.failures, kind: report.fault.kind, fault: report.text }, 'node failed')
     }
-    if (observation.is === 'silent' && state.failures > before.failures) {
+    if (report.is === 'silent' && state.failures > before.failures) {
       log.warn({ ...fields, failures: state.failures, fault: state.fault }, 'node failed')
     }
     if (state.penalty !== null && state.penalty !== before.penalty) {
@@ -92,36 +89,37 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
     }
   }
 
-  const update = (observation: Observation): void => {
+  const update = (report: EndpointReport): void => {
     const before = state
-    state = learn(state, observation, Date.now())
-    logChange(before, observation)
+    state = learn(state, report, Date.now())
+    logChange(before, report)
     const isSilent =
-      ['overtaken', 'silent'].includes(observation.is) ||
-      (observation.is === 'fault' && observation.fault.kind === 'unanswered')
+      ['overtaken', 'silent'].includes(report.is) || (report.is === 'fault' && report.fault.kind === 'unanswered')
     const isDown = isSilent && state.pausedUntil > before.pausedUntil
     if (isDown) transport.renew()
   }
 
-  const fault = (of: Fault, text: string, needed: readonly RequiredCapability[]): void =>
+  const reportFault = (of: Fault, text: string, needed: readonly RequiredCapability[]): void =>
     update({ is: 'fault', fault: of, text: redactUrls(text), needed })
 
-  /** Sends batches of at most `most` requests: one first, and the others concurrently once it is accepted. */
+  /** Sends batches of at most `maxRequests` requests: one first, and the others concurrently once it is accepted. */
   const sendSplit = async (
     requests: readonly Request<unknown>[],
-    most: number,
+    maxRequests: number,
     options: SendOptions,
   ): Promise<Outcome<unknown>[]> => {
     const send = async (from: number) => {
-      const part = requests.slice(from, from + most)
+      const part = requests.slice(from, from + maxRequests)
       const subject = { chainId, node: index, methods: part.map(({ method }) => method), signal: options.signal }
-      const outcomes = await nodeRequests.trace(subject, () => transport.send(part, { ...options, alone: most === 1 }))
+      const outcomes = await nodeRequests.trace(subject, () =>
+        transport.send(part, { ...options, alone: maxRequests === 1 }),
+      )
       update({ is: 'response' })
       return outcomes
     }
     const first = await send(0)
-    const count = Math.ceil(requests.length / most)
-    const others = await Promise.all(Array.from({ length: count - 1 }, (_, at) => send((at + 1) * most)))
+    const count = Math.ceil(requests.length / maxRequests)
+    const others = await Promise.all(Array.from({ length: count - 1 }, (_, at) => send((at + 1) * maxRequests)))
     return [first, ...others].flat()
   }
 
@@ -129,15 +127,15 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
   const sendFitting = async (
     requests: readonly Request<unknown>[],
     options: SendOptions,
-    most = state.batch.most,
+    maxRequests = state.batch.most,
   ): Promise<Outcome<unknown>[]> => {
     try {
-      const outcomes = await sendSplit(requests, most, options)
-      if (most < state.batch.most) update({ is: 'batch', most })
+      const outcomes = await sendSplit(requests, maxRequests, options)
+      if (maxRequests < state.batch.most) update({ is: 'batch', most: maxRequests })
       return outcomes
     } catch (refusal) {
-      if (!(refusal instanceof NodeUnreachable) || refusal.fault.kind !== 'batch' || most === 1) throw refusal
-      const sent = Math.min(most, requests.length)
+      if (!(refusal instanceof NodeUnreachable) || refusal.fault.kind !== 'batch' || maxRequests === 1) throw refusal
+      const sent = Math.min(maxRequests, requests.length)
       const stated = refusal.fault.most
       const fewer = stated !== null && stated < sent ? stated : Math.floor(sent / 4)
       return sendFitting(requests, options, Math.max(1, fewer))
@@ -157,9 +155,9 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
         if (head.success) update({ is: 'head', ...head.data })
       }
     }
-    const useless = [...faults.values()].some(({ of }) => of.kind === 'unanswered' || of.kind === 'rate')
-    if (!useless) update({ is: 'answer', needed: needsOf(served) })
-    for (const [text, { of, needed }] of faults) if (of.kind !== 'other') fault(of, text, needed)
+    const hasNoAnswer = [...faults.values()].some(({ of }) => of.kind === 'unanswered' || of.kind === 'rate')
+    if (!hasNoAnswer) update({ is: 'answer', needed: needsOf(served) })
+    for (const [text, { of, needed }] of faults) if (of.kind !== 'other') reportFault(of, text, needed)
   }
 
   return {
@@ -178,12 +176,12 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
             return answers
           },
           merging: () => state.merging,
-          learn: (came) => update({ is: 'merged', came }),
+          learn: (result) => update({ is: 'merged', result }),
         })
         return unflatten(batch, outcomes)
       } catch (failure) {
         if (failure instanceof NodeUnreachable && options.signal?.aborted !== true) {
-          fault(failure.fault, failure.message, needsOf(requests))
+          reportFault(failure.fault, failure.message, needsOf(requests))
         }
         throw failure
       }

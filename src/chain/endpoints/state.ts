@@ -41,15 +41,15 @@ export type EndpointState = {
   readonly fault: string | null
 }
 
-/** An observation of an endpoint, from which `learn` derives the next state. */
-export type Observation =
+/** A report of an endpoint, from which `learn` derives the next state. */
+export type EndpointReport =
   /** It answered a batch and served requests with these needs. */
   | { readonly is: 'answer'; readonly needed: readonly RequiredCapability[] }
   | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
   | { readonly is: 'chain'; readonly right: boolean }
   | { readonly is: 'batch'; readonly most: number }
   /** A merged call was sent to it. */
-  | { readonly is: 'merged'; readonly came: Merged }
+  | { readonly is: 'merged'; readonly result: Merged }
   /** It answered a range of `asked` blocks with so many `logs`, or refused it (`fault`). */
   | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
   /** `needed` are the capabilities of the request that not every node has. */
@@ -146,7 +146,7 @@ const limited = (state: EndpointState, retryAfterMs: number | null, now: number)
 
 const faulty = (
   state: EndpointState,
-  { fault, text, needed }: Extract<Observation, { is: 'fault' }>,
+  { fault, text, needed }: Extract<EndpointReport, { is: 'fault' }>,
   now: number,
 ): EndpointState => {
   const next: EndpointState = { ...state, fault: text }
@@ -168,12 +168,8 @@ const faulty = (
   }
 }
 
-const ranged = (
-  state: EndpointState,
-  observation: Extract<Observation, { is: 'range' }>,
-  now: number,
-): EndpointState => {
-  const { asked, fault, logs } = observation
+const ranged = (state: EndpointState, report: Extract<EndpointReport, { is: 'range' }>, now: number): EndpointState => {
+  const { asked, fault, logs } = report
   const width = learnWidth(state.width, asked, fault, logs)
   const refused = width.refusals > state.width.refusals
   if (!refused || fault?.kind === 'size' || (width.refusals < REFUSALS && asked > 1n)) return { ...state, width }
@@ -181,27 +177,27 @@ const ranged = (
 }
 
 /**
- * The state of an endpoint after one more observation. A rate limit and a missing block never change the log width.
+ * The state of an endpoint after one more report. A rate limit and a missing block never change the log width.
  *
  * @example states[0] = learn(states[0], { is: 'chain', right: true }, Date.now())
  */
-export const learn = (state: EndpointState, observation: Observation, now: number): EndpointState => {
-  switch (observation.is) {
+export const learn = (state: EndpointState, report: EndpointReport, now: number): EndpointState => {
+  switch (report.is) {
     case 'answer':
       return {
         ...state,
         failures: 0,
         batch: larger(state.batch),
-        missing: withoutMissing(state.missing, observation.needed),
+        missing: withoutMissing(state.missing, report.needed),
       }
     case 'head':
       return {
         ...state,
-        head: { number: observation.number, timestamp: observation.timestamp, seenAt: now },
+        head: { number: report.number, timestamp: report.timestamp, seenAt: now },
         earlier: earlierHeads(state, now),
       }
     case 'chain':
-      return observation.right
+      return report.right
         ? { ...state, chain: 'right' }
         : {
             ...state,
@@ -212,26 +208,26 @@ export const learn = (state: EndpointState, observation: Observation, now: numbe
             fault: 'serves another chain',
           }
     case 'batch':
-      return { ...state, batch: { most: observation.most, answers: 0 } }
+      return { ...state, batch: { most: report.most, answers: 0 } }
     case 'merged':
-      return { ...state, merging: learnMerging(state.merging, observation.came) }
+      return { ...state, merging: learnMerging(state.merging, report.result) }
     case 'range':
-      return ranged(state, observation, now)
+      return ranged(state, report, now)
     case 'overtaken':
       // The wait before another endpoint is asked is short, so concurrent requests that are overtaken count once.
-      return observation.since < state.failedAt ? state : failed({ ...state, fault: 'another node was quicker' }, now)
+      return report.since < state.failedAt ? state : failed({ ...state, fault: 'another node was quicker' }, now)
     case 'response':
       return { ...state, respondedAt: now }
     case 'silent':
       // An endpoint that answers other requests is slow, not down.
-      if (observation.since < state.respondedAt) return state
+      if (report.since < state.respondedAt) return state
       return failed({ ...state, failures: Math.max(state.failures, FAILURES - 1), fault: 'no answer' }, now)
     case 'fault':
-      return faulty(state, observation, now)
+      return faulty(state, report, now)
     case 'contradiction':
-      return { ...state, penalty: penalize(state.penalty, observation.why, now) }
+      return { ...state, penalty: penalize(state.penalty, report.why, now) }
     case 'missing logs':
-      return { ...state, missingLogs: penalize(state.missingLogs, observation.why, now) }
+      return { ...state, missingLogs: penalize(state.missingLogs, report.why, now) }
   }
 }
 

@@ -14,10 +14,10 @@ import { entityTables } from '../stored.ts'
  */
 
 /** A subject of observations: an entity, or the protocol's own state (`chain`, id 0). */
-export type Subject = { readonly subject: (typeof refreshQueue.$inferSelect)['subject']; readonly id: bigint }
+export type RefreshSubject = { readonly subject: (typeof refreshQueue.$inferSelect)['subject']; readonly id: bigint }
 
 /** Subjects of one kind: `many` ids from `id` on. Keeps the queue short when entities are created by the thousand. */
-export type IdRange = Subject & { readonly many: number }
+export type IdRange = RefreshSubject & { readonly many: number }
 
 /** A request in the queue. `sequence` and `version` together identify it among all requests for its subjects. */
 export type RefreshRequest = IdRange & { readonly sequence: bigint; readonly version: number }
@@ -37,8 +37,8 @@ export const idRangesOf = (subject: Kind, facts: readonly { readonly id: bigint 
 }
 
 /** The subjects of ranges, each once. */
-export const subjectsIn = (ranges: readonly IdRange[]): Subject[] => {
-  const found = new Map<string, Subject>()
+export const subjectsIn = (ranges: readonly IdRange[]): RefreshSubject[] => {
+  const found = new Map<string, RefreshSubject>()
   for (const { subject, id: first, many } of ranges)
     for (let id = first; id < first + BigInt(many); id += 1n) found.set(`${subject} ${id}`, { subject, id })
   return [...found.values()]
@@ -72,7 +72,7 @@ const insertRequests = async (handle: Handle, chainId: ChainId, rows: SQL, onCon
 }
 
 /** Requests a refresh of subjects that changed. */
-export const requestRefresh = async (handle: Handle, chainId: ChainId, all: readonly (Subject | IdRange)[]) => {
+export const requestRefresh = async (handle: Handle, chainId: ChainId, all: readonly (RefreshSubject | IdRange)[]) => {
   if (all.length === 0) return
   await lockRefreshQueue(handle, chainId)
   // One statement must not update a row twice.
@@ -142,7 +142,7 @@ export const requestSettlementRefresh = async (handle: Handle, chainId: ChainId,
 }
 
 /** The ids of subjects that can still change by the protocol's rules, and the blocks of their last observations. */
-const changeable: Readonly<Record<Subject['subject'], (chainId: ChainId) => SQL>> = {
+const changeable: Readonly<Record<RefreshSubject['subject'], (chainId: ChainId) => SQL>> = {
   event: (chainId) => sql`SELECT id, seen.block_number AS at
     FROM ${t.events} LEFT JOIN ${t.eventObservations} AS seen USING (chain_id, id) WHERE chain_id = ${chainId}`,
   deposit: (chainId) => sql`SELECT id, seen.block_number AS at
@@ -162,7 +162,7 @@ const SWEEP_UNOBSERVED = 500
 const SWEEP_SLICE = 500
 
 /** The rotation over all observed entities of a kind: consecutive slices of ids, another slice each minute. */
-const rotatingSlice = (subject: Subject['subject'], chainId: ChainId): SQL => {
+const rotatingSlice = (subject: RefreshSubject['subject'], chainId: ChainId): SQL => {
   if (subject === 'chain') return sql`SELECT 0, 3`
   const { observations } = entityTables[subject]
   const slices = sql`(SELECT max(id) / ${SWEEP_SLICE} + 1 FROM ${observations} WHERE chain_id = ${chainId})`

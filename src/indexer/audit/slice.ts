@@ -3,7 +3,7 @@ import { announce } from '../../db/changes/changes.ts'
 import { type AuditedKind, clearTexts } from '../../db/index/audit-rows.ts'
 import { type Findings, readPart, readSlice, type Slice, saveSlice } from '../../db/index/audits.ts'
 import { AnchorLost, holdAnchor } from '../../db/index/progress.ts'
-import { lockRefreshQueue, requestRefresh, type Subject } from '../../db/index/refresh-queue.ts'
+import { lockRefreshQueue, type RefreshSubject, requestRefresh } from '../../db/index/refresh-queue.ts'
 import type { Database } from '../../db/pool.ts'
 import { createRenderer } from '../../db/rendering.ts'
 import { isUnavailable } from '../../lib/errors.ts'
@@ -92,7 +92,7 @@ const decideProtocol = async ({
   return Promise.all(differences.map((it) => decideObserved({ chain: withoutCache(chain), log }, part, it)))
 }
 
-const subjectOf = (kind: AuditedKind, id: bigint): Subject =>
+const subjectOf = (kind: AuditedKind, id: bigint): RefreshSubject =>
   kind === 'chain' ? { subject: kind, id: 0n } : { subject: kind, id }
 
 const store = (
