@@ -176,7 +176,7 @@ export const createStreams = (deps: {
 
   return {
     /** The number of open streams, and of those dropped because of a slow client or a database out of reach. */
-    tally: () => ({ open: streams.size, dropped }),
+    counts: () => ({ open: streams.size, dropped }),
     /** Throws `service_unavailable` when closed or at `max` streams, and `rate_limited` at `maxPerClient`. */
     requireCapacity(address: string): void {
       if (closed) throw unavailable('the service restarts', undefined, RETRY_AFTER_SECONDS)

@@ -24,8 +24,8 @@ export const createRequestMetrics = (metrics: Metrics): RequestMetrics => {
     buckets: DURATIONS,
     registers: [metrics],
   })
-  const tally = { notModified: 0 }
-  show(metrics, () => tally, [
+  const counts = { notModified: 0 }
+  show(metrics, () => counts, [
     {
       name: 'fx_http_not_modified_total',
       help: 'Requests answered 304: the copy of the client is still valid',
@@ -57,7 +57,7 @@ export const createRequestMetrics = (metrics: Metrics): RequestMetrics => {
           if (bound !== undefined) kept.bucketValues[bound] = (kept.bucketValues[bound] ?? 0) + 1
           kept.sum += seconds
           kept.count += 1
-          if (status === 304) tally.notModified += 1
+          if (status === 304) counts.notModified += 1
         },
       }
     },

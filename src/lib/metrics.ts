@@ -25,7 +25,7 @@ export type Shown<Seen> = {
  * fails they are left out. A name that ends in `_total` is a counter, any other a gauge.
  *
  * @example
- * show(metrics, () => streams.tally(), [{ name: 'fx_streams_open', help: 'Streams', of: (it) => [[{}, it.open]] }])
+ * show(metrics, () => streams.counts(), [{ name: 'fx_streams_open', help: 'Streams', of: (it) => [[{}, it.open]] }])
  */
 export const show = <Seen>(metrics: Metrics, read: () => Promise<Seen> | Seen, shown: readonly Shown<Seen>[]): void => {
   const flight = createSingleFlight<Seen | null>()

@@ -199,7 +199,7 @@ test('a reorg never leads to a 304 for outdated data', { timeout: byForm(180_000
     await actions.node.mine({ blocks: 1 })
     await indexed.reachHead()
     for (const path of paths) {
-      const truth = (await ask(path)).body
+      const current = (await ask(path)).body
       for (const it of seen.values()) {
         if (it.path !== path) continue
         for (const of of [0, 1] as const) {
@@ -207,7 +207,7 @@ test('a reorg never leads to a 304 for outdated data', { timeout: byForm(180_000
           if (status !== 304) refused += 1
           else {
             held += 1
-            expect([seed, trial, path, it.body]).toEqual([seed, trial, path, truth])
+            expect([seed, trial, path, it.body]).toEqual([seed, trial, path, current])
           }
         }
       }

@@ -206,14 +206,14 @@ test('a reorg removes its rows from lists, and makes earlier tags invalid', { ti
     if (trial % 3 === 0) await collect()
     await actions.node.mine({ blocks: 1 })
     await indexed.quiet()
-    const truth = new Map([
+    const current = new Map([
       [list, await ask(list)],
       [held, await ask(held)],
     ])
-    expect(Ids.parse(JSON.parse(truth.get(list)?.body ?? '').data)).not.toContain(id)
+    expect(Ids.parse(JSON.parse(current.get(list)?.body ?? '').data)).not.toContain(id)
     for (const it of seen) {
       const { status } = await ask(it.path, it.tag)
-      if (status === 304) expect([trial, it.told]).toEqual([trial, told(truth.get(it.path)?.body ?? '')])
+      if (status === 304) expect([trial, it.told]).toEqual([trial, told(current.get(it.path)?.body ?? '')])
     }
     expect(seen.length).toBeGreaterThan(trial)
     for (const { path, tag } of seen.slice(0, 2)) expect((await ask(path, tag)).status).toBe(200)

@@ -47,6 +47,6 @@ test('a response cache of 0 bytes keeps nothing, and one with room keeps what it
   ] as const) {
     const store = createStore(bytes)
     store.set(url, entryOf(16))
-    expect(store.tally().pages).toBe(kept)
+    expect(store.counts().pages).toBe(kept)
   }
 })

@@ -66,8 +66,8 @@ test('a settlement is reported once, with its result and the cursor of the next 
     pollAfterMs: 1_000,
     asOf: [{ chainId: 8453 }],
   })
-  const truth = await api.get('/hedge/events/8453/2/stats')
-  expect(truth.data).toMatchObject({ settledAt: first?.settledAt, triggered: true })
+  const stats = await api.get('/hedge/events/8453/2/stats')
+  expect(stats.data).toMatchObject({ settledAt: first?.settledAt, triggered: true })
   // Repeated refreshes of the event add no item.
   await world.actions.node.mine({ blocks: 5 })
   await indexed.reachHead()

@@ -147,15 +147,15 @@ describe('a cached response', () => {
 
   test('is cached once, whatever ignored parameters its URL has', async () => {
     const url = `/v1/hedge/deposits/8453/wallet/${world.hedger.account.address}`
-    const { pages } = await tally()
+    const { pages } = await counts()
     for (let at = 0; at < 200; at += 1) {
       for (const query of [`_=${at}`, `%5F${at}`, `_${at}=1`]) expect((await ask(`${url}?${query}`)).status).toBe(200)
     }
-    expect((await tally()).pages - pages).toBeLessThanOrEqual(1)
+    expect((await counts()).pages - pages).toBeLessThanOrEqual(1)
   })
 })
 
-const tally = async (): Promise<{ readonly pages: number; readonly streams: number }> => {
+const counts = async (): Promise<{ readonly pages: number; readonly streams: number }> => {
   const text = await api.metrics.metrics()
   const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
   return { pages: value('fx_pages'), streams: value('fx_streams_open') }
@@ -177,6 +177,6 @@ describe('HEAD', () => {
       const { status } = await ask('/v1/hedge/settlements', { accept: 'text/event-stream' }, 'HEAD')
       expect(status).toBe(200)
     }
-    expect((await tally()).streams).toBe(0)
+    expect((await counts()).streams).toBe(0)
   })
 })

@@ -1,8 +1,8 @@
 import { type Address, maxUint256 } from 'viem'
 import { expect, inject, test } from 'vitest'
 import { createRandom } from '../../src/sandbox/random.ts'
-import { createBooks, type Pool, potOf } from '../support/books.ts'
 import { deployHostileToken, type Manner, manners } from '../support/hostile-token.ts'
+import { createLedger, type Pool, poolBalance } from '../support/ledger.ts'
 import { type Action, createRandomActions } from '../support/random-actions.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, useProtocol } from '../support/use-protocol.ts'
@@ -46,10 +46,10 @@ for (const rich of [creator, lp, on.secondLp, hedger, on.secondHedger]) {
 }
 const tokens = [usdc, dai, hostile.token]
 const random = createRandom(seed)
-const books = createBooks()
+const ledger = createLedger()
 const earnings = new Map<bigint, bigint>()
-const { next, chance, anyEvent, tokenOf, priceOf } = createRandomActions({ protocol, books, tokens, random })
-const eventIds = () => [...books.pools.keys()]
+const { next, chance, anyEvent, tokenOf, priceOf } = createRandomActions({ protocol, ledger, tokens, random })
+const eventIds = () => [...ledger.pools.keys()]
 
 let manner: Manner = 'honest'
 /** From now on the hostile token behaves so; when it calls back, it tries something that moves money. */
@@ -68,7 +68,10 @@ const onceOnly: Readonly<Record<string, string>> = {
   recoverExpiredPayouts: 'Already recovered',
 }
 
-/** Does it or is refused with a reason; what went through goes into the books and cannot be had twice. */
+/**
+ * Sends an action, which the protocol may refuse with a reason, and adds its logs to the ledger. Verifies that what can
+ * be claimed once cannot be claimed again.
+ */
 const act = async (action: Action): Promise<boolean> => {
   const [from, name, args] = action
   const sent = await send(from, name, args).catch((error: Error) => {
@@ -76,7 +79,7 @@ const act = async (action: Action): Promise<boolean> => {
   })
   if (sent === undefined) return false
   const token = name === 'createEvent' ? (args[0] as { readonly paymentToken: Address }).paymentToken : usdc
-  books.note(sent.logs, token)
+  ledger.add(sent.logs, token)
   const isPaid = sent.logs.some(([log]) => log === 'Transfer')
   if (manner === 'callsBack' && isPaid && touched(action).some((id) => tokenOf(id) === hostile.token))
     expect(await hostile.answer()).toMatch(/^(Reentrant call|Paused)$/)
@@ -115,14 +118,14 @@ const dustOf = (pool: Pool): bigint =>
 const excessOf = (pool: Pool): bigint => rules.excess * BigInt(pool.depositIds.length)
 
 const checkEvent = async (id: bigint): Promise<void> => {
-  const pool = books.pool(id)
+  const pool = ledger.pool(id)
   const stats = await statsOf(id)
   earnings.set(id, stats.creatorEarnings)
   expect(stats.totalMaxPayout).toBeLessThanOrEqual(stats.totalLiquidity)
   expect([stats.totalLiquidity, stats.totalPremiums]).toEqual([pool.deposited, pool.premiums])
   expect(pool.payouts + pool.recovered + pool.capital).toBeLessThanOrEqual(pool.deposited + excessOf(pool))
   expect(pool.premiumsClaimed).toBeLessThanOrEqual(pool.premiums)
-  const surplus = potOf(pool) - (await owed(pool, stats))
+  const surplus = poolBalance(pool) - (await owed(pool, stats))
   expect(surplus).toBeGreaterThanOrEqual(-excessOf(pool))
   expect(surplus).toBeLessThanOrEqual(dustOf(pool))
 }
@@ -130,9 +133,9 @@ const checkEvent = async (id: bigint): Promise<void> => {
 /** Tokens held are what the pools hold, what creators have earned and what the platform has, to the unit. */
 const checkHoldings = async (): Promise<void> => {
   for (const token of tokens) {
-    const ids = eventIds().filter((id) => books.pool(id).token === token)
+    const ids = eventIds().filter((id) => ledger.pool(id).token === token)
     const [held, platform] = await Promise.all([balance(diamond, token), read('getPlatformFeesByToken', [token])])
-    expect(held).toBe(sum(ids.map((id) => potOf(books.pool(id)) + (earnings.get(id) ?? 0n))) + platform)
+    expect(held).toBe(sum(ids.map((id) => poolBalance(ledger.pool(id)) + (earnings.get(id) ?? 0n))) + platform)
   }
 }
 
@@ -141,15 +144,15 @@ const touched = ([, name, [id]]: Action): readonly bigint[] => {
   if (name === 'createEvent') return eventIds().slice(-1)
   const eventId =
     name === 'claimPayout'
-      ? books.eventOf('position', id as bigint)
+      ? ledger.eventOf('position', id as bigint)
       : name === 'claimPremiums' || name === 'withdrawCapital'
-        ? books.eventOf('deposit', id as bigint)
+        ? ledger.eventOf('deposit', id as bigint)
         : (id as bigint)
-  return eventId !== undefined && books.pools.has(eventId) ? [eventId] : []
+  return eventId !== undefined && ledger.pools.has(eventId) ? [eventId] : []
 }
 
 test(
-  `random actions on the ${profile} profile (seed ${seed}) leave the books right, and every account gets its share`,
+  `random actions on the ${profile} profile (seed ${seed}) match the ledger, and every account gets its share`,
   async () => {
     let [step, done] = [0, 0]
     for (; step < steps || (done < steps / 3 && step < MOST_STEPS); step += 1) {
@@ -163,7 +166,7 @@ test(
       }
     }
     console.log(
-      `TEST_SEED=${seed} ${profile}: ${done} of ${step} actions went through, over ${books.pools.size} events`,
+      `TEST_SEED=${seed} ${profile}: ${done} of ${step} actions went through, over ${ledger.pools.size} events`,
     )
     expect(done).toBeGreaterThanOrEqual(steps / 3)
 
@@ -172,18 +175,18 @@ test(
     if (await read('isPaused')) await send(owner, 'unpause', [])
     await mineAt((await now()) + 41n * DAY)
     for (const id of eventIds()) {
-      if (!books.pool(id).settled) {
+      if (!ledger.pool(id).settled) {
         const price = await priceOf(id)
         if (chance(50)) await act([oracleAdmin, 'settleEvent', [id, price]])
         else for (const oracle of [oracleA, oracleB]) expect(await act([oracle, 'submitRate', [id, price]])).toBe(true)
       }
-      expect(books.pool(id).settled).toBe(true)
-      for (const positionId of books.pool(id).positionIds) {
+      expect(ledger.pool(id).settled).toBe(true)
+      for (const positionId of ledger.pool(id).positionIds) {
         const { hedger: whose, claimed, payoutAmount } = await read('getHedgePosition', [positionId])
         if (!claimed && payoutAmount > 0n && chance(80))
           expect(await act([whose, 'claimPayout', [positionId]])).toBe(true)
       }
-      for (const depositId of books.pool(id).depositIds) {
+      for (const depositId of ledger.pool(id).depositIds) {
         const { lp: whose, withdrawn } = await read('getHedgeLpDeposit', [depositId])
         if (!withdrawn) expect(await act([whose, 'withdrawCapital', [depositId]])).toBe(true)
         if ((await read('pendingPremiums', [depositId])) > 0n) await act([whose, 'claimPremiums', [depositId]])
@@ -196,7 +199,7 @@ test(
       if ((earnings.get(id) ?? 0n) > 0n)
         await act([(await read('getHedgeEventCore', [id])).creator, 'withdrawCreatorEarnings', [id]])
       await checkEvent(id)
-      expect(potOf(books.pool(id))).toBeLessThanOrEqual(dustOf(books.pool(id)))
+      expect(poolBalance(ledger.pool(id))).toBeLessThanOrEqual(dustOf(ledger.pool(id)))
     }
     for (const token of tokens) {
       const [fees, held] = await Promise.all([read('getPlatformFeesByToken', [token]), balance(diamond, token)])

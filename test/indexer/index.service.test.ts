@@ -34,9 +34,9 @@ const TTL_MS = 60_000
 
 let world: Awaited<ReturnType<typeof startWorld>>
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
-/** The chain through the proxy, as the indexer reads it, and the chain itself. */
+/** The chain through the proxy, as the indexer reads it, and the same chain without the proxy. */
 let chain: Chain
-let truth: Chain
+let directChain: Chain
 let snapshot: Hex
 
 let store: TestDatabase
@@ -59,12 +59,12 @@ beforeEach(async () => {
   proxy.honest()
   snapshot = await world.actions.node.snapshot()
   chain = open(proxy.url)
-  truth = open(world.anvil.url)
+  directChain = open(world.anvil.url)
   store = await createTestDatabase()
   database = connect()
 })
 afterEach(async () => {
-  await Promise.all([database.close(), chain.close(), truth.close()])
+  await Promise.all([database.close(), chain.close(), directChain.close()])
   await store.close()
   await world.actions.node.revert({ id: snapshot })
 })
@@ -91,7 +91,7 @@ const converge = async (step = createStep({ chain, database, leaseTtlMs: TTL_MS,
 }
 
 const counts = async () => {
-  const { tables, differences } = await audit({ chain: truth, database, log, waitBudgetMs: 0 })
+  const { tables, differences } = await audit({ chain: directChain, database, log, waitBudgetMs: 0 })
   expect(differences).toEqual([])
   return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]))
 }
@@ -101,7 +101,7 @@ const expectObserved = async (): Promise<void> => {
   const facts = await readFacts(database, 8453)
   if (facts === null) throw new Error('nothing is indexed')
   const block = facts.cursor
-  const seen = await readViews({ chain: truth, log }, block, [
+  const seen = await readViews({ chain: directChain, log }, block, [
     { subject: 'chain', id: 0n },
     ...facts.events.map(({ id }) => ({ subject: 'event', id }) as const),
     ...facts.deposits.map(({ id }) => ({ subject: 'deposit', id }) as const),
@@ -204,7 +204,7 @@ test('a missing row is reported as a problem until it is found', async () => {
   expect([problem, proven]).toEqual([`position ${lost} is missing (attempt 1)`, null])
   proxy.honest()
   await converge(step)
-  expect(await step(lease)).toMatchObject({ problem: null, proven: { number: (await truth.head()).number } })
+  expect(await step(lease)).toMatchObject({ problem: null, proven: { number: (await directChain.head()).number } })
   expect(await counts()).toMatchObject({ positions: 5 })
 })
 
@@ -255,7 +255,7 @@ test('ranges become narrower until a gateway that times out on wide ranges answe
   const lease = await lead()
   await eventually('the index at the head', async () => {
     await step(lease).catch((fault: unknown) => expect(isUnavailable(fault)).toBe(true))
-    return (await createQueries(database).indexed(8453))?.number === (await truth.head()).number
+    return (await createQueries(database).indexed(8453))?.number === (await directChain.head()).number
   })
   // The first failure may be a hiccup.
   expect(widths[0]).toBe(widths[1])
@@ -531,7 +531,7 @@ const replaceNewest = async (fork: Hex): Promise<void> => {
 const untilOnChain = (step: ReturnType<typeof createStep>): Promise<void> =>
   eventually('the index on the new fork', async () => {
     await step(await lead()).catch((fault: unknown) => expect(isUnavailable(fault)).toBe(true))
-    return (await createQueries(database).indexed(8453))?.hash === (await truth.head()).hash
+    return (await createQueries(database).indexed(8453))?.hash === (await directChain.head()).hash
   })
 
 test('the index follows a reorg that one of two nodes does not follow, once that node has stopped', async () => {

@@ -1,6 +1,6 @@
 import { type Address, maxUint256, zeroAddress } from 'viem'
 import type { Random } from '../../src/sandbox/random.ts'
-import type { createBooks } from './books.ts'
+import type { createLedger } from './ledger.ts'
 import { DAY, type UsedProtocol, type WriteArgs, type WriteName } from './use-protocol.ts'
 
 export type Action = readonly [from: Address, name: WriteName, args: WriteArgs<WriteName>]
@@ -10,16 +10,16 @@ export type Action = readonly [from: Address, name: WriteName, args: WriteArgs<W
  * account.
  *
  * @example
- * const { next } = createRandomActions({ protocol, books, tokens: [usdc], random: createRandom(7) })
+ * const { next } = createRandomActions({ protocol, ledger, tokens: [usdc], random: createRandom(7) })
  * const [from, name, args] = await next()
  */
 export const createRandomActions = (of: {
   readonly protocol: UsedProtocol
-  readonly books: ReturnType<typeof createBooks>
+  readonly ledger: ReturnType<typeof createLedger>
   readonly tokens: readonly Address[]
   readonly random: Random
 }) => {
-  const { books, tokens } = of
+  const { ledger, tokens } = of
   const { read, now, newEvent, usdc, ...on } = of.protocol
   const { owner, oracleAdmin, oracleA, oracleB, oracleC, creator, lp, secondLp, hedger, secondHedger, stranger } = on
   const { pick, int } = of.random
@@ -29,13 +29,13 @@ export const createRandomActions = (of: {
   const anyone = () => pick([creator, lp, secondLp, hedger, secondHedger, stranger])
   /** Mostly the owner, if there is one. */
   const mostly = (whose: Address) => (whose !== zeroAddress && chance(90) ? whose : anyone())
-  const eventIds = () => [...books.pools.keys()]
+  const eventIds = () => [...ledger.pools.keys()]
   /** Mostly an existing id. */
   const some = (ids: readonly bigint[]): bigint => (ids.length > 0 && chance(97) ? pick(ids) : BigInt(int(0, 2_000)))
   /** Mostly one of the newest, which are still open. */
   const anyEvent = () => some(chance(80) ? eventIds().slice(-8) : eventIds())
-  const anyDeposit = () => some(books.pools.get(some(eventIds()))?.depositIds ?? [])
-  const anyPosition = () => some(books.pools.get(some(eventIds()))?.positionIds ?? [])
+  const anyDeposit = () => some(ledger.pools.get(some(eventIds()))?.depositIds ?? [])
+  const anyPosition = () => some(ledger.pools.get(some(eventIds()))?.positionIds ?? [])
   /** From one unit to absurdly large amounts, with random digits. */
   const amount = (token: Address): bigint => {
     const kind = int(1, 20)
@@ -43,7 +43,7 @@ export const createRandomActions = (of: {
     if (kind <= 4) return BigInt(int(1, 1_000))
     return (BigInt(int(1, 2_000_000)) * unitOf(token)) / 1_000n + BigInt(int(0, 999))
   }
-  const tokenOf = (eventId: bigint): Address => books.pools.get(eventId)?.token ?? usdc
+  const tokenOf = (eventId: bigint): Address => ledger.pools.get(eventId)?.token ?? usdc
 
   /** A price around where the payouts begin and end, sometimes exactly there. */
   const priceOf = async (id: bigint): Promise<bigint> => {
@@ -60,7 +60,7 @@ export const createRandomActions = (of: {
   /** Events past their expiry that are not settled. */
   const awaiting = async (): Promise<readonly bigint[]> => {
     const time = await now()
-    return eventIds().filter((id) => !books.pool(id).settled && books.pool(id).expiryDate <= time)
+    return eventIds().filter((id) => !ledger.pool(id).settled && ledger.pool(id).expiryDate <= time)
   }
 
   const actions: Record<string, { readonly weight: number; readonly make: () => Action | Promise<Action> }> = {

@@ -20,26 +20,26 @@ type Options = {
 
 type Row = readonly [name: string, help: string, of: (it: Options) => number]
 const rows: readonly Row[] = [
-  ['fx_pages_bytes', 'Memory of the response cache', ({ store }) => store.tally().bytes],
-  ['fx_pages', 'Responses in the response cache', ({ store }) => store.tally().pages],
-  ['fx_pages_hits_total', 'Requests found in the response cache', ({ store }) => store.tally().hits],
-  ['fx_pages_misses_total', 'Requests not found in the response cache', ({ store }) => store.tally().misses],
+  ['fx_pages_bytes', 'Memory of the response cache', ({ store }) => store.counts().bytes],
+  ['fx_pages', 'Responses in the response cache', ({ store }) => store.counts().pages],
+  ['fx_pages_hits_total', 'Requests found in the response cache', ({ store }) => store.counts().hits],
+  ['fx_pages_misses_total', 'Requests not found in the response cache', ({ store }) => store.counts().misses],
   [
     'fx_rate_limit_alone_total',
     'Requests that this process counted on its own, because the Redis of the shared rate limit was out of reach or rejected writes',
     ({ limit }) => limit?.countedLocally() ?? 0,
   ],
-  ['fx_streams_open', 'Open streams of settlements', ({ streams }) => streams.tally().open],
+  ['fx_streams_open', 'Open streams of settlements', ({ streams }) => streams.counts().open],
   [
     'fx_streams_dropped_total',
     'Streams ended because their client read too slowly or the database was out of reach',
-    ({ streams }) => streams.tally().dropped,
+    ({ streams }) => streams.counts().dropped,
   ],
-  ['fx_waits_open', 'Requests that wait for a block or a transaction', ({ waits }) => waits.tally().open],
+  ['fx_waits_open', 'Requests that wait for a block or a transaction', ({ waits }) => waits.counts().open],
   [
     'fx_waits_refused_total',
     'Requests rejected because of too many waits in total (503) or of one client (429)',
-    ({ waits }) => waits.tally().refused,
+    ({ waits }) => waits.counts().refused,
   ],
 ]
 

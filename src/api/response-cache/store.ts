@@ -60,7 +60,7 @@ export const createStore = (maxBytes: number) => {
       if (key !== null) void addCompressed(key, entry, entry.bodies)
     },
     /** Size and number of the entries, and the numbers of hits and misses. */
-    tally: () => ({ bytes: entries.calculatedSize, pages: entries.size, hits, misses }),
+    counts: () => ({ bytes: entries.calculatedSize, pages: entries.size, hits, misses }),
   }
 }
 

@@ -76,7 +76,7 @@ export const audit = async ({
   const { chainId } = chain
   const deps: AuditDeps = { ...options, pauseMs, waitBudget: { leftMs: waitBudgetMs } }
   await requireIndex(chain, database)
-  const tallies = new Map<AuditedTable, { rows: number; values: number }>()
+  const counts = new Map<AuditedTable, { rows: number; values: number }>()
   const onChain: Record<AuditedKind, number> = { event: 0, deposit: 0, position: 0, chain: 0 }
   const differences: string[] = []
   const open = { waiting: 0, unreadable: 0, withoutLog: 0, unconfirmed: 0 }
@@ -100,10 +100,10 @@ export const audit = async ({
     open.unconfirmed += origins.unconfirmed.length
     lists += slice.lists
     for (const table of tablesOf[kind]) {
-      const before = tallies.get(table) ?? { rows: 0, values: 0 }
-      const rows = before.rows + (comparison.tallies[table]?.rows ?? 0)
-      const values = (comparison.tallies[table]?.values ?? 0) + (origins.tallies[table]?.values ?? 0)
-      tallies.set(table, { rows, values: before.values + values })
+      const before = counts.get(table) ?? { rows: 0, values: 0 }
+      const rows = before.rows + (comparison.counts[table]?.rows ?? 0)
+      const values = (comparison.counts[table]?.values ?? 0) + (origins.counts[table]?.values ?? 0)
+      counts.set(table, { rows, values: before.values + values })
     }
     add(slice.differences)
   }
@@ -127,7 +127,7 @@ export const audit = async ({
   }
   if (firstBlock === null || block === null) throw unavailable(`chain ${chainId} is not indexed yet`)
   const hasLogs = chain.status().hasLogs
-  const tables = [...tallies].map(([table, { rows, values }]) => ({
+  const tables = [...counts].map(([table, { rows, values }]) => ({
     table,
     rows,
     values,

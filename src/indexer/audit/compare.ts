@@ -34,7 +34,7 @@ export type Difference = {
 }
 
 /** The number of compared rows of a table, and of compared values in them. */
-export type Tally = { readonly rows: number; readonly values: number }
+export type Counts = { readonly rows: number; readonly values: number }
 
 export type Comparison = {
   /** The number of compared entities that exist on the chain. */
@@ -44,7 +44,7 @@ export type Comparison = {
   readonly waiting: readonly bigint[]
   /** Entities with a view that reverts, so that their observation cannot be compared. */
   readonly unreadable: readonly bigint[]
-  readonly tallies: Readonly<Partial<Record<AuditedTable, Tally>>>
+  readonly counts: Readonly<Partial<Record<AuditedTable, Counts>>>
 }
 
 /** Compares the values of a row with those of the chain and describes each difference. */
@@ -134,7 +134,7 @@ const differentTexts = (
       : [`${table} ${id}: ${column} is ${row[column]} in the index, ${rendered[column]} after a new rendering`],
   )
 
-const tally = (table: AuditedTable, rows: number, texts: number): Tally => ({
+const countsOf = (table: AuditedTable, rows: number, texts: number): Counts => ({
   rows,
   values: rows * columnsOf(table, 'view').length + texts * columnsOf(table, 'text').length,
 })
@@ -184,11 +184,11 @@ export const compareRows = async (
     differences: found.flatMap(({ difference: it }) => (describe(it).length > 0 ? [it] : [])),
     waiting: found.flatMap(({ isWaiting, difference }) => (isWaiting ? difference.id : [])),
     unreadable: exists.filter((id) => !onChain?.has(id)),
-    tallies: Object.fromEntries(
+    counts: Object.fromEntries(
       tablesOf[kind].map((table) => {
         const isCreated = table === created
         const compared = exists.filter((id) => (isCreated || onChain?.has(id)) && rows[table]?.has(id))
-        return [table, tally(table, compared.length, rendered.size)]
+        return [table, countsOf(table, compared.length, rendered.size)]
       }),
     ),
   }

@@ -8,12 +8,12 @@ import type { StoredBlock } from '../../db/stored.ts'
 import { unavailable } from '../../lib/errors.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import { decodeLog, type Fact } from '../../protocol/logs.ts'
-import { differentValues, type Tally } from './compare.ts'
+import { type Counts, differentValues } from './compare.ts'
 
 /** The comparison of the origins of rows. Differences are descriptions by the id of the entity. */
 export type Origins = {
   readonly differences: ReadonlyMap<bigint, readonly string[]>
-  readonly tallies: Readonly<Partial<Record<AuditedTable, Tally>>>
+  readonly counts: Readonly<Partial<Record<AuditedTable, Counts>>>
   /** The number of rows without a log, because they were read from the chain's state. */
   readonly withoutLog: number
   /** Rows whose log no node has, neither in their block nor in their transaction. */
@@ -156,8 +156,8 @@ const compareLogs = async (chain: Chain, pin: StoredBlock, kind: Kind, all: Read
     differences.set(id, differentValues(table, id, row, onChain, columnsOf(table, 'log')))
   }
   const compared = rows.length - unconfirmed.length
-  const tally: Tally = { rows: compared, values: compared * columnsOf(table, 'log').length }
-  return { differences, unconfirmed, withoutLog: all.size - rows.length, tallies: { [table]: tally } }
+  const counts: Counts = { rows: compared, values: compared * columnsOf(table, 'log').length }
+  return { differences, unconfirmed, withoutLog: all.size - rows.length, counts: { [table]: counts } }
 }
 
 /** Compares the blocks of observations and settlements with those of the chain. */
@@ -173,14 +173,14 @@ const compareDates = async (chain: Chain, { anchor, rows }: IndexedRows, kind: A
     dated.map(({ row }) => blockOf(row)),
   )
   const differences = new Map<bigint, string[]>()
-  const tallies: Partial<Record<AuditedTable, Tally>> = {}
+  const counts: Partial<Record<AuditedTable, Counts>> = {}
   for (const { table, id, row } of dated) {
     const found = await differentDate(chain, table, id, row, headers.get(blockOf(row)))
     differences.set(id, [...(differences.get(id) ?? []), ...found])
-    const before = tallies[table]?.values ?? 0
-    tallies[table] = { rows: 0, values: before + columnsOf(table, 'block').length }
+    const before = counts[table]?.values ?? 0
+    counts[table] = { rows: 0, values: before + columnsOf(table, 'block').length }
   }
-  return { differences, tallies }
+  return { differences, counts }
 }
 
 const merged = (...maps: readonly ReadonlyMap<bigint, readonly string[]>[]): Map<bigint, readonly string[]> => {
@@ -199,11 +199,11 @@ export const compareOrigins = async (chain: Chain, kind: AuditedKind, indexed: I
   const dates = await compareDates(chain, indexed, kind)
   const created = kind === 'chain' ? undefined : indexed.rows[tablesOf[kind][0]]
   if (kind === 'chain' || created === undefined || !chain.status().hasLogs)
-    return { differences: merged(dates.differences), tallies: dates.tallies, withoutLog: 0, unconfirmed: [] }
+    return { differences: merged(dates.differences), counts: dates.counts, withoutLog: 0, unconfirmed: [] }
   const logs = await compareLogs(chain, indexed.anchor, kind, created)
   return {
     ...logs,
     differences: merged(logs.differences, dates.differences),
-    tallies: { ...dates.tallies, ...logs.tallies },
+    counts: { ...dates.counts, ...logs.counts },
   }
 }

@@ -142,7 +142,7 @@ export const createWaits = (deps: Deps) => {
     chains,
     changes,
     /** The number of open waits, and of requests rejected because of too many waits. */
-    tally: () => ({ open: open.size, refused }),
+    counts: () => ({ open: open.size, refused }),
     /**
      * Runs `wait` with the polls of a chain and a signal that aborts when the client disconnects or the process is
      * about to stop. Throws `service_unavailable` then and at `max` waits, and `rate_limited` at `maxPerClient` of the

@@ -158,14 +158,14 @@ export const pagination: Target = {
             isOver = next === null && !reorgedSince
           }
           if (!isOver) continue
-          const truth = await database.rows({
+          const stored = await database.rows({
             text: `SELECT concat(id, ' 0x', encode(tx_hash, 'hex')) FROM positions WHERE chain_id = $1 AND block_number <= $2 ORDER BY id DESC`,
             values: [CHAIN, bound],
           })
           // A reorg may have happened between the last page and the query of the table.
           if ((await page(query)).reorgedSince) continue
-          const wrong = truth.filter(([row], at) => row !== seen[at]).length + Math.abs(truth.length - seen.length)
-          if (wrong > 0) fail(`${wrong} of ${truth.length} rows are not what the table has`)
+          const wrong = stored.filter(([row], at) => row !== seen[at]).length + Math.abs(stored.length - seen.length)
+          if (wrong > 0) fail(`${wrong} of ${stored.length} rows are not what the table has`)
           return { begun, rows: seen.length, wrong }
         }
       }

@@ -79,14 +79,15 @@ export const badNode: Target = {
       const api = await startApi(index, { RPC_URLS_8453: proxies.map(({ url }) => url).join() })
       running = traffic.run({ everyMs: 200, perSecond: 5, signal: stop.signal })
 
-      const truth = new Map<string, string>()
-      for (const path of ranges) truth.set(path, (await api.get(path)).body)
+      const expected = new Map<string, string>()
+      for (const path of ranges) expected.set(path, (await api.get(path)).body)
 
       /** Every answer must be a success, be read from the chain, and be correct. */
       const judge = async (what: string, samples: readonly Sample[]): Promise<void> => {
         for (const { path, status, body } of samples) {
           if (status !== 200) failures.push({ seed, what: `${what}: ${path} was ${status}` })
-          else if (truth.has(path) && truth.get(path) !== body) failures.push({ seed, what: `${what}: ${path} lied` })
+          else if (expected.has(path) && expected.get(path) !== body)
+            failures.push({ seed, what: `${what}: ${path} lied` })
         }
         const hashes = [...new Set(samples.map(({ headers }) => headers.get('x-block-hash')))]
         const answers = await traffic.node.batch(

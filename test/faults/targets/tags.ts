@@ -93,20 +93,20 @@ export const tags: Target = {
         for (const path of paths) {
           const ours = [...seen.values()].filter((it) => it.path === path)
           for (let isSame = false; !isSame; ) {
-            const truth = contentOf((await get(path)).body)
+            const current = contentOf((await get(path)).body)
             const answers = []
             for (const it of ours) answers.push({ ...it, status: (await get(path, it.tag)).status })
             // An observation between the two requests may have changed it.
-            isSame = contentOf((await get(path)).body) === truth
+            isSame = contentOf((await get(path)).body) === current
             if (!isSame) continue
             for (const { status, tag, body } of answers) {
               if (status !== 304) counts.refused += 1
               else counts.held += 1
-              if (status !== 304 || body === truth) continue
+              if (status !== 304 || body === current) continue
               counts.wrong += 1
               failures.push({
                 seed,
-                what: `trial ${trial}: 304 for ${path} with ${tag}, which was ${body.slice(0, 200)} and is ${truth.slice(0, 200)}`,
+                what: `trial ${trial}: 304 for ${path} with ${tag}, which was ${body.slice(0, 200)} and is ${current.slice(0, 200)}`,
               })
             }
           }

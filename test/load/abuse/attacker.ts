@@ -5,7 +5,7 @@ import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { startHostileNode } from './hostile-node.ts'
 import { httpSeries } from './http-series.ts'
 import { Nodes, Orders } from './messages.ts'
-import { createSender, createTally } from './send.ts'
+import { createResults, createSender } from './send.ts'
 import { holdSocket } from './socket-series.ts'
 
 /*
@@ -45,7 +45,7 @@ const ordered = once(process, 'message')
 process.send?.({ nodes: nodes.map(({ url }) => url), userinfoUrl: provider.userinfoUrl })
 
 const orders = Orders.parse((await ordered)[0])
-const tally = createTally()
+const results = createResults()
 for (const node of nodes) node.attack()
 const faults = ['silence', 'error', 'nonsense', 'silence', 'endless', 'nested', 'none'] as const
 let turn = 0
@@ -55,15 +55,15 @@ setInterval(() => {
 }, PROVIDER_MS)
 
 for (const [name, series] of Object.entries(httpSeries(orders))) {
-  const send = createSender(orders.url, name, tally)
+  const send = createSender(orders.url, name, results)
   void runSeries({ ...series, perSecond: series.perSecond * orders.pace }, (at) => send(series.attack(at)))
 }
 const target = new URL(orders.url)
-void runSeries({ ...SOCKETS, perSecond: SOCKETS.perSecond * orders.pace }, (at) => holdSocket(target, at, tally))
+void runSeries({ ...SOCKETS, perSecond: SOCKETS.perSecond * orders.pace }, (at) => holdSocket(target, at, results))
 
 process.on('message', () => {
   const answered: Record<string, number> = {}
   for (const node of nodes) for (const [kind, times] of node.counts()) answered[kind] = (answered[kind] ?? 0) + times
-  process.send?.({ ...tally.report(), nodes: answered })
+  process.send?.({ ...results.report(), nodes: answered })
 })
 process.send?.('attacking')

@@ -22,7 +22,7 @@ const MAX_FAULTS = 20
 const allowed: readonly number[] = [502, 503]
 
 /** Counts answers by series, and keeps forbidden ones. */
-export const createTally = () => {
+export const createResults = () => {
   const series: Record<string, Record<string, number>> = {}
   const faults: string[] = []
   let longestError = 0
@@ -47,7 +47,7 @@ export const createTally = () => {
   }
 }
 
-export type Tally = ReturnType<typeof createTally>
+export type Results = ReturnType<typeof createResults>
 
 /** The most connections that one series keeps open. */
 const MAX_SOCKETS = 500
@@ -59,7 +59,7 @@ const MAX_SOCKETS = 500
 const someClient = (): string => `10.${[0, 0, 0].map(() => Math.floor(Math.random() * 256)).join('.')}`
 
 /** Sends attacks of one series to the API. Each resolves when its answer has ended or its client has disconnected. */
-export const createSender = (url: string, name: string, tally: Tally) => {
+export const createSender = (url: string, name: string, results: Results) => {
   const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS })
   return (attack: Attack): Promise<void> =>
     new Promise((resolve) => {
@@ -91,7 +91,7 @@ export const createSender = (url: string, name: string, tally: Tally) => {
         } catch {
           // The client or the server ended it early.
         }
-        tally.judge(name, attack, statusCode, bytes, start)
+        results.judge(name, attack, statusCode, bytes, start)
         // An endless body continues after the answer.
         asked.destroy()
       })
@@ -99,7 +99,7 @@ export const createSender = (url: string, name: string, tally: Tally) => {
       asked.on('error', () => {})
       asked.once('close', () => {
         clearTimeout(timer)
-        tally.add(name, left && outcome === 'broken' ? 'left' : outcome)
+        results.add(name, left && outcome === 'broken' ? 'left' : outcome)
         resolve()
       })
       if (whole || body === undefined) asked.end(body)

@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { Tally } from './send.ts'
+import type { Results } from './send.ts'
 
 /** How long a connection is held at most, in milliseconds. */
 const HELD_MS = 20_000
@@ -24,7 +24,7 @@ const starts: readonly string[] = [
  * Opens a connection, writes one of the starts, reads the answers or none, and keeps it open until the API closes it or
  * 20 s have passed.
  */
-export const holdSocket = (url: URL, turn: number, tally: Tally): Promise<void> =>
+export const holdSocket = (url: URL, turn: number, results: Results): Promise<void> =>
   new Promise((resolve) => {
     const socket = connect(Number(url.port), url.hostname)
     const timer = setTimeout(() => socket.destroy(), HELD_MS)
@@ -37,7 +37,7 @@ export const holdSocket = (url: URL, turn: number, tally: Tally): Promise<void> 
     socket.write(starts[turn % starts.length] ?? '')
     socket.once('close', () => {
       clearTimeout(timer)
-      tally.add('sockets', outcome)
+      results.add('sockets', outcome)
       resolve()
     })
   })

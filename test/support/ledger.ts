@@ -19,14 +19,14 @@ type Pool = {
 }
 
 /**
- * The protocol's books from its logs alone, independent of its storage.
+ * What went into and out of each pool of the protocol, from its logs alone and independent of its storage.
  *
  * @example
- * const books = createBooks()
- * books.note(logs, usdc)
- * potOf(books.pool(1n))
+ * const ledger = createLedger()
+ * ledger.add(logs, usdc)
+ * poolBalance(ledger.pool(1n))
  */
-export const createBooks = () => {
+export const createLedger = () => {
   const pools = new Map<bigint, Pool>()
   const eventOf = { deposit: new Map<bigint, bigint>(), position: new Map<bigint, bigint>() }
   const pool = (eventId: bigint | undefined): Pool => {
@@ -85,7 +85,7 @@ export const createBooks = () => {
     /** The event a deposit or position belongs to. */
     eventOf: (kind: keyof typeof eventOf, id: bigint) => eventOf[kind].get(id),
     /** Adds a transaction's logs. An event that it creates pays in `token`. */
-    note(logs: readonly Log[], token: Address): void {
+    add(logs: readonly Log[], token: Address): void {
       for (const [name, args] of logs) entries[name]?.(args as Logged, token)
     },
   }
@@ -94,5 +94,5 @@ export const createBooks = () => {
 export type { Pool }
 
 /** Token units of a pool that are still with the protocol. */
-export const potOf = (pool: Pool): bigint =>
+export const poolBalance = (pool: Pool): bigint =>
   pool.deposited + pool.premiums - pool.payouts - pool.recovered - pool.capital - pool.premiumsClaimed
