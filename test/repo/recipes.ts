@@ -10,6 +10,13 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
       text: `
   { path: '/tx/hedge/example-pause', function: 'examplePause', summary: 'Pause, as an example (owner)' },`,
     },
+    {
+      file: 'test/vectors/specification.ts',
+      anchor: 'const furtherBuilders: Readonly<Record<string, string>> = {',
+      text: `
+  '/tx/hedge/example-pause': 'examplePause()',
+`,
+    },
   ],
   'Add a read': [
     {
@@ -28,6 +35,12 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
       views: ['feesInitialized'],
       record: ({ feesInitialized }) => feesInitialized,
     }),`,
+    },
+    {
+      file: 'test/vectors/specification.ts',
+      anchor: 'export const extensions = [',
+      text: `
+  'GET /hedge/example-fees-initialized/{chainId}',`,
     },
   ],
   'Add a read with a database fallback': [
@@ -82,8 +95,14 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
   observedAt: storedBlock(seen),
 })`,
     },
+    {
+      file: 'test/vectors/specification.ts',
+      anchor: 'export const extensions = [',
+      text: `
+  'GET /hedge/events/{chainId}/{id}/example-token',`,
+    },
   ],
-  'Add a log of a known kind': [
+  'Follow another log': [
     {
       file: 'src/protocol/logs.ts',
       anchor: "  Paused: touchesAll('chain'),",
@@ -112,16 +131,61 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
   exampleTotal: decimal(stats.exampleTotal),`,
     },
   ],
+  'Add a column of a new view': [
+    {
+      file: 'src/protocol/entities.ts',
+      anchor: "views: { deposit: 'getHedgeLpDeposit',",
+      text: " exampleBonus: 'getExampleBonus',",
+    },
+    {
+      file: 'src/db/schema.ts',
+      anchor: 'export const depositStateColumns = {',
+      text: `
+  exampleBonus: uint256('example_bonus').notNull().default(0n),`,
+    },
+    {
+      file: 'src/db/index/observations.ts',
+      anchor: 'deposits: seen.deposits.map(({ deposit,',
+      text: ' exampleBonus,',
+    },
+    { file: 'src/db/index/observations.ts', anchor: '({ chainId, ...deposit,', text: ' exampleBonus,' },
+    {
+      file: 'src/db/stored.ts',
+      anchor: 'deposit: (fact, seen) => ({',
+      text: ' exampleBonus: seen.exampleBonus,',
+    },
+    {
+      file: 'src/protocol/records.ts',
+      anchor: "    premiumsEarned: Amount.meta({ example: '230000000' }),",
+      text: `
+    exampleBonus: Amount,`,
+    },
+    { file: 'src/protocol/records.ts', anchor: 'export const deposit = ({ deposit: view,', text: ' exampleBonus,' },
+    {
+      file: 'src/protocol/records.ts',
+      anchor: '  premiumsEarned: decimal(view.premiumsClaimed + pending),',
+      text: `
+  exampleBonus: decimal(exampleBonus),`,
+    },
+    { file: 'src/reads/entities/table.ts', anchor: "views: ['deposit',", text: " 'exampleBonus'," },
+  ],
   'Add a chain': [],
 }
 
-/** What `npm run contracts` would generate for the examples: a function, and an output of a view. */
+/** What `npm run contracts` would generate for the examples: two functions, and an output of a view. */
 export const generated: readonly Edit[] = [
   {
     file: 'src/abi/protocol.generated.ts',
     anchor: 'export const protocolAbi = [',
     text: `
-  { "type": "function", "name": "examplePause", "inputs": [], "outputs": [], "stateMutability": "nonpayable" },`,
+  { "type": "function", "name": "examplePause", "inputs": [], "outputs": [], "stateMutability": "nonpayable" },
+  {
+    "type": "function",
+    "name": "getExampleBonus",
+    "inputs": [{ "name": "_depositId", "type": "uint256" }],
+    "outputs": [{ "name": "bonus", "type": "uint256" }],
+    "stateMutability": "view"
+  },`,
   },
   {
     file: 'src/abi/protocol.generated.ts',
