@@ -1,9 +1,9 @@
 /*
- * Directions of imports; type-only imports count. A folder of `src` imports only folders of lower layers, never a
- * folder of its own layer. A room (a subfolder) imports only rooms before it in its list. `compose`, `cli.ts` and
- * `config` are above all layers.
+ * Directions of imports; type-only imports count. A folder of `src` imports only folders of lower levels, never a
+ * folder of its own level. A subfolder imports only subfolders before it in its list. `compose`, `cli.ts` and `config`
+ * are above these levels and may import each other.
  */
-const layers = [
+const levels = [
   ['lib', 'abi'],
   ['protocol'],
   ['chain', 'db', 'jobs', 'identity', 'pricing'],
@@ -11,8 +11,8 @@ const layers = [
   ['api', 'sandbox'],
 ]
 
-/** Rooms by folder, lowest first; '.' is the folder's own files. */
-const rooms = {
+/** Subfolders by folder, lowest first; '.' is the folder's own files. */
+const subfolders = {
   chain: ['rpc', 'endpoints', 'pool', '.'],
   db: ['.', 'changes', 'index', 'queries'],
   reads: ['lag', 'cache', 'freshness', '.', 'entities', 'listings', 'health'],
@@ -21,26 +21,26 @@ const rooms = {
 
 const inside = (folders) => `^src/(${folders.join('|')})/`
 
-const upward = layers.flatMap((layer, height) =>
-  layer.map((folder) => ({
-    name: `${folder}-imports-lower-layers-only`,
+const upward = levels.flatMap((folders, level) =>
+  folders.map((folder) => ({
+    name: `${folder}-imports-lower-levels-only`,
     severity: 'error',
     from: { path: inside([folder]) },
     to: {
       path: '^src/',
-      pathNot: [`^src/${folder}/`, ...(height > 0 ? [inside(layers.slice(0, height).flat())] : [])],
+      pathNot: [`^src/${folder}/`, ...(level > 0 ? [inside(levels.slice(0, level).flat())] : [])],
     },
   })),
 )
 
-const roomOf = (folder, room) => `^src/${folder}/${room === '.' ? '[^/]+$' : `${room}/`}`
+const pathOf = (folder, subfolder) => `^src/${folder}/${subfolder === '.' ? '[^/]+$' : `${subfolder}/`}`
 
-const betweenRooms = Object.entries(rooms).flatMap(([folder, names]) =>
-  names.map((room, height) => ({
-    name: `${folder}-${room === '.' ? 'root' : room}-imports-lower-rooms-only`,
+const betweenSubfolders = Object.entries(subfolders).flatMap(([folder, names]) =>
+  names.map((subfolder, position) => ({
+    name: `${folder}-${subfolder === '.' ? 'root' : subfolder}-imports-lower-subfolders-only`,
     severity: 'error',
-    from: { path: roomOf(folder, room) },
-    to: { path: `^src/${folder}/`, pathNot: names.slice(0, height + 1).map((name) => roomOf(folder, name)) },
+    from: { path: pathOf(folder, subfolder) },
+    to: { path: `^src/${folder}/`, pathNot: names.slice(0, position + 1).map((name) => pathOf(folder, name)) },
   })),
 )
 
@@ -48,7 +48,7 @@ const betweenRooms = Object.entries(rooms).flatMap(([folder, names]) =>
 export default {
   forbidden: [
     ...upward,
-    ...betweenRooms,
+    ...betweenSubfolders,
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-cycles-of-folders', scope: 'folder', severity: 'error', from: {}, to: { circular: true } },
     {
