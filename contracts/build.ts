@@ -13,7 +13,7 @@ import { z } from 'zod'
 const here = dirname(fileURLToPath(import.meta.url))
 const abiFolder = join(here, '..', 'src', 'abi')
 
-/** Contracts that are deployed; the last two in tests only. */
+/** Contracts that are deployed; the last four in tests only. */
 const created = [
   'Diamond',
   'EventFacet',
@@ -35,6 +35,8 @@ const created = [
   'TestToken',
   'HostileToken',
   'Archive',
+  'StrictToken',
+  'BatchAccount',
 ]
 
 /** The interfaces of the public protocol, in the order of the generated ABI. */
@@ -79,7 +81,7 @@ const sources = (): Record<string, { content: string }> =>
       .map((path) => [path, { content: readFileSync(join(here, path), 'utf8') }]),
   )
 
-const compile = (): Map<string, { abi: Abi; bytecode: string; size: number }> => {
+const compile = (): Map<string, { abi: Abi; bytecode: string; code: string }> => {
   const input = {
     language: 'Solidity',
     sources: sources(),
@@ -98,7 +100,7 @@ const compile = (): Map<string, { abi: Abi; bytecode: string; size: number }> =>
       .flatMap((file) => Object.entries(file))
       .map(([name, { abi, evm }]) => [
         name,
-        { abi, bytecode: `0x${evm.bytecode.object}`, size: evm.deployedBytecode.object.length / 2 },
+        { abi, bytecode: `0x${evm.bytecode.object}`, code: `0x${evm.deployedBytecode.object}` },
       ]),
   )
 }
@@ -121,7 +123,8 @@ const generate = (): Map<string, string> => {
     ].join('\n\n')
   const files = new Map<string, string>()
   for (const name of created) {
-    const { abi, bytecode, size } = contract(name)
+    const { abi, bytecode, code } = contract(name)
+    const size = code.length / 2 - 1
     if (size > MAX_CODE_BYTES)
       throw new Error(
         `${name} has ${size} bytes of code, above the limit of ${MAX_CODE_BYTES} (EIP-170): make the contract smaller`,
@@ -143,6 +146,10 @@ const generate = (): Map<string, string> => {
     join(abiFolder, 'aggregate.generated.ts'),
     typescript({ aggregateBytecode: contract('Aggregate').bytecode }),
   )
+  const { abi: callSequenceAbi, code: callSequenceCode } = contract('CallSequence')
+  files.set(join(abiFolder, 'call-sequence.generated.ts'), typescript({ callSequenceAbi, callSequenceCode }))
+  const { abi, bytecode } = contract('Balances')
+  files.set(join(abiFolder, 'balances.generated.ts'), typescript({ balancesAbi: abi, balancesBytecode: bytecode }))
   return files
 }
 
