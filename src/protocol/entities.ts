@@ -17,8 +17,8 @@ export type Kind = (typeof kinds)[number]
  * - `memberIds`: the view of the ids that belong to an event, and the most ids that some deployments return.
  * - `created`: the logs of a creation, by the specification's name and the one that deployments emit. `id` is the input
  *   with the id.
- * - `claims`: what the owner can claim: its kind in a portfolio, the builder of the transaction, and the body field
- *   with the id.
+ * - `claims`: what the owner can claim: its kind in a portfolio, the builder of the transaction, the body field with the
+ *   id, and the rate of its event by which the protocol takes a fee.
  */
 export const entities = {
   event: {
@@ -35,7 +35,12 @@ export const entities = {
     memberIds: null,
     created: { logs: ['EventCreated', 'HedgeEventCreated'], id: 'eventId' },
     claims: {
-      creatorEarnings: { kind: 'creator-earnings', path: '/v1/tx/hedge/withdraw-creator-earnings', id: 'eventId' },
+      creatorEarnings: {
+        kind: 'creator-earnings',
+        path: '/v1/tx/hedge/withdraw-creator-earnings',
+        id: 'eventId',
+        feeRate: null,
+      },
     },
   },
   deposit: {
@@ -46,8 +51,8 @@ export const entities = {
     memberIds: { view: 'getEventDepositIds', most: 200 },
     created: { logs: ['DepositCreated', 'LiquidityDeposited'], id: 'depositId' },
     claims: {
-      premiums: { kind: 'premiums', path: '/v1/tx/hedge/claim-premiums', id: 'depositId' },
-      capital: { kind: 'capital', path: '/v1/tx/hedge/withdraw-capital', id: 'depositId' },
+      premiums: { kind: 'premiums', path: '/v1/tx/hedge/claim-premiums', id: 'depositId', feeRate: 'lpProfitFeeRate' },
+      capital: { kind: 'capital', path: '/v1/tx/hedge/withdraw-capital', id: 'depositId', feeRate: null },
     },
   },
   position: {
@@ -58,7 +63,7 @@ export const entities = {
     memberIds: { view: 'getEventPositionIds', most: 500 },
     created: { logs: ['PositionCreated', 'ProtectionPurchased'], id: 'positionId' },
     claims: {
-      payout: { kind: 'payout', path: '/v1/tx/hedge/claim-payout', id: 'positionId' },
+      payout: { kind: 'payout', path: '/v1/tx/hedge/claim-payout', id: 'positionId', feeRate: 'payoutFeeRate' },
     },
   },
 } as const satisfies Readonly<Record<Kind, object>>

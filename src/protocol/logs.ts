@@ -1,4 +1,4 @@
-import { type AbiEvent, type Address, type Hex, hexToString, toEventSelector } from 'viem'
+import { type AbiEvent, type Address, getAbiItem, type Hex, hexToString, toEventSelector } from 'viem'
 import { deployedLogsAbi, protocolAbi } from '../abi/protocol.generated.ts'
 import { entities, kinds, type MemberKind } from './entities.ts'
 import { PackedLog, type RawLog } from './packed-log.ts'
@@ -50,15 +50,26 @@ export type Fact = Seen & { readonly id: bigint } & (
       }
   )
 
+/** The fee rates that an event keeps from its creation, 1e6 each. */
+export type FeeRates = {
+  readonly hedgerFeeRate: bigint
+  readonly payoutFeeRate: bigint
+  readonly lpProfitFeeRate: bigint
+  readonly creatorLoyaltyRate: bigint
+}
+
+/** A log that set the fee rates of events that are created after it. */
+export type FeeLog = Origin & FeeRates
+
 /**
  * This entity may have changed: read it again. With `members`, all entities of the event may have changed too. `chain`
- * is the protocol's own state (fees, pause, roles, signer). `code` means that the diamond's functions changed, so every
+ * is the protocol's own state (fees, pause, roles, signer), with the fee rates if the log set them. `code` means that the diamond's functions changed, so every
  * view may return different values.
  */
 export type Hint = Origin & { readonly kind: 'hint' } & (
     | { readonly subject: 'event'; readonly id: bigint; readonly members: readonly MemberKind[] }
     | { readonly subject: MemberKind; readonly id: bigint }
-    | { readonly subject: 'chain' | 'code' }
+    | { readonly subject: 'chain' | 'code'; readonly feeRates?: FeeRates }
   )
 
 type Log = Omit<RawLog, 'address' | 'blockTimestamp'> & { readonly blockTimestamp?: bigint | null | undefined }
@@ -167,6 +178,27 @@ const touchesAll =
   () =>
   (log) => ({ kind: 'hint', subject, ...originOf(log) })
 
+const setsFeeRates: Meaning = (fields) => {
+  const hedgerFeeRate = integer(fields, 'hedgerFeeRate')
+  const payoutFeeRate = integer(fields, 'hedgerPayoutFeeRate')
+  const lpProfitFeeRate = integer(fields, 'lpProfitFeeRate')
+  const creatorLoyaltyRate = integer(fields, 'creatorLoyaltyRate')
+  return (log) => ({
+    kind: 'hint',
+    subject: 'chain',
+    feeRates: {
+      hedgerFeeRate: hedgerFeeRate(log),
+      payoutFeeRate: payoutFeeRate(log),
+      lpProfitFeeRate: lpProfitFeeRate(log),
+      creatorLoyaltyRate: creatorLoyaltyRate(log),
+    },
+    ...originOf(log),
+  })
+}
+
+/** The name of the log that sets the fee rates. */
+const FEES = 'FeesInitialized'
+
 /** Log name -> what it means. The three facts carry the specification's name and the deployed one. */
 const meanings: Readonly<Record<string, Meaning>> = {
   ...Object.fromEntries(
@@ -184,7 +216,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   PayoutClaimed: touches('position', 'positionId'),
   PremiumsClaimed: touches('deposit', 'depositId'),
   CapitalWithdrawn: touches('deposit', 'depositId'),
-  FeesInitialized: touchesAll('chain'),
+  [FEES]: setsFeeRates,
   Paused: touchesAll('chain'),
   Unpaused: touchesAll('chain'),
   PricingEngineSignerSet: touchesAll('chain'),
@@ -202,6 +234,17 @@ const decoders = new Map<Hex, (log: Log) => Fact | Hint>(
 
 /** The first topics the index follows. */
 export const logTopics: readonly Hex[] = [...decoders.keys()]
+
+/** The first topic of the log that sets the fee rates. */
+export const feeLogTopic: Hex = toEventSelector(getAbiItem({ abi: protocolAbi, name: FEES }))
+
+/** The logs that set fee rates, among hints. */
+export const feeLogsIn = (hints: readonly Hint[]): FeeLog[] =>
+  hints.flatMap((hint) => {
+    if (!('feeRates' in hint)) return []
+    const { blockNumber, blockHash, blockTimestamp, txHash, logIndex } = hint
+    return { blockNumber, blockHash, blockTimestamp, txHash, logIndex, ...hint.feeRates }
+  })
 
 /** The decoded log; null for a log that the index does not follow. */
 export const decodeLog = (log: Log): Fact | Hint | null => {

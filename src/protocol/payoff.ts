@@ -49,3 +49,10 @@ export const payoff = (range: Range, settlement: bigint, notional: bigint): bigi
  */
 export const largestNotional = (range: Range, free: bigint): bigint =>
   width(range) === 0n ? MAX_UINT256 : ((free + 1n) * range.initialRate - 1n) / width(range)
+
+/**
+ * The protocol's fee on a claim of `gross`, at a rate of scale 1e6, rounded down.
+ *
+ * @example feeAmount(438_596491n, 10_000n) // 4_385964n
+ */
+export const feeAmount = (gross: bigint, feeRate: bigint): bigint => mulDivDown(gross, feeRate, 1_000_000n)

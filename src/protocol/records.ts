@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { type ChainId, type Deployment, OfChain } from './chains.ts'
 import type { EntityViews, Kind } from './entities.ts'
 import type { Output } from './outputs.ts'
+import { feeAmount } from './payoff.ts'
 import type { Profile } from './profiles.ts'
 import {
   Account,
@@ -125,6 +126,37 @@ export const eventCore = (
   status: views.core.status,
 })
 
+/** The states of an event, of which it has one; a triggered event is settled as well. */
+export const eventStates = ['open', 'expired', 'settled', 'triggered'] as const
+
+export const EventSummary = z
+  .object({
+    id: Id,
+    name: EventCore.shape.name,
+    underlying: EventCore.shape.underlying,
+    strike: EventCore.shape.strike,
+    payoutCap: EventCore.shape.payoutCap,
+    direction: z.enum(['above', 'below']).meta({ description: 'The side of the strike on which the event pays out' }),
+    expiryDate: UnixSeconds,
+    state: z.enum(eventStates).meta({
+      description:
+        '`open`: not expired; `expired`: expired and not settled; `triggered`: settled in the payout zone; `settled`: settled outside of it',
+    }),
+  })
+  .meta({ id: 'EventSummary' })
+
+/** What the rows of an event's deposits and positions show of it. `time` is that of the block it was read at. */
+export const eventSummary = (
+  { id, name, underlying, strike, payoutCap, strikeAbove, expiryDate }: z.output<typeof EventCore>,
+  { isSettled, triggered, time }: { readonly isSettled: boolean; readonly triggered: boolean; readonly time: bigint },
+): z.output<typeof EventSummary> => {
+  const settled = triggered ? 'triggered' : 'settled'
+  const state = isSettled ? settled : time < expiryDate ? 'open' : 'expired'
+  return {
+    ...{ id, name, underlying, strike, payoutCap, direction: strikeAbove ? 'above' : 'below', expiryDate, state },
+  }
+}
+
 export const EventStats = z
   .object({
     settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled', example: 1_800_000_300 }),
@@ -228,6 +260,35 @@ export const position = ({ position: view }: EntityViews<'position'>): z.output<
   status: view.status,
   claimed: view.claimed,
 })
+
+/** The fee on an amount and the amount after it. */
+export const feeFields = {
+  fee: Amount.nullable().meta({
+    description:
+      "The protocol's fee on it, by the rates at the event's creation; null when the index does not know these",
+    example: '4385964',
+  }),
+  net: Amount.nullable().meta({ description: 'What the claim pays: the amount minus the fee', example: '434210527' }),
+}
+
+/** The fee on a claim of `gross` and the amount after it; null where the fee rate is unknown. */
+export const feeOn = (gross: bigint, feeRate: bigint | null) => {
+  if (feeRate === null) return { fee: null, net: null }
+  const fee = feeAmount(gross, feeRate)
+  return { fee: decimal(fee), net: decimal(gross - fee) }
+}
+
+export const Payout = z.object({
+  gross: Amount.meta({ description: '`payoutAmount`', example: '438596491' }),
+  ...feeFields,
+})
+
+/** What a position's payout is before and after the protocol's fee; null until its event is settled. */
+export const payout = (
+  { status, payoutAmount }: z.output<typeof Position>,
+  feeRate: bigint | null,
+): z.output<typeof Payout> | null =>
+  status === ACTIVE ? null : { gross: payoutAmount, ...feeOn(BigInt(payoutAmount), feeRate) }
 
 export const Deposit = z
   .object({

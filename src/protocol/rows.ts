@@ -16,7 +16,13 @@ import { configuredTokens, type Token } from './tokens.ts'
 /** The records of its event that a list can add to a row, in the order in which their texts are stored. */
 export const inclusions = ['stats', 'utilization', 'range'] as const
 
-export type Inclusion = (typeof inclusions)[number]
+/** The same for rows of deposits, with the event's summary, which is made from its stored row. */
+export const depositInclusions = [...inclusions, 'event'] as const
+
+/** The same for rows of positions, with the payout, whose text is made from the row. */
+export const positionInclusions = [...depositInclusions, 'payout'] as const
+
+export type Inclusion = (typeof positionInclusions)[number]
 
 /** The transaction that created an entity; `txHash` is null when the entity was found in the chain's state. */
 export type Creation = { readonly chainId: number; readonly blockNumber: bigint; readonly txHash: Hex | null }
@@ -30,7 +36,7 @@ type EventViews = Parameters<typeof record.utilization>[0] &
 
 /** The texts of an event's inclusions, in the order of `inclusions`. */
 export const inclusionTexts = (event: EventViews, profile: Deployment['profile']): string[] => {
-  const texts: Readonly<Record<Inclusion, object>> = {
+  const texts: Readonly<Record<(typeof inclusions)[number], object>> = {
     stats: record.eventStats(event.stats),
     utilization: record.utilization(event, profiles[profile]),
     range: record.eventRange(event.range),
@@ -38,9 +44,24 @@ export const inclusionTexts = (event: EventViews, profile: Deployment['profile']
   return inclusions.map((name) => JSON.stringify(texts[name]))
 }
 
+/** The text of an event's summary. */
+export const summaryText = (event: EventViews): string => {
+  const { stats, time } = event
+  const settlement = { isSettled: stats.settledAt > 0n, triggered: stats.triggered, time }
+  return JSON.stringify(record.eventSummary(record.eventCore(event), settlement))
+}
+
+/** The same from the event's stored row, and from whether it is settled and triggered and the time of its block. */
+export const storedSummaryText = (row: string, settlement: Parameters<typeof record.eventSummary>[1]): string =>
+  JSON.stringify(record.eventSummary(JSON.parse(row), settlement))
+
+/** The text of a position's payout, from the text of its row; the rate is null where it is unknown. */
+export const payoutText = (row: string, feeRate: bigint | null): string =>
+  JSON.stringify(record.payout(JSON.parse(row), feeRate))
+
 /**
- * A row with the given inclusions of its event, each once, in the given order. `textsOf` is called only when there is
- * an inclusion.
+ * A row with the given inclusions, each once, in the given order. `textsOf` returns their texts in the order of
+ * `positionInclusions` and is called only when there is an inclusion.
  */
 export const withInclusions = (
   row: string,
@@ -49,7 +70,7 @@ export const withInclusions = (
 ): string => {
   if (include.length === 0) return row
   const texts = textsOf()
-  return `${row.slice(0, -1)}${[...new Set(include)].map((name) => `,"${name}":${texts[inclusions.indexOf(name)]}`).join('')}}`
+  return `${row.slice(0, -1)}${[...new Set(include)].map((name) => `,"${name}":${texts[positionInclusions.indexOf(name)]}`).join('')}}`
 }
 
 /** Bits of a render key below its format. */

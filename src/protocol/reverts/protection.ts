@@ -1,0 +1,103 @@
+import type { Revert } from './revert.ts'
+
+/** Purchases and payouts. */
+export const protectionReverts: readonly Revert[] = [
+  {
+    code: 'past_deadline',
+    reasons: ['Past deadline', 'Transaction deadline expired'],
+    functions: ['buyProtection'],
+    cause: 'The block is later than the deadline.',
+    hint: 'Send a later `deadline`, in Unix seconds.',
+  },
+  {
+    code: 'event_expired',
+    reasons: ['Event expired'],
+    functions: ['buyProtection'],
+    cause: 'The event has expired, so no protection is sold any more.',
+    hint: 'Choose an event whose expiry is in the future.',
+  },
+  {
+    code: 'notional_too_small',
+    reasons: ['Min notional: 10 USDC'],
+    functions: ['buyProtection'],
+    cause: 'The notional is below 10000000 units of the payment token.',
+    hint: 'Send a `notional` of at least 10000000 units, whatever the decimals of the token.',
+  },
+  {
+    code: 'too_many_positions',
+    reasons: ['Too many positions', 'Max positions reached for this event'],
+    functions: ['buyProtection'],
+    cause: 'The event already has 500 positions, which is the limit.',
+    hint: 'Buy protection from another event.',
+  },
+  {
+    code: 'exceeds_capacity',
+    reasons: ['Exceeds capacity', 'Insufficient pool liquidity for payout'],
+    functions: ['buyProtection'],
+    cause: 'The free liquidity of the pool does not cover the largest payout of this notional.',
+    hint: "Send a `notional` of at most `availableCapacity` of the event's utilization.",
+  },
+  {
+    code: 'premium_rounds_to_zero',
+    reasons: ['Premium rounds to zero'],
+    functions: ['buyProtection'],
+    cause: 'The premium of this notional rounds down to 0.',
+    hint: 'Send a larger `notional`.',
+  },
+  {
+    code: 'payout_rounds_to_zero',
+    reasons: ['Payout rounds to zero'],
+    functions: ['buyProtection'],
+    cause: 'Even the largest payout of this notional rounds down to 0.',
+    hint: 'Send a larger `notional`.',
+  },
+  {
+    code: 'cost_exceeds_max',
+    reasons: ['Cost exceeds maxCost', 'Cost exceeds slippage limit'],
+    functions: ['buyProtection'],
+    cause: 'Premium and fee together are above `maxCost`.',
+    hint: 'Send a higher `maxCost` if the cost is acceptable.',
+  },
+  {
+    code: 'position_not_found',
+    reasons: ['Position not found'],
+    functions: ['claimPayout'],
+    cause: 'The protocol on this chain has no position with this id.',
+    hint: 'Check `positionId`, which is not an event id, and `chainId`.',
+  },
+  {
+    code: 'not_your_position',
+    reasons: ['Not your position'],
+    functions: ['claimPayout'],
+    cause: 'The position belongs to another account.',
+    hint: 'Send the transaction from the account that bought the protection.',
+  },
+  {
+    code: 'already_claimed',
+    reasons: ['Already claimed'],
+    functions: ['claimPayout'],
+    cause: 'The payout of the position is already claimed.',
+    hint: 'Nothing is left to do: a payout is claimed once.',
+  },
+  {
+    code: 'not_eligible_for_payout',
+    reasons: ['Not eligible for payout'],
+    functions: ['claimPayout'],
+    cause: 'The event is not settled, or its settlement price is outside the payout zone.',
+    hint: 'Claim only positions whose `status` is 4 (claimable).',
+  },
+  {
+    code: 'no_payout',
+    reasons: ['No payout'],
+    functions: ['claimPayout'],
+    cause: 'The position has no payout: the rate missed the payout zone, or the unclaimed payouts were recovered.',
+    hint: 'Claim only positions whose `status` is 4 (claimable).',
+  },
+  {
+    code: 'net_payout_rounds_to_zero',
+    reasons: ['Net payout rounds to zero'],
+    functions: ['claimPayout'],
+    cause: 'Nothing of the payout remains after the fee.',
+    hint: 'Nothing can be claimed from this position.',
+  },
+]
