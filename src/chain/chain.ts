@@ -3,6 +3,8 @@ import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
+import { type BalanceSlots, createBalanceSlots } from './balance-slots.ts'
+import { type Held, type Holdings, readBalances } from './balances.ts'
 import { broadcast } from './broadcast.ts'
 import type { ChainStatus } from './endpoints/status.ts'
 import { createHead, type Head } from './head.ts'
@@ -12,13 +14,17 @@ import { queryAllEndpoints } from './pool/query-all.ts'
 import { createEndpointRegistry } from './pool/registry.ts'
 import { createReader, type Reader } from './read.ts'
 import type { Batch, EndpointAnswer } from './rpc/batch.ts'
-import { isMissingBlock } from './rpc/errors.ts'
+import { isMissingBlock, type NodeError } from './rpc/errors.ts'
 import type { Block } from './rpc/requests.ts'
-import { estimateGas } from './simulate.ts'
+import { type Simulation, simulate } from './simulate.ts'
+import { failureOf, type SignedCall } from './simulate-signed.ts'
+import { createSimulator, type Simulator } from './simulator.ts'
 
 /** One chain: its nodes and the protocol on it. */
 export type Chain = Node &
-  Reader & {
+  Reader &
+  Simulator &
+  BalanceSlots & {
     readonly chainId: ChainId
     readonly deployment: Deployment
     /**
@@ -33,11 +39,15 @@ export type Chain = Node &
     pinned<T>(read: (block: Block) => Promise<T>): Promise<T>
     /**
      * The protocol's logs from block `from` on, for as many blocks as the endpoint serves in one request; see
-     * `fetchLogs`.
+     * `fetchLogs`. With `topics`, those with another first topic may be left out.
      */
-    logs(span: { readonly from: bigint; readonly upTo: bigint }): Promise<LogRange>
-    /** Gas units, or null when the call reverts, no node answers within two seconds or too many estimates wait. */
-    estimateGas(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<bigint | null>
+    logs(span: Parameters<typeof fetchLogs>[1]): Promise<LogRange>
+    /** Simulates a call at the newest block, within two seconds; never throws for a node. */
+    simulate(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<Simulation>
+    /** The error with which a signed call would fail, or null; see `failureOf`. */
+    failureOf(call: SignedCall): Promise<NodeError | null>
+    /** Reads what wallets have; see `readBalances`. Also throws `service_unavailable` when too many such reads wait. */
+    balances(block: Pick<Block, 'hash'>, holdings: readonly Holdings[]): Promise<readonly Held[]>
     /** Relays signed bytes; see `broadcast`. Also throws `service_unavailable` when too many broadcasts wait. */
     broadcast(signedTx: Hex): Promise<Hex>
     /**
@@ -75,10 +85,13 @@ export type ChainOptions = {
 }
 
 /**
- * The most concurrent gas estimates, and the most that wait for their turn; the same for broadcasts. Each takes a
+ * The most concurrent simulations, and the most that wait for their turn; the same for broadcasts. Each takes a
  * connection, and together they leave half of the 32 connections of a node to reads.
  */
 const LIMITS = { atOnce: 8, waiting: 64 }
+
+/** Most reads of balances that wait for their turn: many clients may ask at once, and the answers are not cached. */
+const MAX_WAITING_BALANCES = 1_000
 
 /** Cached answers of each chain. */
 const CACHE = { maxEntries: 20_000, maxBytes: 32 * 2 ** 20 }
@@ -102,13 +115,15 @@ export const createChain = (options: ChainOptions): Chain => {
     maxAgeMs: options.headMaxAgeMs,
     now: Date.now,
   })
-  const limitOf = (work: string) =>
+  const limitOf = (work: string, waiting = LIMITS.waiting) =>
     createConcurrencyLimit({
       ...LIMITS,
+      waiting,
       refuse: () => unavailable(`too many ${work} for chain ${chainId} at once: retry after 1 s`),
     })
-  const estimates = limitOf('gas estimates')
+  const simulations = limitOf('simulations')
   const broadcasts = limitOf('broadcasts')
+  const balances = limitOf('reads of balances', MAX_WAITING_BALANCES)
   const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {
@@ -117,6 +132,8 @@ export const createChain = (options: ChainOptions): Chain => {
     send: node.send,
     sendBy: node.sendBy,
     readAt: reader.readAt,
+    ...createSimulator(node),
+    ...createBalanceSlots(node),
     head: head.latest,
     async pinned(read) {
       const block = await head.latest()
@@ -136,7 +153,9 @@ export const createChain = (options: ChainOptions): Chain => {
       }
     },
     logs: (span) => fetchLogs({ registry, deployment }, span),
-    estimateGas: (tx) => estimateGas(node, tx, estimates),
+    simulate: (tx) => simulate(node, tx, simulations),
+    failureOf: (call) => failureOf(node, call, simulations),
+    balances: (block, holdings) => balances(() => readBalances(node, block, { spender: deployment.diamond, holdings })),
     broadcast: (signedTx) => broadcasts(() => broadcast(node, signedTx)),
     queryAllEndpoints: (batch) => queryAllEndpoints({ registry, chainId }, batch),
     penalize: registry.penalize,

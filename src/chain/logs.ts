@@ -1,3 +1,4 @@
+import type { Hex } from 'viem'
 import { type ServiceError, unavailable } from '../lib/errors.ts'
 import type { Deployment } from '../protocol/chains.ts'
 import { logTopics } from '../protocol/logs.ts'
@@ -16,7 +17,8 @@ export type LogRange = {
   readonly before: Block | null
 }
 
-type Span = { readonly from: bigint; readonly upTo: bigint }
+/** A range of blocks, and the first topics of the wanted logs: those that the index follows by default. */
+type Span = { readonly from: bigint; readonly upTo: bigint; readonly topics?: readonly Hex[] }
 type Deps = { readonly registry: EndpointRegistry; readonly deployment: Deployment }
 type Refusal = { readonly fault: Fault; readonly why: ServiceError }
 
@@ -27,13 +29,12 @@ const narrowable: readonly Fault['kind'][] = ['range', 'size', 'other']
 const ask = async (
   { deployment }: Deps,
   endpoint: Endpoint,
-  { from, upTo: to }: Span,
+  { from, upTo: to, topics = logTopics }: Span,
   anyTopic: boolean,
 ): Promise<LogRange | Refusal> => {
-  const topics = anyTopic ? [] : logTopics
   try {
     const { logs, last, before } = await endpoint.send({
-      logs: getLogs({ address: deployment.diamond, topics, fromBlock: from, toBlock: to }),
+      logs: getLogs({ address: deployment.diamond, topics: anyTopic ? [] : topics, fromBlock: from, toBlock: to }),
       last: getBlock(to),
       before: getBlock(from === 0n ? 0n : from - 1n),
     })
@@ -51,13 +52,13 @@ const ask = async (
 }
 
 /** Asks one endpoint for ever narrower ranges while it refuses them for their width or size. */
-const askNarrower = async (deps: Deps, endpoint: Endpoint, { from, upTo }: Span): Promise<LogRange | Refusal> => {
+const askNarrower = async (deps: Deps, endpoint: Endpoint, { upTo, ...span }: Span): Promise<LogRange | Refusal> => {
   for (;;) {
-    const end = from + endpoint.state().width.blocks - 1n
+    const end = span.from + endpoint.state().width.blocks - 1n
     const to = end < upTo ? end : upTo
-    const asked = to - from + 1n
+    const asked = to - span.from + 1n
     const anyTopic = endpoint.isMissing('topics')
-    const result = await ask(deps, endpoint, { from, upTo: to }, anyTopic)
+    const result = await ask(deps, endpoint, { ...span, upTo: to }, anyTopic)
     if (!('fault' in result)) {
       endpoint.learn({ is: 'range', asked, fault: null, logs: result.logs.length })
       return result

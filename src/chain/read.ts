@@ -64,7 +64,7 @@ export const createReader = (deps: {
   readonly node: Pick<Node, 'send'>
   readonly diamond: Address
   readonly maxEntries: number
-  /** The most memory for answers, as the node wrote them. */
+  /** The most memory for answers and errors, as the node wrote them. */
   readonly maxBytes: number
 }): Reader => {
   const answers = new LRUCache<string, Outcome<unknown>>({
@@ -120,7 +120,8 @@ export const createReader = (deps: {
     }
     try {
       const outcome = await ask(hash, { ...request, parse })
-      answers.set(key, outcome, { size: key.length + bytes })
+      const size = outcome.ok ? bytes : outcome.error.message.length + (outcome.error.data?.length ?? 0)
+      answers.set(key, outcome, { size: key.length + size })
       return outcome
     } finally {
       // A fault is not cached: the next reader sends the request again.

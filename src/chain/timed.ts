@@ -6,8 +6,12 @@ export const timed = (chain: Chain): Chain => ({
   ...chain,
   send: (batch, options) => waited('rpc', () => chain.send(batch, options)),
   readAt: (block, calls) => waited('rpc', () => chain.readAt(block, calls)),
+  simulateSequence: (sequence, further) => waited('rpc', () => chain.simulateSequence(sequence, further)),
+  ampleBalances: (...asked) => waited('rpc', () => chain.ampleBalances(...asked)),
   head: (atLeast) => waited('rpc', () => chain.head(atLeast)),
   pinned: (read) => waited('rpc', () => chain.pinned(read)),
-  estimateGas: (tx) => waited('rpc', () => chain.estimateGas(tx)),
+  simulate: (tx) => waited('rpc', () => chain.simulate(tx)),
+  failureOf: (call) => waited('rpc', () => chain.failureOf(call)),
+  balances: (block, holdings) => waited('rpc', () => chain.balances(block, holdings)),
   broadcast: (signedTx) => waited('rpc', () => chain.broadcast(signedTx)),
 })

@@ -42,8 +42,11 @@ export type Endpoint = {
 const HeadShape = z.object({ number: z.bigint(), timestamp: z.bigint() })
 
 /** The capability that a request needs and not every node has. */
-const needOf = ({ method, params: [first, second] }: Request<unknown>): RequiredCapability | null => {
+const needOf = ({ method, params: [first, second, overrides] }: Request<unknown>): RequiredCapability | null => {
   if (method === 'eth_getLogs') return 'logs'
+  if (method === 'eth_simulateV1') return 'simulation'
+  if (method === 'eth_call' && overrides !== undefined) return 'overrides'
+  if (method === 'debug_traceTransaction') return 'trace'
   if (first === 'safe' || first === 'finalized') return 'tags'
   return typeof second === 'object' && second !== null ? 'pinned' : null
 }

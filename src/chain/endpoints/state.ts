@@ -162,6 +162,9 @@ const faulty = (
     case 'unanswered':
     case 'garbage':
     case 'batch':
+      // Providers refuse traces in many ways, and slow ones time out: that does not concern other requests.
+      if (needed.length === 1 && needed[0] === 'trace')
+        return { ...next, missing: withMissing(state.missing, 'trace', now) }
       return failed(next, now)
     default:
       return next

@@ -1,22 +1,29 @@
-import { isHex } from 'viem'
+import { type Hex, isHex } from 'viem'
 import { isUnavailable, type ServiceError, unavailable, upstream } from '../../lib/errors.ts'
 import { classify, type Fault, isNodeFault, type Refusal } from './faults.ts'
+
+/** The most bytes of a revert that are kept: errors are cached, and a contract may return a megabyte. */
+const MAX_DATA = 1_024
+
+/** Returns a copy, because a part of a long string would keep the whole string in memory. Nethermind adds a word. */
+const dataOf = (data: unknown): Hex | null => {
+  const hex = typeof data === 'string' && data.startsWith('Reverted ') ? data.slice('Reverted '.length) : data
+  if (!isHex(hex)) return null
+  return `0x${Buffer.from(hex.slice(2, 2 + 2 * MAX_DATA), 'hex').toString('hex')}`
+}
 
 /** A node answered one request with a JSON-RPC error. `message` is the node's own text. */
 export class NodeError extends Error {
   override readonly name = 'NodeError'
   readonly code: number
-  /**
-   * Whether the node sent return bytes, as for a revert. They are not kept: errors are cached, and a contract may
-   * return a megabyte.
-   */
-  readonly hasData: boolean
+  /** The bytes that a reverted call returned, at most `MAX_DATA` of them; null when the node sent none. */
+  readonly data: Hex | null
   readonly fault: Fault
 
   constructor(refusal: Refusal & { readonly code: number }) {
     super(refusal.message)
     this.code = refusal.code
-    this.hasData = isHex(refusal.data)
+    this.data = dataOf(refusal.data)
     this.fault = classify(refusal)
   }
 }
@@ -34,7 +41,32 @@ export class NodeUnreachable extends Error {
 
 /** True when the contract executed the call and reverted. */
 export const isRevert = (error: NodeError): boolean =>
-  !isNodeFault(error.fault) && (error.code === 3 || error.hasData || /revert/i.test(error.message))
+  !isNodeFault(error.fault) && (error.code === 3 || error.data !== null || /revert/i.test(error.message))
+
+/** Texts of nodes about a call that ended early without a revert, in lower case. */
+const failures = [
+  'out of gas',
+  'outofgas',
+  'gas required exceeds',
+  'insufficient funds',
+  'intrinsic gas',
+  'invalid jump',
+  'invalid opcode',
+  'opcode not found',
+  'stack limit',
+  'stack overflow',
+  'stack underflow',
+  'vm execution error',
+  'evm error',
+  'write protection',
+]
+
+/** True when the call cannot succeed at the newest block: it reverts, or its execution fails otherwise. */
+export const isFailedCall = (error: NodeError): boolean => {
+  if (isRevert(error)) return true
+  const message = error.message.toLowerCase()
+  return !isNodeFault(error.fault) && failures.some((text) => message.includes(text))
+}
 
 /**
  * Converts a node's error for clients: 503 when another node or a retry may succeed, else 502 with the node's reason.

@@ -72,6 +72,8 @@ const rows: readonly Row[] = [
   { kind: 'capability', has: noLogs.map((refused) => ['eth_getlogs', refused]), missing: 'logs' },
   { kind: 'capability', is: /cannot unmarshal object into Go value of type string/i, missing: 'pinned' },
   { kind: 'capability', is: /method not (?:found|supported|available)/i, codes: [-32_601] },
+  // The state that a call overrides is its third argument.
+  { kind: 'capability', is: /too many arguments, want at most/i },
 
   { kind: 'filters', has: [['contains ', ' filters', 'current limit is ']] },
   { kind: 'filters', is: /exceed max addresses or topics/i },

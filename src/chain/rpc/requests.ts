@@ -19,8 +19,13 @@ export type Request<T> = {
   readonly view?: View
   /** The number of views in a merged call. */
   readonly views?: number
-  /** Whether null means that this node does not have the block yet, and another one may. */
+  /** Whether null means that this node does not have the block or transaction yet, and another one may. */
   readonly mayLack?: boolean
+  /**
+   * The longest answer that is read, in bytes, when it is not 1 MiB. Such an answer grows with the contents of the
+   * chain, so a longer one is not the node's fault.
+   */
+  readonly maxBytes?: number
 }
 
 /** A view call at a block. */
@@ -39,10 +44,15 @@ export type Block = {
 
 export type BlockTag = 'latest' | 'safe' | 'finalized' | bigint
 
-const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
-const Quantity = HexText.transform((hex) => hexToBigInt(hex))
+export const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
+export const Quantity = HexText.transform((hex) => hexToBigInt(hex))
 
 const BlockShape = z.object({ number: Quantity, hash: HexText, timestamp: Quantity })
+
+/**
+ * The longest receipt that is read, in bytes: about a thousand logs. Anyone can send a transaction with a longer one.
+ */
+export const MAX_RECEIPT_BYTES = 1_048_576
 
 const blockParam = (tag: BlockTag): string => (typeof tag === 'bigint' ? numberToHex(tag) : tag)
 
@@ -100,13 +110,22 @@ export const storageAt = <T>(of: Hex, slot: Slot<T>, at: { readonly blockHash: H
   parse: (raw) => slot.decode(HexText.parse(raw)),
 })
 
-const ReceiptShape = z.object({ blockNumber: Quantity, blockHash: HexText })
+/** Whether a transaction reverted, by the status of its receipt. */
+export const Reverted = Quantity.nullish().transform((status) => status === 0n)
+
+const ReceiptShape = z
+  .object({ blockNumber: Quantity, blockHash: HexText, status: Reverted })
+  .transform(({ status, ...block }) => ({ ...block, isReverted: status }))
+
+/** The block of a transaction. */
+export type MinedAt = { readonly blockNumber: bigint; readonly blockHash: Hex; readonly isReverted: boolean }
 
 /** The block of a transaction, reverted or not; null while the node does not know the transaction. */
-export const getReceipt = (txHash: Hex): Request<{ readonly blockNumber: bigint; readonly blockHash: Hex } | null> => ({
+export const getReceipt = (txHash: Hex): Request<MinedAt | null> => ({
   method: 'eth_getTransactionReceipt',
   params: [txHash],
   parse: (raw) => ReceiptShape.nullable().parse(raw),
+  maxBytes: MAX_RECEIPT_BYTES,
 })
 
 /** The chain id the node serves. */
@@ -114,6 +133,13 @@ export const getChainId = (): Request<number> => ({
   method: 'eth_chainId',
   params: [],
   parse: (raw) => Number(Quantity.parse(raw)),
+})
+
+/** The number of the newest block. */
+export const getBlockNumber = (): Request<bigint> => ({
+  method: 'eth_blockNumber',
+  params: [],
+  parse: (raw) => Quantity.parse(raw),
 })
 
 /** Gas for a transaction at the latest block. */

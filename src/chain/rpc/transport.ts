@@ -124,18 +124,19 @@ const MAX_BYTES = 16 * MIB
 const hasLogs = (requests: readonly Request<unknown>[]): boolean =>
   requests.some(({ method }) => method === 'eth_getLogs')
 
-/** The most bytes of an answer: 16 MiB with logs, else 1 MiB for each call. */
+/** The most bytes of an answer: 16 MiB with logs, else 1 MiB for each call unless the request has its own limit. */
 const maxBytesOf = (requests: readonly Request<unknown>[]): number => {
-  const calls = requests.reduce((sum, { views = 1 }) => sum + views, 0)
-  return hasLogs(requests) ? MAX_BYTES : Math.min(calls * MIB, MAX_BYTES)
+  const bytes = requests.reduce((sum, { views = 1, maxBytes = views * MIB }) => sum + maxBytes, 0)
+  return hasLogs(requests) ? MAX_BYTES : Math.min(bytes, MAX_BYTES)
 }
 
 /**
- * The fault of an answer that is too long: logs and views grow with the chain's contents, anything else is the node's
- * fault.
+ * The fault of an answer that is too long: logs, views and requests with a limit of their own grow with the chain's
+ * contents, anything else is the node's fault.
  */
 const tooLong = (requests: readonly Request<unknown>[]): Fault => {
-  if (requests.some(({ method }) => method === 'eth_getLogs' || method === 'eth_call')) {
+  const growing = ['eth_getLogs', 'eth_call']
+  if (requests.some(({ method, maxBytes }) => growing.includes(method) || maxBytes !== undefined)) {
     return { kind: 'size', usable: null }
   }
   return requests.length > 1 ? { kind: 'batch', most: null } : { kind: 'garbage' }

@@ -1,0 +1,110 @@
+import { LRUCache } from 'lru-cache'
+import { type Address, encodeAbiParameters, encodeFunctionData, type Hex, keccak256, numberToHex } from 'viem'
+import { erc20Abi } from '../abi/erc20.generated.ts'
+import { isUnavailable } from '../lib/errors.ts'
+import type { Node } from './pool/failover.ts'
+import { isRevert } from './rpc/errors.ts'
+import type { Request } from './rpc/requests.ts'
+import type { StorageOverrides } from './rpc/simulation.ts'
+import type { Outcome } from './rpc/transport.ts'
+
+/*
+ * Where tokens store balances. The ERC-20 standard does not say, so likely places are overridden in a simulation until
+ * one changes what `balanceOf` returns.
+ */
+
+/** The place of an account's balance. */
+type Place = (account: Address) => Hex
+
+const word = { type: 'uint256' } as const
+const account = { type: 'address' } as const
+
+/** A mapping in Solidity: the key before the position. */
+const solidity =
+  (position: bigint): Place =>
+  (of) =>
+    keccak256(encodeAbiParameters([account, word], [of, position]))
+
+/** A mapping in Vyper: the position before the key. */
+const vyper =
+  (position: bigint): Place =>
+  (of) =>
+    keccak256(encodeAbiParameters([word, account], [position, of]))
+
+/** `openzeppelin.storage.ERC20` by ERC-7201, which upgradeable tokens use. */
+const OPENZEPPELIN = 0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00n
+
+/** Positions of variables to try; USDC has its balances at 9, tokens with long lists of base contracts further up. */
+const POSITIONS = Array.from({ length: 32 }, (_, at) => BigInt(at))
+
+const places: readonly Place[] = [
+  ...POSITIONS.map(solidity),
+  solidity(OPENZEPPELIN),
+  ...POSITIONS.slice(0, 8).map(vyper),
+]
+
+/** More than any cost, and so little that no sum of two balances overflows. */
+const AMPLE = 2n ** 127n
+
+const ampleAt = (token: Address, place: Place, of: Address): StorageOverrides => ({
+  [token]: { [place(of)]: numberToHex(AMPLE, { size: 32 }) },
+})
+
+const probe = (token: Address, place: Place, of: Address, blockHash: Hex): Request<boolean> => ({
+  method: 'eth_call',
+  params: [
+    { to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [of] }) },
+    { blockHash },
+    Object.fromEntries(Object.entries(ampleAt(token, place, of)).map(([to, stateDiff]) => [to, { stateDiff }])),
+  ],
+  parse: (raw) => raw === numberToHex(AMPLE, { size: 32 }),
+})
+
+/** The most tokens that are kept. */
+const KEPT = 1_000
+
+/** Tokens can be upgraded, so a place is looked for again after this time, in milliseconds. */
+const KEPT_MS = 3_600_000
+
+export type BalanceSlots = {
+  /**
+   * The overrides with which an account has ample balance of the tokens. They leave out tokens whose place is not
+   * found, and all when no node can be asked.
+   */
+  ampleBalances(tokens: readonly Address[], of: Address, blockHash: Hex): Promise<StorageOverrides>
+}
+
+/** Creates the cache of places of one chain. */
+export const createBalanceSlots = (node: Pick<Node, 'send'>): BalanceSlots => {
+  const found = new LRUCache<Address, { readonly place: Place | undefined }>({ max: KEPT, ttl: KEPT_MS })
+  const probed = async (probes: readonly Request<boolean>[]): Promise<readonly Outcome<boolean>[]> => {
+    try {
+      return (await node.send({ outcomes: probes })).outcomes
+    } catch (failure) {
+      // No node in reach knows overrides. Whether one is in reach at all, the next request shows.
+      if (isUnavailable(failure)) return []
+      throw failure
+    }
+  }
+  return {
+    async ampleBalances(tokens, of, blockHash) {
+      const unknown = tokens.filter((token) => !found.has(token))
+      if (unknown.length > 0) {
+        const probes = unknown.flatMap((token) => places.map((place) => probe(token, place, of, blockHash)))
+        const outcomes = await probed(probes)
+        for (const [at, token] of unknown.entries()) {
+          const own = outcomes.slice(at * places.length, (at + 1) * places.length)
+          const hit = own.findIndex((outcome) => outcome.ok && outcome.value)
+          // A refusal of the node is no statement about the token.
+          const isKnown = own.length > 0 && own.every((outcome) => outcome.ok || isRevert(outcome.error))
+          if (hit !== -1 || isKnown) found.set(token, { place: places[hit] })
+        }
+      }
+      const known = tokens.flatMap((token) => {
+        const place = found.get(token)?.place
+        return place === undefined ? [] : [ampleAt(token, place, of)]
+      })
+      return Object.assign({}, ...known)
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import type { Address, Hex } from 'viem'
+import { z } from 'zod'
+import { truncate } from '../../lib/truncate.ts'
+import type { RawLog } from '../../protocol/packed-log.ts'
+import { parseLogs } from './log-shape.ts'
+import { type Block, HexText, MAX_RECEIPT_BYTES, type MinedAt, Quantity, type Request, Reverted } from './requests.ts'
+
+/* Requests about single transactions. All are small and rare, so schemas check their answers. */
+
+const AddressText = z.custom<Address>((value) => typeof value === 'string' && /^0x[\da-f]{40}$/i.test(value), {
+  error: 'expected an address',
+})
+
+const TransactionShape = z.object({
+  hash: HexText,
+  from: AddressText,
+  /** Null for a transaction that creates a contract. */
+  to: AddressText.nullish().transform((to) => to ?? null),
+  nonce: Quantity,
+  value: Quantity,
+  gas: Quantity,
+  input: HexText,
+  /** Of an EIP-7702 transaction, as the node wrote it. */
+  authorizationList: z.array(z.unknown()).nullish(),
+})
+
+/** A transaction, mined or not. */
+export type Transaction = z.output<typeof TransactionShape>
+
+/** A transaction by its hash; null while the node does not know it. */
+export const getTransaction = (hash: Hex): Request<Transaction | null> => ({
+  method: 'eth_getTransactionByHash',
+  params: [hash],
+  parse: (raw) => TransactionShape.nullable().parse(raw),
+  mayLack: true,
+})
+
+const ReceiptShape = z
+  .object({
+    blockNumber: Quantity,
+    blockHash: HexText,
+    status: Reverted,
+    gasUsed: Quantity,
+    effectiveGasPrice: Quantity.nullish(),
+    /** The price of publishing the data on another chain, on chains that charge it. */
+    l1Fee: Quantity.nullish(),
+    logs: z.unknown().transform(parseLogs),
+  })
+  .transform(({ status, effectiveGasPrice = null, l1Fee = null, ...others }) => ({
+    ...others,
+    isReverted: status,
+    effectiveGasPrice,
+    l1Fee,
+  }))
+
+/** The result of a mined transaction; prices in wei. */
+export type Receipt = MinedAt & {
+  readonly gasUsed: bigint
+  readonly effectiveGasPrice: bigint | null
+  readonly l1Fee: bigint | null
+  readonly logs: readonly RawLog[]
+}
+
+/** A receipt with its logs; null while the node does not know the transaction, or while it is not mined. */
+export const getWholeReceipt = (hash: Hex): Request<Receipt | null> => ({
+  method: 'eth_getTransactionReceipt',
+  params: [hash],
+  parse: (raw) => ReceiptShape.nullable().parse(raw),
+  mayLack: true,
+  maxBytes: MAX_RECEIPT_BYTES,
+})
+
+/** The number of transactions of an account that are mined as of a block. */
+export const getNonce = (account: Address, at: bigint | 'latest'): Request<bigint> => ({
+  method: 'eth_getTransactionCount',
+  params: [account, typeof at === 'bigint' ? `0x${at.toString(16)}` : at],
+  parse: (raw) => Quantity.parse(raw),
+})
+
+/** Blocks of busy chains are longer than other answers. */
+const MAX_BLOCK_BYTES = 8_388_608
+
+const SentShape = z.object({ hash: HexText, from: AddressText, nonce: Quantity })
+
+const TransactionsShape = z.object({ transactions: z.array(SentShape) }).transform(({ transactions }) => transactions)
+
+/** The transactions of a block; null when the node does not have the block. */
+export const getBlockTransactions = (number: bigint): Request<readonly z.output<typeof SentShape>[] | null> => ({
+  method: 'eth_getBlockByNumber',
+  params: [`0x${number.toString(16)}`, true],
+  parse: (raw) => TransactionsShape.nullable().parse(raw),
+  maxBytes: MAX_BLOCK_BYTES,
+})
+
+const TraceShape = z.object({ output: HexText.nullish(), error: z.string().transform(truncate) })
+
+/** How a transaction failed: the bytes that it returned, if any, and the name of the failure. */
+export type TracedFailure = { readonly data: Hex | null; readonly message: string }
+
+/**
+ * The failure of a mined transaction by a trace of its outermost call; null when the trace shows none. Many nodes do
+ * not serve it.
+ */
+export const traceFailure = (hash: Hex): Request<TracedFailure | null> => ({
+  method: 'debug_traceTransaction',
+  params: [hash, { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } }],
+  parse(raw) {
+    const trace = TraceShape.safeParse(raw)
+    return trace.success ? { data: trace.data.output ?? null, message: trace.data.error } : null
+  },
+  // The output is what the contract returned.
+  maxBytes: MAX_RECEIPT_BYTES,
+})
+
+/** A call as a transaction made it, or would make it. */
+export type CallOf = Pick<Transaction, 'from' | 'to' | 'value' | 'gas' | 'input' | 'authorizationList'>
+
+/** A call at a block; `as` is a block whose number and time the call sees instead. */
+export const callAs = (
+  { from, to, value, gas, input, authorizationList }: CallOf,
+  at: 'latest' | { readonly blockHash: Hex },
+  as?: Pick<Block, 'number' | 'timestamp'>,
+): Request<Hex> => {
+  const call = {
+    from,
+    ...(to !== null && { to }),
+    value: `0x${value.toString(16)}`,
+    gas: `0x${gas.toString(16)}`,
+    data: input,
+    ...(authorizationList && { authorizationList }),
+  }
+  const overrides = as && { number: `0x${as.number.toString(16)}`, time: `0x${as.timestamp.toString(16)}` }
+  return {
+    method: 'eth_call',
+    params: overrides === undefined ? [call, at] : [call, at, {}, overrides],
+    parse: (raw) => HexText.parse(raw),
+  }
+}

@@ -1,0 +1,40 @@
+import type { Hex } from 'viem'
+import type { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
+import { sleep } from '../lib/lifecycle.ts'
+import type { Node } from './pool/failover.ts'
+import { isFailedCall, type NodeError } from './rpc/errors.ts'
+import { type CallOf, callAs, getNonce, getTransaction } from './rpc/transactions.ts'
+
+/** How long a broadcast waits for a simulation, in milliseconds. */
+const TIMEOUT_MS = 300
+
+/** A call of a signed transaction. */
+export type SignedCall = CallOf & { readonly hash: Hex; readonly nonce: bigint }
+
+/**
+ * The error with which a signed call would fail at the newest block. Null when it would succeed, when a node already
+ * has the transaction, when earlier transactions of its sender are not mined yet, and when no node answers within 300
+ * milliseconds: a simulation never fails a broadcast.
+ */
+export const failureOf = async (node: Node, call: SignedCall, limited: ConcurrencyLimit): Promise<NodeError | null> => {
+  const ended = new AbortController()
+  const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(TIMEOUT_MS)])
+  const batch = { known: getTransaction(call.hash), count: getNonce(call.from, 'latest'), done: callAs(call, 'latest') }
+  const simulate = async (): Promise<NodeError | null> => {
+    const { known, count, done } = await limited(() =>
+      node.send(batch, { signal, isAnswer: (found) => found.done.ok || isFailedCall(found.done.error) }),
+    )
+    const isNext = known.ok && known.value === null && count.ok && count.value === call.nonce
+    return isNext && !done.ok && isFailedCall(done.error) ? done.error : null
+  }
+  const timeout = async (): Promise<null> => {
+    // The time in the queue counts too.
+    await sleep(TIMEOUT_MS, ended.signal)
+    return null
+  }
+  try {
+    return await Promise.race([simulate().catch(() => null), timeout()])
+  } finally {
+    ended.abort()
+  }
+}

@@ -1,0 +1,52 @@
+import { isUnavailable } from '../lib/errors.ts'
+import type { Node } from './pool/failover.ts'
+import type { Batch, Outcomes } from './rpc/batch.ts'
+import { toServiceError } from './rpc/errors.ts'
+import type { Request } from './rpc/requests.ts'
+import { callSequence, type Sequence, type SequenceResult, simulateBlock } from './rpc/simulation.ts'
+import type { Outcome } from './rpc/transport.ts'
+
+/** The RPC methods that simulate a sequence of calls, the more faithful one first. */
+export const simulationMethods = ['eth_simulateV1', 'eth_call'] as const
+
+export type SimulationMethod = (typeof simulationMethods)[number]
+
+const requestOf: Readonly<Record<SimulationMethod, (sequence: Sequence) => Request<readonly SequenceResult[]>>> = {
+  eth_simulateV1: simulateBlock,
+  eth_call: callSequence,
+}
+
+/** The results of the calls in their order, and the method; null when no node in reach has one of the methods. */
+type Simulated = { readonly method: SimulationMethod; readonly results: readonly SequenceResult[] } | null
+
+export type Simulator = {
+  /**
+   * Simulates calls of one account and sends further requests, all in one HTTP request to one node. A call that reverts
+   * is a result. Throws `service_unavailable` when no node answers.
+   */
+  simulateSequence<const B extends Batch>(
+    sequence: Sequence,
+    further: B,
+  ): Promise<{ readonly simulated: Simulated; readonly outcomes: Outcomes<B> }>
+}
+
+type Added = { readonly simulation: Outcome<readonly SequenceResult[]> }
+
+/** Creates the simulator of a chain. */
+export const createSimulator = (node: Pick<Node, 'send'>): Simulator => ({
+  async simulateSequence(sequence, further) {
+    for (const method of simulationMethods) {
+      try {
+        const sent = await node.send({ ...further, simulation: requestOf[method](sequence) })
+        // The compiler cannot separate the names of the further requests from the one that is added.
+        const { simulation, ...outcomes } = sent as unknown as Added & Outcomes<Batch>
+        if (simulation.ok) return { simulated: { method, results: simulation.value }, outcomes: outcomes as never }
+        if (simulation.error.fault.kind === 'missing') throw toServiceError(simulation.error)
+      } catch (failure) {
+        // Either no node in reach has the method, or none is in reach at all, which the last request shows.
+        if (!isUnavailable(failure) || failure.cause !== undefined) throw failure
+      }
+    }
+    return { simulated: null, outcomes: await node.send(further) }
+  },
+})
