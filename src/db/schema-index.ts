@@ -51,6 +51,12 @@ export const refreshQueue = pgTable(
 export const cursors = pgTable('cursors', {
   chainId: integer('chain_id').primaryKey(),
   ...block,
+  /**
+   * The block up to which `fee_rates` is complete, never above the cursor: the job `fees` fills what the steps could not
+   * write. Null before the first block of the history.
+   */
+  feesNumber: bigint('fees_number', { mode: 'bigint' }),
+  feesHash: hash('fees_hash'),
 })
 
 /** Blocks at which the index was written. A rollback goes to the newest one that is still on the chain. */

@@ -11,7 +11,7 @@ import { address, block, blockRangeIndex, chainId, eventId, hash, id, uint256, u
 
 /**
  * The log that created an entity. A fact that was read from the chain's state has no log: its transaction and log index
- * are null, and its block is the first at which it was read. Only the audit uses `logIndex`.
+ * are null, and its block is the first at which it was read.
  */
 export const origin = { ...block, txHash: hash('tx_hash'), logIndex: integer('log_index') }
 
@@ -53,7 +53,12 @@ export const events = pgTable(
     index('events_by_creator').on(table.chainId, table.creator, table.id),
     index('events_by_block').on(table.chainId, table.blockNumber),
     index('events_by_expiry').on(table.chainId, table.expiryDate, table.id),
-    index('events_by_underlying').on(table.chainId, table.underlying, table.id),
+    // The condition of the filter (`queries/filters.ts`). Rows of an index have a limited size.
+    index('events_by_pair').on(
+      table.chainId,
+      sql`left(lower(encode(${table.underlying}, 'escape') COLLATE "C"), 1280)`,
+      table.id,
+    ),
   ],
 )
 
@@ -87,6 +92,25 @@ export const positions = pgTable('positions', { chainId, id, ...positionColumns,
   index('positions_by_event').on(table.chainId, table.eventId, table.id),
   index('positions_by_block').on(table.chainId, table.blockNumber),
 ])
+
+/**
+ * The fee rates of the protocol over time, one row per log that set them, complete up to `cursors.feesNumber`. An event
+ * keeps the rates of the last log before its creation log; no view returns them.
+ */
+export const feeRates = pgTable(
+  'fee_rates',
+  {
+    chainId,
+    ...block,
+    txHash: hash('tx_hash').notNull(),
+    logIndex: integer('log_index').notNull(),
+    hedgerFeeRate: uint256('hedger_fee_rate').notNull(),
+    payoutFeeRate: uint256('payout_fee_rate').notNull(),
+    lpProfitFeeRate: uint256('lp_profit_fee_rate').notNull(),
+    creatorLoyaltyRate: uint256('creator_loyalty_rate').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.chainId, table.blockNumber, table.logIndex] })],
+)
 
 /** Symbols and decimals that payment tokens return. Configured tokens are not stored. */
 export const tokens = pgTable(
@@ -140,6 +164,10 @@ export const eventObservations = pgTable(
     primaryKey({ columns: [table.chainId, table.id] }),
     blockRangeIndex('event_observations_since_block', table.blockNumber),
     index('event_observations_by_token').on(table.chainId, table.paymentToken, table.id),
+    // Only these pools can have capacity. The columns of the capacity itself change too often for an index (HOT).
+    index('event_observations_writing')
+      .on(table.chainId, table.id)
+      .where(sql`${table.poolOpen} AND ${table.status} = 0`),
   ],
 )
 

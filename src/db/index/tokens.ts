@@ -18,5 +18,6 @@ export const storeTokens = async (handle: Handle, chainId: ChainId, tokens: read
   if (changed.length === 0) return
   const onConflict = sql`ON CONFLICT (chain_id, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals`
   await insertMany(handle, t.tokens, changed, onConflict)
-  if (changed.some(({ address }) => known.has(address))) await announce(handle, chainId, null)
+  // Rows show a token as soon as it is known, and filters find it by its symbol only then.
+  await announce(handle, chainId, null)
 }

@@ -15,8 +15,10 @@ import { byKind } from './progress.ts'
 import { lockRefreshQueue, onConflictRaiseVersion, requestRefresh } from './refresh-queue.ts'
 import { type Draft, insertSettlements, settlementsAbove } from './settlements.ts'
 
-/** A fact and the time of its block, in Unix seconds. */
-export type DatedFact = Fact & { readonly blockTimestamp: bigint }
+/** What a log reports, with the time of its block in Unix seconds. */
+export type Dated<T> = T & { readonly blockTimestamp: bigint }
+
+export type DatedFact = Dated<Fact>
 
 /** Inserts new facts. A fact that exists already is an error: ids are dense, and new facts follow the last ones. */
 export const insertFacts = async (copy: Copy, chainId: ChainId, facts: readonly DatedFact[]): Promise<void> => {
@@ -33,10 +35,28 @@ export const addAnchor = async (handle: Handle, chainId: ChainId, block: StoredB
     .onConflictDoUpdate({ target: [anchors.chainId, anchors.blockNumber], set: row })
 }
 
-/** Moves the block up to which a chain's facts are complete. */
-export const moveCursor = async (handle: Handle, chainId: ChainId, block: StoredBlock): Promise<void> => {
+/**
+ * Moves the block up to which a chain's facts are complete. With `hasFees`, the fee rates after the old cursor are
+ * stored too; they are then complete up to the block if they were complete up to the old cursor.
+ */
+export const moveCursor = async (
+  handle: Handle,
+  chainId: ChainId,
+  block: StoredBlock,
+  { hasFees = false } = {},
+): Promise<void> => {
   const row = { chainId, ...blockColumns(block) }
-  await handle.insert(cursors).values(row).onConflictDoUpdate({ target: cursors.chainId, set: row })
+  const fees = hasFees ? { feesNumber: block.number, feesHash: block.hash } : {}
+  const { feesNumber, feesHash, blockNumber } = cursors
+  const moved = (column: PgColumn) =>
+    sql`CASE WHEN ${feesNumber} = ${blockNumber} THEN ${sql.raw(`excluded.${column.name}`)} ELSE ${column} END`
+  await handle
+    .insert(cursors)
+    .values({ ...row, ...fees })
+    .onConflictDoUpdate({
+      target: cursors.chainId,
+      set: { ...row, ...(hasFees && { feesNumber: moved(feesNumber), feesHash: moved(feesHash) }) },
+    })
 }
 
 /** Anchors of this many newest blocks are all kept. Of each older age, which doubles, about as many are kept. */
@@ -84,7 +104,7 @@ export const deleteSomeObservations = async (handle: Handle, chainId: ChainId, a
 }
 
 /**
- * Rolls the index back to `ancestor`: deletes facts, observations, anchors and proofs above it, requests a refresh of
+ * Rolls the index back to `ancestor`: deletes facts, fee rates, observations, anchors and proofs above it, requests a refresh of
  * the entities whose observations were deleted, moves the cursor to the newest remaining block up to which facts are
  * complete, and records the rollback. Without an ancestor the chain's index starts again from the first block.
  */
@@ -99,6 +119,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
     await removeAbove(entityTables[kind].observations)
     await removeAbove(entityTables[kind].facts)
   }
+  await removeAbove(t.feeRates)
   await removeAbove(t.chainObservations)
   await removeAbove(upgrades)
   await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])
@@ -106,11 +127,15 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await deleteProof(handle, chainId, ancestorNumber)
   const lastRequest = sql`coalesce((SELECT max(noted) FROM ${refreshQueue} WHERE chain_id = ${chainId}), 0)`
   await handle.insert(rollbacks).values({ chainId, ancestorNumber, lastRequest })
-  await removeAbove(cursors)
-  // While entities are read by id, facts are not complete up to every anchor.
-  await handle.execute(sql`INSERT INTO ${cursors} (chain_id, block_number, block_hash, block_timestamp)
-    SELECT chain_id, block_number, block_hash, block_timestamp FROM ${anchors} WHERE chain_id = ${chainId} AND complete
-    ORDER BY block_number DESC LIMIT 1 ON CONFLICT DO NOTHING`)
+  // While entities are read by id, facts are not complete up to every anchor. Fee rates may be complete up to an earlier
+  // block, which stays.
+  await handle.execute(sql`WITH gone AS (
+      DELETE FROM ${cursors} WHERE chain_id = ${chainId} AND block_number > ${ancestorNumber} RETURNING fees_number, fees_hash
+    ) INSERT INTO ${cursors} (chain_id, block_number, block_hash, block_timestamp, fees_number, fees_hash)
+    SELECT chain_id, block_number, block_hash, block_timestamp,
+      CASE WHEN fees_number > block_number THEN block_number ELSE fees_number END,
+      CASE WHEN fees_number > block_number THEN block_hash ELSE fees_hash END
+    FROM gone CROSS JOIN (SELECT * FROM ${anchors} WHERE chain_id = ${chainId} AND complete ORDER BY block_number DESC LIMIT 1) AS newest`)
   // The scopes that the orphaned blocks touched are not known completely, so everything counts as changed.
   await announceChanges(handle, chainId, null, await settlementsAbove(handle, chainId, ancestorNumber))
 }

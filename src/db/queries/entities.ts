@@ -1,6 +1,6 @@
 import { and, asc, eq, gt, max, min, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import { unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
@@ -12,6 +12,7 @@ import {
   type FactRow,
   type Keyed,
   type ObservationRow,
+  type StoredBlock,
   storedBlock,
   storedEntity,
   storedProtocol,
@@ -21,6 +22,9 @@ import {
 export type Page = { readonly after: bigint | null; readonly limit: number }
 
 type Values = Record<string, unknown>
+
+/** An entity that a transaction created. */
+export type CreatedRow = { readonly id: bigint; readonly owner: Address; readonly block: StoredBlock }
 
 export type Queries = ReturnType<typeof createQueries>
 
@@ -70,6 +74,28 @@ export const createQueries = (database: Database) => {
     }
   }
 
+  const createdIn = (kind: Kind) => {
+    const { facts, owner }: { readonly facts: Keyed; readonly owner: PgColumn } = entityTables[kind]
+    const { blockNumber, blockHash, blockTimestamp, txHash } = entityTables[kind].facts
+    // Without an index on transactions, the blocks limit the rows to search.
+    const statement = handle
+      .select({ id: sql`${facts.id}`.mapWith(BigInt), owner, blockNumber, blockHash, blockTimestamp })
+      .from(facts as PgTable)
+      .where(
+        and(
+          eq(facts.chainId, ofChain),
+          gt(blockNumber, sql.placeholder('after')),
+          eq(txHash, sql.param(sql.placeholder('txHash'), txHash)),
+        ),
+      )
+      .orderBy(asc(facts.id))
+      .prepare(`${kind}s_created_in`)
+    return async (chainId: ChainId, txHash: Hex, after: bigint): Promise<CreatedRow[]> => {
+      const rows = await database.run(() => statement.execute({ chainId, txHash, after }))
+      return rows.map(({ id, owner, ...block }) => ({ id, owner: owner as Address, block: storedBlock(block) }))
+    }
+  }
+
   const { chainObservations } = t
   const protocol = handle
     .select()
@@ -93,6 +119,8 @@ export const createQueries = (database: Database) => {
       deposit: idsOf<bigint>('deposits_by_event', t.deposits, t.deposits.eventId),
       position: idsOf<bigint>('positions_by_event', t.positions, t.positions.eventId),
     },
+    /** The entities that a transaction created in a block above `after`, by kind. */
+    createdIn: perKind(createdIn),
     event: entityOf('event'),
     deposit: entityOf('deposit'),
     position: entityOf('position'),

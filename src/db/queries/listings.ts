@@ -5,7 +5,17 @@ import type { Kind } from '../../protocol/entities.ts'
 import type { Inclusion } from '../../protocol/rows.ts'
 import type { Database, Statement } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
-import { type Bind, bytes, conditionsOf, type Filters, isByObservation, needsObservations, shapeOf } from './filters.ts'
+import {
+  type Bind,
+  bytes,
+  conditionsOf,
+  type FilterDeployment,
+  type Filters,
+  isByObservation,
+  needsObservations,
+  shapeOf,
+  wantedTokens,
+} from './filters.ts'
 import { asOneText, byObservationJoins, observedJoins, RECORD, readTexts, rowSql, tables, textJoins } from './rows.ts'
 import { parseTips, type Tip, tipsText } from './tips.ts'
 
@@ -28,6 +38,8 @@ type ListingQuery = {
   readonly kind: Kind
   readonly queries: readonly ListQuery[]
   readonly filters: Filters
+  /** The deployments of the queries' chains. */
+  readonly deployments: readonly FilterDeployment[]
   readonly sort: 'created' | 'expiry'
   readonly order: 'asc' | 'desc'
   readonly include: readonly Inclusion[]
@@ -113,7 +125,11 @@ const isLaterPage = ({ queries }: Pick<ListingQuery, 'queries'>): boolean =>
  * The parameters after those of the queries are the limit, the owners if there is such a filter, and those of the
  * conditions.
  */
-const textOf = (query: ListingQuery, conditions: readonly string[], hasColumns: boolean): string => {
+const textOf = (
+  query: ListingQuery,
+  { conditions, wanted }: { readonly conditions: readonly string[]; readonly wanted: string | null },
+  hasColumns: boolean,
+): string => {
   const { kind, queries, filters, sort, order, include, count } = query
   const { facts, owner } = tables[kind]
   const [limit, owners] = [1, 2].map((at) => `$${queries.length * columns.length + at}`)
@@ -134,39 +150,46 @@ const textOf = (query: ListingQuery, conditions: readonly string[], hasColumns: 
     .map((it) => `f.${it}`)
     .join()
 
-  // Reads each owner and chain in the order of its index, then merges them and takes `limit` rows.
+  // Reads each owner, token and chain in the order of its index, then merges them and takes `limit` rows.
   const own = filters.owners ? `AND f.${owner} = owned.by` : ''
   const each = `SELECT ${fields} FROM ${facts} f ${joins} WHERE ${wheres} ${own} AND ${beyond} ORDER BY ${ordered}`
   // Without an owner there may be any number of rows. The constant limit shows a generic plan that no page needs them
   // all.
   const bounded = filters.owners ? each : `SELECT * FROM (${each} LIMIT ${MAX_ROWS + 1}) f ORDER BY ${ordered}`
   const owned = filters.owners?.length === 1 ? `(VALUES (${owners}::bytea))` : `unnest(${owners}::bytea[])`
+  const parts = [
+    ...(filters.owners ? [`CROSS JOIN ${owned} AS owned (by)`] : []),
+    ...(wanted === null ? [] : ['JOIN wanted ON wanted.of_chain = query.chain_id']),
+  ].join(' ')
   const last = isMerged ? `merged ${order}, ${merged}` : merged
   const page = `SELECT f.*, query.render_key${isMerged ? `, ${mergeKeys[order]} AS merged` : ''} FROM query
-    ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} CROSS JOIN LATERAL (${bounded} LIMIT ${limit}) f ORDER BY ${last} LIMIT ${limit}`
+    ${parts} CROSS JOIN LATERAL (${bounded} LIMIT ${limit}) f ORDER BY ${last} LIMIT ${limit}`
   const head = ['f.chain_id', 'f.id', ...(byExpiry ? ['f.expiry_date'] : [])]
   const rows = `SELECT ${rowSql(kind, { head, include, columns: hasColumns })} FROM (${page}) f ${textJoins(kind, include)} ORDER BY ${last}`
-  const total = `(SELECT count(*) FROM query ${filters.owners ? `CROSS JOIN ${owned} AS owned (by)` : ''} JOIN ${facts} f USING (chain_id) ${joins}
+  const total = `(SELECT count(*) FROM query ${parts} JOIN ${facts} f USING (chain_id) ${joins}
     WHERE ${wheres} ${own})`
   const tips = tipsText({ reorged: isLaterPage(query), refreshing: needsObservations(filters) })
-  return `WITH ${listQueryText(queries.length)} SELECT ${tips}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
+  const withs = [listQueryText(queries.length), ...(wanted === null ? [] : [wanted])].join(', ')
+  return `WITH ${withs} SELECT ${tips}, ${asOneText(rows)}${count ? `, ${total}` : ''}`
 }
 
 /** Statements by their shapes: building one takes longer than the framework's work for a request. */
 const texts = new LRUCache<string, string>({ max: 1_000 })
 
 const pageStatement = (query: ListingQuery, hasColumns: boolean): Statement => {
-  const { kind, queries, filters, sort, order, include, limit, count } = query
+  const { kind, queries, filters, deployments, sort, order, include, limit, count } = query
   const owners = filters.owners && [...new Set(filters.owners)]
   const [one, another] = owners ?? []
   const isOneOwner = one !== undefined && another === undefined
   const values: unknown[] = [...listQueryValues(queries, bounds[order]), limit]
   if (owners !== undefined) values.push(isOneOwner ? bytes(one) : addresses(owners))
   const bind: Bind = (value, type) => `$${values.push(value)}::${type}`
-  const conditions = conditionsOf(kind, filters, bind)
+  const conditions = conditionsOf(kind, filters, deployments, bind)
+  const wanted = filters.symbol === undefined ? null : wantedTokens(filters.symbol, deployments, bind)
   const shape = [kind, sort, order, queries.length, isLaterPage(query), isOneOwner, shapeOf(filters)].join(' ')
   const name = [shape, count, hasColumns, ...include].join(' ')
-  const text = texts.get(name) ?? textOf({ ...query, filters: { ...filters, owners } }, conditions, hasColumns)
+  const text =
+    texts.get(name) ?? textOf({ ...query, filters: { ...filters, owners } }, { conditions, wanted }, hasColumns)
   texts.set(name, text)
   // Only common shapes are prepared under a name, because a connection keeps every prepared statement.
   const isCommon = !count && include.length === 0 && (owners ? conditions.length === 0 : conditions.length < 2)

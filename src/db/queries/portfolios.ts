@@ -1,10 +1,11 @@
 import type { Address } from 'viem'
-import { type Kind, kinds, perKind } from '../../protocol/entities.ts'
+import { entities, type Kind, kinds, perKind } from '../../protocol/entities.ts'
+import type { Inclusion } from '../../protocol/rows.ts'
 import type { Database } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
 import { bytes, isActive, isClaimable } from './filters.ts'
 import { addresses, bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
-import { asOneText, observedJoins, RECORD, readTexts, rowSql, tables } from './rows.ts'
+import { asOneText, feeRateOf, observedJoins, RECORD, readTexts, rowSql, tables } from './rows.ts'
 import { parseTips, tipsText } from './tips.ts'
 
 /** One entity of a wallet: a row (see `rows.ts`), and the figures from which totals are computed. */
@@ -15,6 +16,8 @@ export type Holding = {
   readonly id: string
   /** The token's address in hex without a prefix; empty while the event is not observed yet. */
   readonly token: string
+  /** The rate of the fee on the claimable amount that has one; null when there is no such amount or it is unknown. */
+  readonly feeRate: bigint | null
   /** The values of `figures`, in the token's units. */
   readonly figures: readonly bigint[]
   readonly text: string
@@ -41,13 +44,30 @@ const figures = {
 
 type Figure = { [K in Kind]: keyof (typeof figures)[K] }[Kind]
 
+/** The fee rate of each kind's claimable amount that has a fee. It is read only where there is such an amount. */
+const feeRates: Readonly<Record<Kind, string>> = {
+  position: `CASE WHEN ${isClaimable.position} THEN ${feeRateOf(entities.position.claims.payout.feeRate)} END`,
+  deposit: `CASE WHEN s.pending > 0 THEN ${feeRateOf(entities.deposit.claims.premiums.feeRate)} END`,
+  event: 'NULL',
+}
+
 /** The names of each kind's figures, in their order in a holding. */
 export const figureNames = perKind((kind): readonly Figure[] => Object.keys(figures[kind]) as Figure[])
 
-const holdings = (kind: Kind, activeOnly: boolean, columns: boolean, [owned, limit]: readonly string[]): string => {
+/** What the text of the statement depends on, apart from the numbers of chains and wallets. */
+type Form = { readonly activeOnly: boolean; readonly include: readonly Inclusion[]; readonly columns: boolean }
+
+const holdings = (kind: Kind, { activeOnly, include, columns }: Form, [owned, limit]: readonly string[]): string => {
   const { facts, owner } = tables[kind]
-  const head = ['owned.nth', 'f.chain_id', 'f.id', `encode(e.payment_token, 'hex')`, ...Object.values(figures[kind])]
-  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, columns })} AS row
+  const head = [
+    'owned.nth',
+    'f.chain_id',
+    'f.id',
+    `encode(e.payment_token, 'hex')`,
+    feeRates[kind],
+    ...Object.values(figures[kind]),
+  ]
+  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, include: kind === 'event' ? [] : include, columns })} AS row
     FROM (SELECT *, query.render_key FROM ${facts}) f ${observedJoins(kind)} WHERE f.chain_id = query.chain_id AND f.${owner} = owned.by AND f.block_number <= query.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
     ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
   return asOneText(`SELECT f.row FROM query CROSS JOIN ${owned}
@@ -57,12 +77,12 @@ const holdings = (kind: Kind, activeOnly: boolean, columns: boolean, [owned, lim
 const start = { after: null, upTo: null, now: null, rollback: null } as const
 
 /** The statement for a number of chains. Its first `after` values are those of the chains. */
-const textFor = (chains: number, after: number, isOne: boolean, activeOnly: boolean, columns: boolean): string => {
+const textFor = (chains: number, after: number, isOne: boolean, form: Form): string => {
   // One wallet is a single value: for an array, a generic plan expects many rows and looks too expensive.
   const owned = isOne
     ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
     : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
-  const each = kinds.map((kind) => holdings(kind, activeOnly, columns, [owned, `$${after + 2}`]))
+  const each = kinds.map((kind) => holdings(kind, form, [owned, `$${after + 2}`]))
   return `WITH ${listQueryText(chains)} SELECT ${tipsText({ reorged: false, refreshing: true })}, ${each.join(', ')}`
 }
 
@@ -70,8 +90,9 @@ const texts = new Map<string, string>()
 
 const parse = (line: string): Holding => {
   const at = line.indexOf(UNIT)
-  const [nth, chainId = '', id = '', token = '', ...rest] = line.slice(0, at).split(',')
-  return { wallet: Number(nth) - 1, chainId, id, token, figures: rest.map(BigInt), text: line }
+  const [nth, chainId = '', id = '', token = '', rate, ...rest] = line.slice(0, at).split(',')
+  const feeRate = rate ? BigInt(rate) : null
+  return { wallet: Number(nth) - 1, chainId, id, token, feeRate, figures: rest.map(BigInt), text: line }
 }
 
 const parseAll = (lines: string | null): Holding[] => (lines ? lines.split(RECORD).map(parse) : [])
@@ -81,6 +102,8 @@ type PortfolioQuery = {
   /** The chains, with the render key whose texts may be served. */
   readonly chains: readonly Pick<ListQuery, 'chainId' | 'renderKey'>[]
   readonly activeOnly: boolean
+  /** What rows of deposits and positions show of their event. */
+  readonly include: readonly Inclusion[]
   readonly limit: number
 }
 
@@ -93,15 +116,15 @@ export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
    * those that can be claimed before the others. The wallets must be distinct. Throws `service_unavailable` when the
    * database is out of reach.
    */
-  async of({ wallets, chains, activeOnly, limit }: PortfolioQuery) {
+  async of({ wallets, chains, activeOnly, include, limit }: PortfolioQuery) {
     const queries = chains.map((chain) => ({ ...start, ...chain }))
     const [first, second] = wallets
     const isOne = first !== undefined && second === undefined
     const ofChains = listQueryValues(queries, bounds.asc)
     const values = [...ofChains, isOne ? bytes(first) : addresses(wallets), limit]
     const [tips, ...found] = await readTexts(database, (columns) => {
-      const name = ['portfolio', activeOnly, isOne, queries.length, columns].join(' ')
-      const text = texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, activeOnly, columns)
+      const name = ['portfolio', activeOnly, isOne, queries.length, columns, ...include].join(' ')
+      const text = texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, { activeOnly, include, columns })
       texts.set(name, text)
       return { name, text, values }
     })

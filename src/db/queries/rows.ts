@@ -1,8 +1,9 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address } from 'viem'
-import { type Kind, perKind } from '../../protocol/entities.ts'
-import type { Inclusion } from '../../protocol/rows.ts'
+import { entities, type Kind, perKind } from '../../protocol/entities.ts'
+import type { FeeRates } from '../../protocol/logs.ts'
+import { type Inclusion, inclusions } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import type { Database, Statement } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
@@ -11,10 +12,12 @@ import { entityTables, type FactRow, type ObservationRow } from '../stored.ts'
 
 /*
  * SQL of list rows. PostgreSQL returns a row as `head US text`, and with inclusions as `head US text US stats US
- * utilization US range`: the stored text and the texts that can be added to it. If no text is stored under the reader's
- * key, the row is `head US`, or with columns `head US US columns`: the columns from which to render it, as JSON.
- * Columns make the statement a sixth slower, so it runs with them only if a text is missing. Record separators separate
- * rows. JSON escapes both control characters.
+ * utilization US range`: the stored text and the texts that can be added to it. With the event's summary, `US event US
+ * settlement` follows: the event's own stored text, and what `parseSettlement` parses. With the payout, `US rate`
+ * follows: the rate of its fee, or `-` where it is unknown. If no text is stored under the reader's key, the row is
+ * `head US`, or with columns `head US US columns`: the columns from which to render it, as JSON. Columns make the
+ * statement a sixth slower, so it runs with them only if a text is missing. Record separators separate rows. JSON
+ * escapes both control characters.
  */
 
 export const RECORD = '\u001e'
@@ -45,12 +48,36 @@ export const observedJoins = (kind: Kind): string =>
 export const byObservationJoins = (kind: Kind): string =>
   `JOIN ${tables[kind].observations} ${tables[kind].ownAlias} USING (chain_id, id) ${eventOf(kind)}`
 
+/**
+ * A fee rate that the event of a deposit or position `f` keeps from its creation; null when it is unknown: the rates are
+ * not complete up to its creation, no log set them before, or its creation log and so the order of both is unknown.
+ */
+export const feeRateOf = (rate: keyof FeeRates): string =>
+  `(SELECT (SELECT ${t.feeRates[rate].name} FROM fee_rates WHERE chain_id = o.chain_id AND (block_number, log_index) < (o.block_number, o.log_index)
+      ORDER BY block_number DESC, log_index DESC LIMIT 1)
+    FROM events o JOIN cursors c USING (chain_id) WHERE chain_id = f.chain_id AND o.id = f.event_id
+      AND o.block_number <= c.fees_number AND o.log_index IS NOT NULL)`
+
+/** Whether rows show records of their event that are stored as texts of their own. */
+export const hasRecords = (include: readonly Inclusion[]): boolean => inclusions.some((name) => include.includes(name))
+
+/** Whether rows show anything of their event. */
+const showsEvent = (include: readonly Inclusion[]): boolean => hasRecords(include) || include.includes('event')
+
 /** The joins that a row's text needs. A look-up of all columns would make a page a tenth slower. */
 export const textJoins = (kind: Kind, include: readonly Inclusion[]): string => {
   const { observations, ownAlias } = tables[kind]
   const columns = kind === 'event' ? 'render_key, row_text, inclusions' : 'render_key, row_text'
-  return `${lookedUp(observations, ownAlias, 'id', columns)} ${include.length > 0 ? eventOf(kind) : ''}`
+  return `${lookedUp(observations, ownAlias, 'id', columns)} ${showsEvent(include) ? eventOf(kind) : ''}`
 }
+
+/** Stands for an unknown rate in a row. */
+const UNKNOWN = '-'
+
+/** Parses the rate of a row with the payout; null where it is unknown. */
+export const parseRate = (text: string): bigint | null => (text === UNKNOWN ? null : BigInt(text))
+
+const payoutFeeRate = feeRateOf(entities.position.claims.payout.feeRate)
 
 const columnsOf = (table: PgTable, id: string, key = 'id'): string =>
   `(SELECT json_object_agg(key, value) FROM ${getTableName(table)} x, json_each_text(row_to_json(x)) WHERE x.chain_id = f.chain_id AND x.${key} = ${id})`
@@ -64,6 +91,7 @@ const columnsSql = (kind: Kind): string => {
     event: columnsOf(t.events, eventId),
     eventSeen: columnsOf(t.eventObservations, eventId),
     token: columnsOf(t.tokens, token, 'address'),
+    feeRate: kind === 'position' ? `${payoutFeeRate}::text` : 'NULL',
   }
   return `json_build_object(${Object.entries(parts).map(([name, sql]) => `'${name}', ${sql}`)})`
 }
@@ -75,13 +103,26 @@ type RowParts = {
   readonly columns: boolean
 }
 
+/** Parses whether an event is settled and triggered, and the time of its block. */
+export const parseSettlement = (text: string) => {
+  const [isSettled, triggered, time = ''] = text.split(',')
+  return { isSettled: isSettled === 't', triggered: triggered === 't', time: BigInt(time) }
+}
+
 /** A row over `f` (which has the chain's `render_key`) and its `textJoins`. */
 export const rowSql = (kind: Kind, { head, include = [], columns }: RowParts): string => {
   const { ownAlias } = tables[kind]
-  const aliases = new Set(include.length > 0 ? [ownAlias, 'e'] : [ownAlias])
+  const aliases = new Set(showsEvent(include) ? [ownAlias, 'e'] : [ownAlias])
   const isRendered = [...aliases].map((it) => `${it}.render_key = f.render_key AND ${it}.row_text IS NOT NULL`)
-  const text = [`${ownAlias}.row_text`, ...(include.length > 0 ? [`'${UNIT}'`, 'e.inclusions'] : [])]
-  return `concat(${head.join(`, ',', `)}, '${UNIT}', CASE WHEN ${isRendered.join(' AND ')} THEN ${text.join(' || ')}
+  const text = [
+    `${ownAlias}.row_text`,
+    ...(hasRecords(include) ? ['e.inclusions'] : []),
+    ...(include.includes('event')
+      ? ['e.row_text', `concat_ws(',', e.settled_at > 0, e.triggered, e.block_timestamp)`]
+      : []),
+    ...(include.includes('payout') ? [`coalesce(${payoutFeeRate}::text, '${UNKNOWN}')`] : []),
+  ]
+  return `concat(${head.join(`, ',', `)}, '${UNIT}', CASE WHEN ${isRendered.join(' AND ')} THEN ${text.join(` || '${UNIT}' || `)}
     ${columns ? `ELSE '${UNIT}' || ${columnsSql(kind)}::text` : ''} END)`
 }
 
@@ -107,6 +148,8 @@ export type RowColumns<K extends Kind> = {
   readonly eventSeen: ObservationRow<'event'> | null
   /** The event's token, if it is stored. */
   readonly token: Token | null
+  /** The rate of the fee on a position's payout, if it is known. */
+  readonly feeRate: bigint | null
 }
 
 type Columns = Readonly<Record<string, string | null>> | null
@@ -123,7 +166,8 @@ const decoded = (table: PgTable, columns: Columns): object | null =>
 
 /** Parses the columns of a row without a text. */
 export const parseColumns = <K extends Kind>(kind: K, json: string): RowColumns<K> => {
-  const { fact, seen, event, eventSeen, token }: Readonly<Record<keyof RowColumns<K>, Columns>> = JSON.parse(json)
+  type Parsed = Readonly<Record<Exclude<keyof RowColumns<K>, 'feeRate'>, Columns>> & { readonly feeRate: string | null }
+  const { fact, seen, event, eventSeen, token, feeRate }: Parsed = JSON.parse(json)
   const stored = decoded(t.tokens, token) as (typeof t.tokens.$inferSelect & { readonly address: Address }) | null
   return {
     fact: decoded(entityTables[kind].facts, fact) as FactRow<K>,
@@ -131,5 +175,6 @@ export const parseColumns = <K extends Kind>(kind: K, json: string): RowColumns<
     event: decoded(t.events, event) as FactRow<'event'> | null,
     eventSeen: decoded(t.eventObservations, eventSeen) as ObservationRow<'event'> | null,
     token: stored && { token: stored.address, symbol: stored.symbol, decimals: stored.decimals },
+    feeRate: feeRate === null ? null : BigInt(feeRate),
   }
 }

@@ -1,0 +1,117 @@
+import { and, asc, eq, gte, lte, sql } from 'drizzle-orm'
+import type { ChainId } from '../../protocol/chains.ts'
+import type { FeeLog } from '../../protocol/logs.ts'
+import { insertMany } from '../bulk.ts'
+import { announce } from '../changes/changes.ts'
+import type { Database, Handle } from '../pool.ts'
+import { events, feeRates } from '../schema.ts'
+import { cursors, rollbacks } from '../schema-index.ts'
+import type { StoredBlock } from '../stored.ts'
+import { newestAnchor } from './progress.ts'
+import type { Dated } from './write.ts'
+
+/* The fee rates over time. The steps write those of new blocks, and the job `fees` those of blocks before them. */
+
+/** Inserts the rates that logs set. A log that is stored already is left as it is. */
+export const insertFees = async (handle: Handle, chainId: ChainId, fees: readonly Dated<FeeLog>[]): Promise<void> => {
+  await insertMany(
+    handle,
+    feeRates,
+    fees.map((fee) => ({ chainId, ...fee })),
+  )
+}
+
+/** How far the fee rates of a chain are complete. */
+export type FeeProgress = Awaited<ReturnType<typeof readFeeProgress>>
+
+const lastRollback = (chainId: ChainId) =>
+  sql<string>`(SELECT coalesce(max(${rollbacks.seq}), 0) FROM ${rollbacks} WHERE ${rollbacks.chainId} = ${chainId})`
+
+/** Reads how far the fee rates of a chain are complete; null while nothing is indexed. */
+export const readFeeProgress = (database: Pick<Database, 'run'>, chainId: ChainId) =>
+  database.run((handle) => progressOf(handle, chainId))
+
+const progressOf = async (handle: Handle, chainId: ChainId) => {
+  const { feesNumber, feesHash, blockNumber, blockHash } = cursors
+  const [row] = await handle
+    .select({ feesNumber, feesHash, blockNumber, blockHash, rollback: lastRollback(chainId) })
+    .from(cursors)
+    .where(eq(cursors.chainId, chainId))
+  if (row === undefined) return null
+  const { feesNumber: number, feesHash: hash } = row
+  return {
+    /** The block up to which the rates are complete; null before the first. */
+    upTo: number === null || hash === null ? null : { number, hash },
+    cursor: { number: row.blockNumber, hash: row.blockHash },
+    rollback: row.rollback,
+  }
+}
+
+/** Whether two readings are of the same rates on the same fork. The cursor may have advanced. */
+const isUnchanged = (before: NonNullable<FeeProgress>, now: FeeProgress): boolean =>
+  now !== null && now.rollback === before.rollback && now.upTo?.hash === before.upTo?.hash
+
+/** Locks the progress of a chain, so that no step moves it; false when it is not `before` any more. */
+const hold = async (handle: Handle, chainId: ChainId, before: NonNullable<FeeProgress>): Promise<boolean> => {
+  await handle.select({ chainId: cursors.chainId }).from(cursors).where(eq(cursors.chainId, chainId)).for('update')
+  return isUnchanged(before, await progressOf(handle, chainId))
+}
+
+/**
+ * Stores the rates of the blocks from..block, which follow the complete ones of `before`, in place of stored ones, and
+ * moves the block up to which they are complete. Returns false, and stores nothing, after a rollback or when another
+ * process was faster.
+ */
+export const extendFees = (
+  database: Pick<Database, 'transaction'>,
+  chainId: ChainId,
+  before: NonNullable<FeeProgress>,
+  found: {
+    readonly from: bigint
+    readonly block: Pick<StoredBlock, 'number' | 'hash'>
+    readonly fees: readonly Dated<FeeLog>[]
+  },
+): Promise<boolean> =>
+  database.transaction(async (handle) => {
+    if (!(await hold(handle, chainId, before))) return false
+    const { from, block, fees } = found
+    const within = (table: typeof feeRates | typeof events) =>
+      and(eq(table.chainId, chainId), gte(table.blockNumber, from), lte(table.blockNumber, block.number))
+    // An older build may have rolled the chain back without them.
+    await handle.delete(feeRates).where(within(feeRates))
+    await insertFees(handle, chainId, fees)
+    await moveFees(handle, chainId, block)
+    const [created] = await handle.select({ id: events.id }).from(events).where(within(events)).limit(1)
+    // The rates of these events were unknown, and everything that shows them changes.
+    if (created !== undefined) await announce(handle, chainId, null)
+    return true
+  })
+
+/** Reads all stored rates in their order, and the newest anchor if they are complete up to it; null otherwise. */
+export const readFees = (database: Pick<Database, 'snapshot'>, chainId: ChainId) =>
+  database.snapshot(async (handle) => {
+    const anchor = await newestAnchor(handle, chainId)
+    const progress = await progressOf(handle, chainId)
+    const stored = handle.select().from(feeRates).where(eq(feeRates.chainId, chainId))
+    const rows = await stored.orderBy(asc(feeRates.blockNumber), asc(feeRates.logIndex))
+    return { anchor: progress?.upTo?.hash === anchor?.hash ? anchor : null, rows }
+  })
+
+/** Starts the history of a chain's rates again. Returns false when it is not `before` any more. */
+export const restartFees = (
+  database: Pick<Database, 'transaction'>,
+  chainId: ChainId,
+  before: NonNullable<FeeProgress>,
+): Promise<boolean> =>
+  database.transaction(async (handle) => {
+    if (!(await hold(handle, chainId, before))) return false
+    await moveFees(handle, chainId, null)
+    await announce(handle, chainId, null)
+    return true
+  })
+
+const moveFees = (handle: Handle, chainId: ChainId, block: Pick<StoredBlock, 'number' | 'hash'> | null) =>
+  handle
+    .update(cursors)
+    .set({ feesNumber: block?.number ?? null, feesHash: block?.hash ?? null })
+    .where(eq(cursors.chainId, chainId))
