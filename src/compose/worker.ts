@@ -11,6 +11,7 @@ import { measureDatabases } from '../db/metrics.ts'
 import { createRenderer } from '../db/rendering.ts'
 import { createConfirm } from '../indexer/audit/repair.ts'
 import { auditSlice } from '../indexer/audit/slice.ts'
+import { createFeeHistory } from '../indexer/fee-history.ts'
 import { follow } from '../indexer/follow.ts'
 import { createObserver } from '../indexer/observer.ts'
 import { watchStartBlock } from '../indexer/start-block.ts'
@@ -40,6 +41,9 @@ const AUDIT_EVERY_MS = 30_000
 
 /** Milliseconds between searches for rows without a text, or with a text of an earlier format. */
 const RENDER_EVERY_MS = 60_000
+
+/** Milliseconds between searches for blocks whose fee rates are not known yet. */
+const FEES_EVERY_MS = 10_000
 
 /**
  * Milliseconds that a worker waits for a connection. No client waits for it, and on a machine that starts everything at
@@ -91,6 +95,9 @@ export const runWorker = async (): Promise<void> => {
         return [chainId, { ...createObserver({ chain, database, log }), pace }] as const
       }),
     )
+    const histories = new Map(
+      [...chains].map(([chainId, chain]) => [chainId, createFeeHistory({ chain, database, log })]),
+    )
     await jobs.work({
       // The queue may hold jobs of chains that only other workers have, or that were removed from CHAINS: they are
       // skipped.
@@ -120,6 +127,9 @@ export const runWorker = async (): Promise<void> => {
         const rows = await rerender(database, chainId, renderer, signal)
         if (rows > 0) log.info({ chainId, rows }, 'rows of lists were rendered again')
       },
+      async fees({ chainId }, signal) {
+        await histories.get(chainId)?.fill(signal)
+      },
       calibrate: (_, signal) => calibrate(signal),
     })
 
@@ -141,6 +151,7 @@ export const runWorker = async (): Promise<void> => {
         await jobs.repeat('sweep', { chainId }, SWEEP_EVERY_MS)
         await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
         await jobs.repeat('render', { chainId }, RENDER_EVERY_MS)
+        await jobs.repeat('fees', { chainId }, FEES_EVERY_MS)
       }
       await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
     })

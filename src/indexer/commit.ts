@@ -1,5 +1,6 @@
 import { announce } from '../db/changes/changes.ts'
 import { MOST_SCOPES, protocolScope, type Scopes, scopesOf, scopesOfFacts, union } from '../db/changes/scopes.ts'
+import { insertFees } from '../db/index/fees.ts'
 import { holdLease, type Lease } from '../db/index/lease.ts'
 import { byKind } from '../db/index/progress.ts'
 import {
@@ -15,6 +16,7 @@ import {
 import { recordUpgrade } from '../db/index/upgrades.ts'
 import {
   addAnchor,
+  type Dated,
   type DatedFact,
   deleteSomeObservations,
   insertFacts,
@@ -26,13 +28,15 @@ import type { Copy, Database, Handle } from '../db/pool.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { type Kind, kinds, type MemberKind, memberKinds } from '../protocol/entities.ts'
-import type { Hint } from '../protocol/logs.ts'
+import type { FeeLog, Hint } from '../protocol/logs.ts'
 
 /** The content of one write: facts and the hints of logs, as of a block. */
 type Written = {
   readonly block: StoredBlock
   readonly facts: readonly DatedFact[]
   readonly hints: readonly Hint[]
+  /** The fee rates that logs set; null when not all logs after the last write are known. */
+  readonly fees: readonly Dated<FeeLog>[] | null
   /** Whether facts are complete up to the block. */
   readonly complete: boolean
   /** Whether to read the protocol's own state: on the first write of a chain, and where no log reports its changes. */
@@ -106,10 +110,11 @@ export const createCommits = (deps: {
   return {
     write: (lease, written) =>
       commit(lease, async (handle, copy) => {
-        const { block, facts, hints, complete } = written
+        const { block, facts, hints, fees, complete } = written
         // Locked before any row, as in every transaction that writes requests and rows: another order could deadlock.
         await lockRefreshQueue(handle, chainId)
         await insertFacts(copy, chainId, facts)
+        await insertFees(handle, chainId, fees ?? [])
         await requestRefresh(handle, chainId, changedBy(written))
         for (const kind of memberKinds) {
           await requestEventRefresh(handle, chainId, kind, idsIn(hints, kind))
@@ -118,7 +123,7 @@ export const createCommits = (deps: {
         for (const hint of hints) if (hint.subject === 'code') await recordUpgrade(handle, chainId, hint)
         await requestSettlementRefresh(handle, chainId, block.timestamp)
         await addAnchor(handle, chainId, block, complete)
-        if (complete) await moveCursor(handle, chainId, block)
+        if (complete) await moveCursor(handle, chainId, block, { hasFees: fees !== null })
         await pruneAnchors(handle, chainId, block.number)
         await announce(handle, chainId, await touchedBy(handle, written))
       }),

@@ -12,7 +12,7 @@ export type Dispute = {
    * or when the endpoints that have it have stopped while the others advanced. Endpoints that deny it in any other case
    * are penalized. Throws `service_unavailable` when no endpoint answers.
    */
-  resolve(block: StoredBlock): Promise<readonly number[] | null>
+  resolve(block: Pick<StoredBlock, 'number' | 'hash'>): Promise<readonly number[] | null>
   /** A sentence about a disagreement of endpoints in the last minute; null when there was none. */
   problem(): string | null
   /** Reports that the disputed block was confirmed. */

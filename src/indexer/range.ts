@@ -3,9 +3,9 @@ import { toServiceError } from '../chain/rpc/errors.ts'
 import { type Block, getBlock, viewCall } from '../chain/rpc/requests.ts'
 import type { Outcome } from '../chain/rpc/transport.ts'
 import type { LastIds } from '../db/index/progress.ts'
-import type { DatedFact } from '../db/index/write.ts'
+import type { Dated, DatedFact } from '../db/index/write.ts'
 import type { StoredBlock } from '../db/stored.ts'
-import { decodeLog, type Fact, type Hint } from '../protocol/logs.ts'
+import { decodeLog, type Fact, type FeeLog, feeLogsIn, feeLogTopic, type Hint } from '../protocol/logs.ts'
 import type { RawLog } from '../protocol/packed-log.ts'
 import { noneExists, recordCall } from './existence.ts'
 import { absentWith } from './gaps.ts'
@@ -18,6 +18,7 @@ export type Range = {
   readonly block: Block
   readonly facts: readonly DatedFact[]
   readonly hints: readonly Hint[]
+  readonly fees: readonly Dated<FeeLog>[]
   readonly endpoint: number
   readonly complete: boolean | null
 }
@@ -42,10 +43,25 @@ export const fetchRange = async (
   { from, upTo, head }: { readonly from: bigint; readonly upTo: bigint; readonly head: Block },
 ): Promise<Fetched> => {
   const { endpoint, logs, last, before } = await chain.logs({ from, upTo })
-  const { facts, hints } = sort(chain, endpoint, { logs, from, last })
+  const { facts, hints, fees } = sort(chain, endpoint, { logs, from, last })
   const isSettled = head.timestamp - last.timestamp >= SETTLED_SECONDS
   const known = isSettled ? blocksOf(logs, before, last) : new Map<bigint, Block>()
-  return { before, block: last, facts: await date(chain, facts, last, known), hints, endpoint, complete: null }
+  const headers = await headersOf(chain, [...facts, ...fees], last, known)
+  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers) }
+  return { before, block: last, ...created, endpoint, complete: null }
+}
+
+/**
+ * Fetches the logs that set fee rates, and no others, in the blocks from..upTo or as many as a node takes at once.
+ * Throws ChainMoved, or what `Chain.logs` throws.
+ */
+export const fetchFees = async (
+  chain: Chain,
+  { from, upTo }: { readonly from: bigint; readonly upTo: bigint },
+): Promise<Pick<Fetched, 'before' | 'block' | 'fees'>> => {
+  const { endpoint, logs, last, before } = await chain.logs({ from, upTo, topics: [feeLogTopic] })
+  const { fees } = sort(chain, endpoint, { logs, from, last })
+  return { before, block: last, fees: dated(fees, await headersOf(chain, fees, last, new Map())) }
 }
 
 /**
@@ -67,8 +83,8 @@ export const fetchTip = async (
   const from = cursor.number + 1n
   // The logs of the same answer may be newer than its head.
   const logs = tip.logs.filter(({ blockNumber }) => blockNumber <= head.number)
-  const { facts, hints } = sort(chain, tip.endpoint, { logs, from, last: head })
-  const numbers = [cursor.number, head.number, ...new Set(facts.map(({ blockNumber }) => blockNumber))]
+  const { facts, hints, fees } = sort(chain, tip.endpoint, { logs, from, last: head })
+  const numbers = [cursor.number, head.number, ...new Set([...facts, ...fees].map(({ blockNumber }) => blockNumber))]
   const at = { blockHash: head.hash }
   const probes = absentWith(last, facts).map((entity) => viewCall(chain.deployment.diamond, recordCall(entity), at))
   const { beyond, blocks } = await chain.send({
@@ -80,7 +96,8 @@ export const fetchTip = async (
     if (headers.get(known.number)?.hash !== known.hash) throw new ChainMoved(`block ${known.number} changed`)
   }
   const complete = noneExists(beyond)
-  return { block: head, facts: dated(facts, headers), hints, endpoint: tip.endpoint, complete }
+  const created = { facts: dated(facts, headers), hints, fees: dated(fees, headers) }
+  return { block: head, ...created, endpoint: tip.endpoint, complete }
 }
 
 const blockOf = (outcome: Outcome<Block | null>): Block => {
@@ -106,36 +123,41 @@ const blocksOf = (logs: readonly RawLog[], before: Block | null, last: Block): R
 }
 
 /**
- * Adds the time of each fact's block, from `known` blocks or from its header. The header also verifies that the log is
- * of this chain: logs and headers may come from two nodes on two forks, where the same id may have different owners.
- * Each batch includes the last block of the range, which verifies that the batch is of the same chain.
+ * Reads the blocks of logs that are not `known`, from which `dated` takes their time. Each batch includes the last block
+ * of the range, which verifies that the batch is of the same chain.
  */
-const date = async (
+const headersOf = async (
   chain: Chain,
-  facts: readonly Fact[],
+  logs: readonly Seen[],
   last: Block,
   known: ReadonlyMap<bigint, Block>,
-): Promise<DatedFact[]> => {
+): Promise<ReadonlyMap<bigint, Block>> => {
   const headers = new Map([...known, [last.number, last]])
-  const numbers = [...new Set(facts.map(({ blockNumber }) => blockNumber))].filter((number) => !headers.has(number))
+  const numbers = [...new Set(logs.map(({ blockNumber }) => blockNumber))].filter((number) => !headers.has(number))
   for (let at = 0; at < numbers.length; at += BATCH) {
     const batch = [last.number, ...numbers.slice(at, at + BATCH)]
     const { blocks } = await chain.send({ blocks: batch.map((number) => getBlock(number)) })
     for (const block of blocks.map(blockOf)) headers.set(block.number, block)
     if (headers.get(last.number)?.hash !== last.hash) throw new ChainMoved(`block ${last.number} changed`)
   }
-  return dated(facts, headers)
+  return headers
 }
 
-const dated = (facts: readonly Fact[], headers: ReadonlyMap<bigint, Block>): DatedFact[] =>
-  facts.map((fact) => {
-    const header = headers.get(fact.blockNumber)
-    if (header?.hash !== fact.blockHash) throw new ChainMoved(`block ${fact.blockNumber} is not the block of its logs`)
-    return isDated(fact, header) ? fact : { ...fact, blockTimestamp: header.timestamp }
+type Seen = Pick<Fact, 'blockNumber' | 'blockHash' | 'blockTimestamp'>
+
+/**
+ * Adds the time of each log's block. The header also verifies that the log is of this chain: logs and headers may come
+ * from two nodes on two forks, where the same id may have different owners.
+ */
+const dated = <T extends Seen>(logs: readonly T[], headers: ReadonlyMap<bigint, Block>): Dated<T>[] =>
+  logs.map((log) => {
+    const header = headers.get(log.blockNumber)
+    if (header?.hash !== log.blockHash) throw new ChainMoved(`block ${log.blockNumber} is not the block of its logs`)
+    return isDated(log, header) ? log : { ...log, blockTimestamp: header.timestamp }
   })
 
 /** Most logs contain the time of their block. */
-const isDated = (fact: Fact, { timestamp }: Block): fact is DatedFact => fact.blockTimestamp === timestamp
+const isDated = <T extends Seen>(log: T, { timestamp }: Block): log is Dated<T> => log.blockTimestamp === timestamp
 
 /**
  * Decodes an endpoint's logs. Throws ChainMoved, and penalizes the endpoint, for logs outside the request or that
@@ -145,7 +167,7 @@ const sort = (
   chain: Chain,
   endpoint: number,
   { logs, from, last }: { readonly logs: readonly RawLog[]; readonly from: bigint; readonly last: Block },
-): { readonly facts: readonly Fact[]; readonly hints: readonly Hint[] } => {
+): { readonly facts: readonly Fact[]; readonly hints: readonly Hint[]; readonly fees: readonly FeeLog[] } => {
   const facts: Fact[] = []
   const hints: Hint[] = []
   const reject = (reason: string): never => {
@@ -162,7 +184,7 @@ const sort = (
     if (decoded.kind === 'hint') hints.push(decoded)
     else facts.push(decoded)
   }
-  return { facts: unique(facts) ?? reject('two logs of one row'), hints }
+  return { facts: unique(facts) ?? reject('two logs of one row'), hints, fees: feeLogsIn(hints) }
 }
 
 /**

@@ -120,7 +120,9 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
         ? await ranges.next({ after: cursor, head })
         : await fetchTip(chain, { ...probed, cursor, logs: probed.logs ?? [], last })
     const facts = await repair.complete({ last, range, head })
-    await commits.write(lease, { ...range, facts, complete: true, protocol: cursor === null, uncovers: false })
+    // If the node left out logs of creations, it may have left out others too: the job `fees` requests these again.
+    const fees = facts === range.facts ? range.fees : null
+    await commits.write(lease, { ...range, facts, fees, complete: true, protocol: cursor === null, uncovers: false })
     // The first range contains the cuts of the deployment itself, which are no upgrades.
     for (const { subject, blockNumber, txHash } of range.hints)
       if (subject === 'code' && cursor !== null) log.warn({ chainId, block: blockNumber.toString(), txHash }, UPGRADED)
@@ -146,6 +148,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
       block,
       facts,
       hints: [],
+      fees: null,
       complete,
       protocol: anchor === null || isProtocolDue(),
       uncovers,
@@ -194,7 +197,8 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     if (!isNewer || !(isOld || known.number === head.number)) return { did: 'idle', proven: known }
     const uncovers = isReadingIds(progress)
     const protocol = source === 'ids' && isProtocolDue()
-    await commits.write(lease, { block: known, facts: [], hints: [], complete: true, protocol, uncovers })
+    const fees = source === 'logs' ? [] : null
+    await commits.write(lease, { block: known, facts: [], hints: [], fees, complete: true, protocol, uncovers })
     return { did: 'settled', proven: known }
   }
 

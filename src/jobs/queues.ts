@@ -34,6 +34,8 @@ export const queues = {
   audit: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Renders the rows of a chain that have no text, or one of an earlier format. The next run repeats a failed one. */
   render: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
+  /** Fills the fee rates of blocks that the index could not read with the others. The next run continues. */
+  fees: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Calibrates the market and stores the result. */
   calibrate: { payload: z.strictObject({}), attempts: 4, backoffMs: 1_000, concurrency: 1, lockMs: 30_000 },
 } as const satisfies Record<string, Queue>

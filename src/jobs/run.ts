@@ -37,6 +37,7 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
   observe: (payload) => queues.observe.payload.parse(payload),
   audit: (payload) => queues.audit.payload.parse(payload),
   render: (payload) => queues.render.payload.parse(payload),
+  fees: (payload) => queues.fees.payload.parse(payload),
   calibrate: (payload) => queues.calibrate.payload.parse(payload),
 }
 

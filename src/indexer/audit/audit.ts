@@ -10,6 +10,7 @@ import type { Meter } from '../../lib/meter.ts'
 import { type ChainId, startBlockFault } from '../../protocol/chains.ts'
 import { kinds } from '../../protocol/entities.ts'
 import { type AuditDeps, PAUSE_MS, repeatIfDifferent } from './confirm.ts'
+import { compareFees } from './fees.ts'
 import { type ComparedSlice, compareSlice, compareTotal } from './kind.ts'
 import { compareWallets, type WalletPosition } from './lists.ts'
 
@@ -117,6 +118,7 @@ export const audit = async ({
       if (kind === 'event' && from === null) add(await compareTotal(deps, slice.first, onChain.event))
     }
   }
+  add((await repeatIfDifferent(deps, () => compareFees(deps))).differences)
   for (let position: WalletPosition | null = { kind: 'event', after: null }; position !== null; ) {
     const at: WalletPosition = position
     const compared = await repeatIfDifferent(deps, () => compareWallets(deps, at, WALLETS))
@@ -169,6 +171,7 @@ const remarks = (
 ) => {
   const notCompared = [
     `${named('own')}: values of the service itself`,
+    'fee_rates: whether the index lacks a log between two stored ones, because no view returns earlier rates',
     ...(hasLogs ? [] : [`${named('log')}: only logs have them, and no node of chain ${chainId} serves logs`]),
     ...(open.withoutLog === 0
       ? []
