@@ -80,6 +80,9 @@ export const unauthorized = (message: string): ServiceError => new ServiceError(
 /** The named thing does not exist. */
 export const notFound = (message: string): ServiceError => new ServiceError('not_found', message)
 
+/** The request asked not to do something in the present state. */
+export const conflict = (message: string): ServiceError => new ServiceError('conflict', message)
+
 /** A node, the engine or the identity provider answered with an error; the message carries its reason. */
 export const upstream = (message: string, cause?: unknown): ServiceError =>
   new ServiceError('upstream_error', message, { cause })

@@ -12,6 +12,9 @@ import type { List, OfChain, Views } from './subjects.ts'
 /** Most ids in one answer. A longer list continues at `meta.nextCursor`. */
 const MAX_IDS = 10_000
 
+/** The pagination fields of a list that is returned as a whole. */
+export const wholeList: PageMeta = { limit: MAX_IDS, hasMore: false, nextCursor: null }
+
 const Ids = z.array(Id)
 
 /** The position in a cursor: the last id of a page. */

@@ -17,7 +17,7 @@ export const consistency = {
   }),
   afterTx: Bytes32.optional().meta({
     description:
-      'Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`',
+      'Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`',
   }),
   waitMs: z
     .string({ error: waitError })
@@ -63,15 +63,29 @@ const requirementOf = (fields: RequestFields): { readonly wanted: bigint | Hex; 
   return wanted === undefined ? null : { wanted, deadline: performance.now() + waitMs }
 }
 
+/**
+ * The oldest block that an answer may be as of, and whether the transaction of that block, if the request names one,
+ * reverted.
+ */
+export type AtLeast = { readonly block: bigint; readonly isReverted: boolean }
+
+const fromBlock = (block: bigint): AtLeast => ({ block, isReverted: false })
+
+const oneOf = ([chainId, ...others]: readonly ChainId[], chainField = 'chainId'): ChainId => {
+  if (chainId === undefined || others.length > 0)
+    throw invalidField(chainField, 'expected one chain: minBlock and afterTx are of one chain')
+  return chainId
+}
+
 type WaitEnd = { readonly deadline: number; readonly signal: AbortSignal }
 
 /**
- * Waits until the index has the block or transaction that a request requires (`consistency`), and returns the oldest
- * block that the answer may be as of; null when none is required. A transaction that no node knows counts as not mined
- * yet, since it may have been sent to another node. `chainField` is the request field with the chains. `observed` is
- * true when the answer contains the state of entities, and not only their ids. Throws `validation_error` for both
- * fields at once and for more than one chain, `service_unavailable` with both blocks at the deadline, and as
- * `Waits.during` does.
+ * Waits until the index has the block or transaction that a request requires (`consistency`). Returns the oldest block
+ * that the answer may be as of, and whether the transaction reverted; null when none is required. A transaction that no
+ * node knows counts as not mined yet, since it may have been sent to another node. `chainField` is the request field
+ * with the chains. `observed` is true when the answer contains the state of entities, and not only their ids. Throws
+ * `validation_error` for both fields at once and for more than one chain, `service_unavailable` with both blocks at the
+ * deadline, and as `Waits.during` does.
  */
 export const awaitIndex = async (
   waits: Waits,
@@ -79,23 +93,21 @@ export const awaitIndex = async (
   chainIds: readonly ChainId[],
   fields: RequestFields,
   { chainField = 'chainId', observed = false } = {},
-): Promise<bigint | null> => {
+): Promise<AtLeast | null> => {
   const requirement = requirementOf(fields)
   if (requirement === null) return null
   const { wanted, deadline } = requirement
-  const [chainId, ...others] = chainIds
-  if (chainId === undefined || others.length > 0)
-    throw invalidField(chainField, 'expected one chain: minBlock and afterTx are of one chain')
+  const chainId = oneOf(chainIds, chainField)
   const reached = waits.changes.reached(chainId)?.block.number ?? -1n
-  if (typeof wanted === 'bigint' && !observed && wanted <= reached) return wanted
+  if (typeof wanted === 'bigint' && !observed && wanted <= reached) return fromBlock(wanted)
   return waits.during(chainId, client, async (polls, signal) => {
     const end = { deadline, signal }
-    const block =
+    const atLeast =
       typeof wanted === 'bigint'
         ? await untilIndexed(polls, chainId, wanted, end)
         : await untilTx(polls, chainId, wanted, 'isOnIndex', end)
-    if (observed) await untilRefreshed(polls, `block ${block} of chain ${chainId}`, end)
-    return block
+    if (observed) await untilRefreshed(polls, `block ${atLeast.block} of chain ${chainId}`, end)
+    return atLeast
   })
 }
 
@@ -106,15 +118,16 @@ export const awaitIndex = async (
 export const awaitHead = async (
   waits: Waits,
   client: Client,
-  chainId: ChainId,
+  chainIds: readonly ChainId[],
   fields: RequestFields,
-): Promise<bigint | null> => {
+): Promise<AtLeast | null> => {
   const requirement = requirementOf(fields)
   if (requirement === null) return null
   const { wanted, deadline } = requirement
+  const chainId = oneOf(chainIds)
   if (typeof wanted === 'bigint') {
     const head = await waits.chains.get(chainId)?.head(wanted).catch(nullIfUnavailable)
-    if (head && head.number >= wanted) return wanted
+    if (head && head.number >= wanted) return fromBlock(wanted)
   }
   return waits.during(chainId, client, (polls, signal) =>
     typeof wanted === 'bigint'
@@ -123,10 +136,10 @@ export const awaitHead = async (
   )
 }
 
-const untilIndexed = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<bigint> =>
+const untilIndexed = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<AtLeast> =>
   polls.tips.until({
     ...end,
-    check: (tip) => (tip !== undefined && tip.block.number >= wanted ? wanted : undefined),
+    check: (tip) => (tip !== undefined && tip.block.number >= wanted ? fromBlock(wanted) : undefined),
     late: (tip) => notIndexedYet(chainId, wanted, tip?.block),
   })
 
@@ -151,7 +164,7 @@ export const afterRefresh = async <T extends { readonly refreshing: readonly Cha
 }
 
 /** Waits until all queued refresh requests are processed. Blocks queue one for each entity that may have changed. */
-const untilRefreshed = async (polls: Polls, cause: string, end: WaitEnd): Promise<void> => {
+export const untilRefreshed = async (polls: Polls, cause: string, end: WaitEnd): Promise<void> => {
   let last: bigint | null | undefined
   await polls.refreshRequests.until({
     ...end,
@@ -163,10 +176,10 @@ const untilRefreshed = async (polls: Polls, cause: string, end: WaitEnd): Promis
   })
 }
 
-const untilHead = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<bigint> =>
+const untilHead = (polls: Polls, chainId: ChainId, wanted: bigint, end: WaitEnd): Promise<AtLeast> =>
   polls.nodes.until({
     ...end,
-    check: ({ head, tip }) => (((head ?? tip?.block)?.number ?? -1n) >= wanted ? wanted : undefined),
+    check: ({ head, tip }) => (((head ?? tip?.block)?.number ?? -1n) >= wanted ? fromBlock(wanted) : undefined),
     late: ({ head, fault }) =>
       head === null && fault instanceof Error
         ? fault
@@ -179,13 +192,13 @@ const untilTx = (
   txHash: Hex,
   place: 'isOnIndex' | 'isOnHead',
   end: WaitEnd,
-): Promise<bigint> =>
+): Promise<AtLeast> =>
   polls.nodes.until({
     ...end,
     key: txHash,
     check({ transactions }) {
       const tx = transactions.get(txHash)
-      return tx?.[place] === true ? tx.block : undefined
+      return tx?.[place] === true ? tx : undefined
     },
     late({ transactions, fault, tip, head }) {
       if (fault instanceof Error) return fault

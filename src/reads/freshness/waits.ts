@@ -3,7 +3,7 @@ import type { Chain } from '../../chain/chain.ts'
 import { type Block, getBlock, getReceipt } from '../../chain/rpc/requests.ts'
 import type { Reached } from '../../db/changes/changes.ts'
 import type { Queries } from '../../db/queries/entities.ts'
-import { isUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
+import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
 import { createSharedPoll } from '../../lib/shared-poll.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Changes } from '../cache/resources.ts'
@@ -16,8 +16,16 @@ export type Client = {
   readonly disconnected: AbortSignal
 }
 
-/** A mined transaction: its block, and whether that is on the fork of the index and of the head of one endpoint. */
-type FoundTransaction = { readonly block: bigint; readonly isOnIndex: boolean; readonly isOnHead: boolean }
+/**
+ * A mined transaction as one endpoint reports it: its block, whether it reverted, and whether that block is on the fork
+ * of the index and of the head.
+ */
+type FoundTransaction = {
+  readonly block: bigint
+  readonly isReverted: boolean
+  readonly isOnIndex: boolean
+  readonly isOnHead: boolean
+}
 
 /** One poll's result: the newest indexed block, the head, and the mined ones of the requested transactions, by hash. */
 type ChainSnapshot = {
@@ -37,7 +45,7 @@ const TIP_POLL_MS = 500
 const MAX_TRANSACTIONS = 50
 
 /** A height above every block. Asking for a head that high bypasses the cached head. */
-const UNREACHABLE_HEIGHT = 2n ** 63n
+export const UNREACHABLE_HEIGHT = 2n ** 63n
 
 /** When a client that exceeds its limit of waits should try again, in seconds. */
 const RETRY_AFTER_SECONDS = 1
@@ -53,7 +61,47 @@ type Deps = {
   readonly draining: AbortSignal
 }
 
-/** Reads the head and transactions of a chain. Each batch goes to one endpoint, so that its answers are of one fork. */
+/**
+ * Reads the mined ones of some transactions. Each batch goes to one endpoint, so that its answers are of one fork.
+ * Anyone can send a transaction whose receipt is too long for a batch, so the two halves of a batch without an answer
+ * are requested separately, down to single transactions.
+ */
+const readTransactions = async (
+  chain: Chain,
+  { tip, head }: Pick<ChainSnapshot, 'tip'> & { readonly head: Block },
+  hashes: readonly Hex[],
+): Promise<(readonly [Hex, FoundTransaction])[]> => {
+  const batch = {
+    indexedBlock: getBlock(tip?.block.number ?? 0n),
+    headBlock: getBlock(head.number),
+    receipts: hashes.map(getReceipt),
+  }
+  const sent = await chain.send(batch).catch((fault: unknown) => {
+    if (hashes.length === 1) throw fault
+    return nullIfUnavailable(fault)
+  })
+  if (sent === null) {
+    const middle = Math.ceil(hashes.length / 2)
+    const halves = [hashes.slice(0, middle), hashes.slice(middle)]
+    const found = await Promise.all(
+      halves.map((half) => readTransactions(chain, { tip, head }, half).catch(nullIfUnavailable)),
+    )
+    return found.flatMap((part) => part ?? [])
+  }
+  const { indexedBlock, headBlock, receipts } = sent
+  const isOnFork = (outcome: typeof indexedBlock, block: Pick<Block, 'hash'> | undefined): boolean =>
+    outcome.ok && block !== undefined && outcome.value?.hash === block.hash
+  return hashes.flatMap((hash, at) => {
+    const receipt = receipts[at]
+    if (receipt?.ok !== true || receipt.value === null) return []
+    const { blockNumber: block, isReverted } = receipt.value
+    const isOnIndex = isOnFork(indexedBlock, tip?.block) && block <= (tip?.block.number ?? -1n)
+    const isOnHead = isOnFork(headBlock, head) && block <= head.number
+    return [[hash, { block, isReverted, isOnIndex, isOnHead }]]
+  })
+}
+
+/** Reads the head and transactions of a chain. */
 const readSnapshot = async (
   chain: Chain,
   tip: Reached | undefined,
@@ -62,23 +110,8 @@ const readSnapshot = async (
   const hashes = keys.filter((key): key is Hex => isHex(key))
   try {
     const head = await chain.head(UNREACHABLE_HEIGHT)
-    if (hashes.length === 0) return { tip, head, transactions: new Map(), fault: null }
-    const { indexedBlock, headBlock, receipts } = await chain.send({
-      indexedBlock: getBlock(tip?.block.number ?? 0n),
-      headBlock: getBlock(head.number),
-      receipts: hashes.map(getReceipt),
-    })
-    const isOnFork = (outcome: typeof indexedBlock, block: Pick<Block, 'hash'> | undefined): boolean =>
-      outcome.ok && block !== undefined && outcome.value?.hash === block.hash
-    const transactions = new Map<string, FoundTransaction>()
-    for (const [at, hash] of hashes.entries()) {
-      const receipt = receipts[at]
-      if (receipt?.ok !== true || receipt.value === null) continue
-      const block = receipt.value.blockNumber
-      const isOnIndex = isOnFork(indexedBlock, tip?.block) && block <= (tip?.block.number ?? -1n)
-      transactions.set(hash, { block, isOnIndex, isOnHead: isOnFork(headBlock, head) && block <= head.number })
-    }
-    return { tip, head, transactions, fault: null }
+    const found = hashes.length === 0 ? [] : await readTransactions(chain, { tip, head }, hashes)
+    return { tip, head, transactions: new Map(found), fault: null }
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault
     return { tip, head: null, transactions: new Map(), fault }

@@ -8,6 +8,7 @@ import { type ChainCursor, decodeCursor, encodeCursor } from '../cursor.ts'
 import { consistency, notIndexedYet } from '../freshness/consistency.ts'
 import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
+import { chainOf } from '../read.ts'
 import { DepositsQuery, EventsQuery, type ListingQuery, PositionsQuery } from './query.ts'
 import { DepositRow, EventRow, type ListingMeta, PositionRow } from './records.ts'
 import { chainsOf } from './resource.ts'
@@ -33,13 +34,20 @@ const DEFAULT_LIMIT = 50
 /** A page: its rows as JSON, and its metadata. */
 export type Page = Provenance & { readonly rows: readonly string[]; readonly meta: ListingMeta }
 
+const toLower = (letter: string): string => letter.toLowerCase()
+
+/** The filters of a query. Texts that are compared without case are in lower case: a cursor is of either spelling. */
 const filtersOf = (query: ListingQuery): Filters => {
   const { eventId, expiryFrom, expiryTo, claimable, claimed, withdrawn } = query
-  const { underlying, paymentToken, strikeAbove, poolOpen, state } = query
+  const { paymentToken, strikeAbove, poolOpen, capacityFrom = 0n, state } = query
+  const [underlying, symbol] = [query.underlying, query.symbol].map((text) => text?.replace(/[A-Z]/g, toLower))
   const whole = (value: number | undefined): bigint | undefined => (value === undefined ? undefined : BigInt(value))
   return {
     ...{ owners: query.wallet ?? query.creator, eventId: whole(eventId), claimable, claimed, withdrawn, underlying },
-    ...{ paymentToken, strikeAbove, poolOpen, state, expiryFrom: whole(expiryFrom), expiryTo: whole(expiryTo) },
+    ...{ paymentToken, symbol, strikeAbove, poolOpen, state },
+    ...{ expiryFrom: whole(expiryFrom), expiryTo: whole(expiryTo) },
+    // Every event has a capacity of at least 0.
+    ...(capacityFrom > 0n && { capacityFrom }),
   }
 }
 
@@ -153,6 +161,7 @@ const anyPage = async (sources: ListSources, listing: Listing, query: ListingQue
       : previousCursors.map((position) => ({ query: nextQuery(sources, position), final: null }))
   const found = await sources.lists.listings.page({
     ...{ kind: listing.kind, queries: queries.map(({ query }) => query), filters, sort, order, include, count },
+    deployments: chains.map((chainId) => chainOf(sources.chains, chainId).deployment),
     // One row more than the page shows whether another page follows.
     limit: limit + 1,
   })

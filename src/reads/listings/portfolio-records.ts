@@ -1,15 +1,24 @@
 import { z } from 'zod'
 import { BodyChainId, CHAIN_IDS_EXAMPLE, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
 import { entities } from '../../protocol/entities.ts'
+import { feeFields } from '../../protocol/records.ts'
 import { Address20, atMost } from '../../protocol/request-fields.ts'
 import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'
+import { Balances } from './balances-records.ts'
 import { choice, listOf, MAX_WALLETS } from './query.ts'
 import { DepositRow, EventRow, Hash, hash, LagSeconds, PositionRow, tokenFields } from './records.ts'
 
 const State = choice(['active', 'all']).optional().meta({
   description: '`active` (default): rows that can still change or pay out; `all`: settled and claimed rows too',
 })
+
+const Include = listOf(choice(['event', 'balances']), 2, 'event')
+  .optional()
+  .meta({
+    description:
+      '`event`: the event of each position and deposit; `balances`: what the wallet has now, read from the nodes. A response with `balances` has no `ETag` and must not be stored',
+  })
 
 export const PortfolioParams = z.object({ addr: Address20 })
 
@@ -18,11 +27,12 @@ export const PortfolioQuery = z.object({
     .optional()
     .meta({ description: 'The chains; all chains when omitted' }),
   state: State,
+  include: Include,
   ...consistency,
 })
 
 /** The query of the POST, whose chains are in its body. */
-export const PortfoliosQuery = z.object(consistency)
+export const PortfoliosQuery = z.object({ include: Include, ...consistency })
 
 export const PortfolioBody = z.strictObject({
   wallets: atMost(z.array(Address20).min(1), MAX_WALLETS).meta({ description: `The wallets, 1 to ${MAX_WALLETS}` }),
@@ -71,6 +81,7 @@ const Claimable = z.object({
     description: "The claimable amount, before the protocol's fee if there is one",
     example: '438596491',
   }),
+  ...feeFields,
   build: z
     .object({ method: z.literal('POST'), path: z.string(), body: z.record(z.string(), z.int().nonnegative()) })
     .meta({
@@ -92,5 +103,6 @@ export const Portfolio = z
       description: 'False when the wallet has more rows of a kind than the response: use the lists to read all of them',
       example: true,
     }),
+    balances: Balances.optional().meta({ description: 'What the wallet has now; with `include=balances`' }),
   })
   .meta({ id: 'Portfolio' })

@@ -4,6 +4,9 @@ import { figureNames, type Holding, type PortfolioRows } from '../../db/queries/
 import { unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
+import { feeOn } from '../../protocol/records.ts'
+import { decimal } from '../../protocol/response-fields.ts'
+import type { Inclusion } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
 import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
@@ -53,7 +56,7 @@ const totalsOf = (rows: Holdings): { totals: object[]; claimables: Claimable[] }
   for (const kind of kinds) {
     const names = figureNames[kind]
     for (const held of rows[kind]) {
-      const { chainId: chain, id, token: hex, figures } = held.holding
+      const { chainId: chain, id, token: hex, feeRate, figures } = held.holding
       // Until the event is read for the first time, only the row has the token.
       const key = `${chain} ${hex === '' ? JSON.parse(held.row).token.slice(2).toLowerCase() : hex}`
       const total = totals.get(key) ?? emptyTotal(held.row)
@@ -66,7 +69,16 @@ const totalsOf = (rows: Holdings): { totals: object[]; claimables: Claimable[] }
         const { chainId, token } = total
         const claim = claims[figure]
         const build = { method: 'POST', path: claim.path, body: { chainId, [claim.id]: Number(id) } } as const
-        claimables.push({ kind: claim.kind, chainId, id: Number(id), ...token, amount: amount.toString(), build })
+        const paid = feeOn(amount, claim.feeRate === null ? 0n : feeRate)
+        claimables.push({
+          kind: claim.kind,
+          chainId,
+          id: Number(id),
+          ...token,
+          amount: decimal(amount),
+          ...paid,
+          build,
+        })
       }
     }
   }
@@ -109,16 +121,20 @@ export const portfoliosOf = async (
     readonly wallets: readonly Address[]
     readonly chainIds?: readonly ChainId[] | undefined
     readonly state?: 'active' | 'all' | undefined
+    /** What rows of deposits and positions show of their event. */
+    readonly include?: readonly Inclusion[]
     /** The oldest block that the answer may be as of. With it, a row that cannot be read is an error, not left out. */
     readonly atLeast?: bigint | null
   },
 ): Promise<Portfolios> => {
   const chains = chainsOf(asked.chainIds)
-  const { atLeast = null } = asked
+  const { atLeast = null, include = [] } = asked
   const wallets = [...new Set(asked.wallets)]
   const activeOnly = asked.state !== 'all'
   const queried = chains.map((chainId) => ({ chainId, renderKey: sources.lists.renderer(chainId).key }))
-  const found = await sources.lists.portfolios.of({ wallets, chains: queried, activeOnly, limit: MAX_ROWS_PER_KIND })
+  const found = await sources.lists.portfolios.of({
+    ...{ wallets, chains: queried, activeOnly, include, limit: MAX_ROWS_PER_KIND },
+  })
   if (found.tips.length === 0) throw unavailable(`chain ${chains.join(' and ')} is not indexed yet`)
   const [only] = found.tips
   if (atLeast !== null && only !== undefined && only.block.number < atLeast)
@@ -134,7 +150,8 @@ export const portfoliosOf = async (
     const holdings = found.holdings[kind]
     const texts = holdings.map(({ text }) => text)
     const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
-    const made = await rowsOf(sources, { kind, include: [] }, texts, atLeast === null ? onUnread : undefined)
+    const shown = { kind, include: kind === 'event' ? [] : include }
+    const made = await rowsOf(sources, shown, texts, atLeast === null ? onUnread : undefined)
     isIndexed &&= made.isIndexed
     for (const [at, holding] of holdings.entries()) {
       const row = made.rows[at]
@@ -153,4 +170,16 @@ export const portfoliosOf = async (
       parts.some(({ status }) => status !== 'ok'),
     ),
   }
+}
+
+/**
+ * Reads what a wallet can claim on a chain, as its portfolio lists it. Throws as `portfoliosOf` does.
+ */
+export const claimablesOf = async (
+  sources: ListSources,
+  chainId: ChainId,
+  wallet: Address,
+): Promise<readonly Claimable[]> => {
+  const { records } = await portfoliosOf(sources, { wallets: [wallet], chainIds: [chainId] })
+  return (JSON.parse(records[0] ?? '{"claimables":[]}') as PortfolioRecord).claimables
 }

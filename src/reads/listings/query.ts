@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { states } from '../../db/queries/filters.ts'
 import { MAX_ROWS } from '../../db/queries/listings.ts'
 import { CHAIN_IDS_EXAMPLE, MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
-import { Address20, PageLimit, PathInteger } from '../../protocol/request-fields.ts'
-import { inclusions } from '../../protocol/rows.ts'
+import { eventStates } from '../../protocol/records.ts'
+import { Address20, PageLimit, PathInteger, Uint } from '../../protocol/request-fields.ts'
+import { depositInclusions, type Inclusion, inclusions, positionInclusions } from '../../protocol/rows.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { finalities } from '../freshness/finality.ts'
 
@@ -37,8 +37,8 @@ export const Flag = z
 
 const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
-/** The parameters of every list. */
-const commonFields = {
+/** The parameters of every list, whose rows can show what `included` names. */
+const commonFields = <const T extends readonly Inclusion[]>(included: T, description: string) => ({
   chainId: listOf(PathChainId, MAX_CHAINS, CHAIN_IDS_EXAMPLE)
     .optional()
     .meta({ description: 'The chains, comma-separated; all chains, merged into one list, when omitted' }),
@@ -51,21 +51,21 @@ const commonFields = {
     description:
       'Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only',
   }),
-  include: listOf(choice(inclusions), 3, 'stats,range')
-    .optional()
-    .meta({ description: "Records of the row's event to include in each row" }),
+  include: listOf(choice(included), included.length, 'stats,range').optional().meta({ description }),
   finality: choice(finalities).optional().meta({
     description:
       'Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest',
   }),
   count: Flag.optional().meta({ description: 'Return the number of rows on all pages as `meta.total`' }),
   ...consistency,
-}
+})
+
+const EVENT_RECORDS = "Records of the row's event to include in each row"
 
 const Wallets = listOf(Address20, MAX_WALLETS, WALLET)
 
 export const EventsQuery = z.object({
-  ...commonFields,
+  ...commonFields(inclusions, EVENT_RECORDS),
   sort: choice(['created', 'expiry'])
     .optional()
     .meta({ description: 'Sort by creation or by expiry; `created` by default' }),
@@ -75,11 +75,22 @@ export const EventsQuery = z.object({
     .min(1)
     .max(100)
     .optional()
-    .meta({ description: 'The currency pair of the event', example: 'USD/GHS' }),
+    .meta({ description: 'The currency pair of the event, in upper or lower case', example: 'USD/GHS' }),
   paymentToken: Address20.optional().meta({ description: 'The payment token of the event' }),
+  symbol: z
+    .string()
+    .min(1)
+    .max(32)
+    .optional()
+    .meta({ description: 'The symbol of the payment token of the event, in upper or lower case', example: 'USDC' }),
   strikeAbove: Flag.optional().meta({ description: 'The value of `strikeAbove` of the event' }),
   poolOpen: Flag.optional().meta({ description: 'The value of `poolOpen` of the event' }),
-  state: choice(states).optional().meta({
+  capacityFrom: Uint.optional().meta({
+    description:
+      'Return events whose pool can still write at least this notional, in units of the payment token: `utilization.availableCapacity`',
+    example: '1000000000',
+  }),
+  state: choice(eventStates).optional().meta({
     description:
       '`open`: not expired; `expired`: expired and not settled; `settled`; `triggered`: settled and triggered',
   }),
@@ -87,15 +98,15 @@ export const EventsQuery = z.object({
   expiryTo: PathInteger.optional().meta({ description: 'Latest expiry, in Unix seconds, inclusive' }),
 })
 
-/** The parameters of the lists of deposits and of positions. */
+/** Further parameters of the lists of deposits and of positions. */
 const holdingFields = (claimable: string) => ({
-  ...commonFields,
   wallet: Wallets.optional().meta({ description: `Return rows of these wallets, at most ${MAX_WALLETS}` }),
   eventId: PathInteger.optional().meta({ description: 'Return rows of this event' }),
   claimable: Flag.optional().meta({ description: claimable }),
 })
 
 export const DepositsQuery = z.object({
+  ...commonFields(depositInclusions, EVENT_RECORDS),
   ...holdingFields(
     'Return deposits of which premiums, or capital after settlement, can be claimed now (`true`) or not (`false`)',
   ),
@@ -103,6 +114,10 @@ export const DepositsQuery = z.object({
 })
 
 export const PositionsQuery = z.object({
+  ...commonFields(
+    positionInclusions,
+    `${EVENT_RECORDS}; \`payout\`: the payout of the position before and after its fee`,
+  ),
   ...holdingFields('Return positions of which a payout can be claimed now (`true`) or not (`false`)'),
   claimed: Flag.optional(),
 })

@@ -1,7 +1,17 @@
 import { z } from 'zod'
 import { OfChain } from '../../protocol/chains.ts'
-import { Deposit, EventCore, EventRange, EventStats, Position, Utilization } from '../../protocol/records.ts'
+import {
+  Deposit,
+  EventCore,
+  EventRange,
+  EventStats,
+  EventSummary,
+  Payout,
+  Position,
+  Utilization,
+} from '../../protocol/records.ts'
 import { Account, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
+import { revertedField } from '../freshness/reverted.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
 export const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
@@ -38,8 +48,21 @@ const rowFields = {
 }
 
 export const EventRow = z.object({ ...EventCore.shape, ...rowFields }).meta({ id: 'EventRow' })
-export const DepositRow = z.object({ ...Deposit.shape, ...rowFields }).meta({ id: 'DepositRow' })
-export const PositionRow = z.object({ ...Position.shape, ...rowFields }).meta({ id: 'PositionRow' })
+const memberFields = {
+  ...rowFields,
+  event: EventSummary.optional().meta({ description: 'The event; with `include=event`' }),
+}
+
+export const DepositRow = z.object({ ...Deposit.shape, ...memberFields }).meta({ id: 'DepositRow' })
+export const PositionRow = z
+  .object({
+    ...Position.shape,
+    ...memberFields,
+    payout: Payout.nullable().optional().meta({
+      description: 'The payout before and after its fee; null until the event is settled; with `include=payout`',
+    }),
+  })
+  .meta({ id: 'PositionRow' })
 
 export const LagSeconds = Integer.nullable().meta({
   description: 'How far the index is behind the chain, in seconds; null while the worker has not seen the chain',
@@ -70,6 +93,7 @@ export const ListingMeta = z
     asOf: z.array(AsOf),
     missing: z.array(Id).optional().meta({ description: 'The requested `ids` that do not exist' }),
     total: Integer.optional().meta({ description: 'Number of rows on all pages; with `count=true`', example: 42 }),
+    ...revertedField,
   })
   .meta({ id: 'ListingMeta' })
 

@@ -1,11 +1,21 @@
 import type { Address } from 'viem'
-import { parseColumns, type RowColumns } from '../../db/queries/rows.ts'
+import { hasRecords, parseColumns, parseRate, parseSettlement, type RowColumns } from '../../db/queries/rows.ts'
 import { UNIT } from '../../db/rendering.ts'
+import { storedEntity } from '../../db/stored.ts'
 import { isUnavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Kind } from '../../protocol/entities.ts'
 import * as record from '../../protocol/records.ts'
-import { type Inclusion, inclusionTexts, rowText, withInclusions } from '../../protocol/rows.ts'
+import {
+  type Inclusion,
+  inclusions,
+  inclusionTexts,
+  payoutText,
+  rowText,
+  storedSummaryText,
+  summaryText,
+  withInclusions,
+} from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { fromChain } from '../entities/entity.ts'
 import * as subject from '../entities/subjects.ts'
@@ -19,11 +29,15 @@ const tokenOf = async ({ lists }: ListSources, chainId: ChainId, address: Addres
   lists.renderer(chainId).token(address, new Map(stored && [[stored.token, stored]])) ??
   lists.tokens.ask(chainId, address)
 
+/** The text of the payout, if it is wanted. Only rows of positions can have it. */
+const payoutOf = (include: readonly Inclusion[], row: string, feeRate: bigint | null): string[] =>
+  include.includes('payout') ? [payoutText(row, feeRate)] : []
+
 /** Reads a row from the chain whose views the index has not read yet; null when a reorg has removed it. */
 const readRow = async (
   sources: ListSources,
   { kind, include }: Asked,
-  { fact, event, token }: RowColumns<Kind>,
+  { fact, event, token, feeRate }: RowColumns<Kind>,
 ): Promise<string | null> => {
   const { chainId } = fact
   const id = Number(fact.id)
@@ -44,7 +58,15 @@ const readRow = async (
   const { paymentToken } = found.data
   const isStored = event?.paymentToken === paymentToken
   const text = rowText(entity.data, fact, await tokenOf(sources, chainId, paymentToken, isStored ? token : null))
-  return withInclusions(text, () => inclusionTexts(found.data, deployment.profile), include)
+  return withInclusions(
+    text,
+    () => [
+      ...inclusionTexts(found.data, deployment.profile),
+      summaryText(found.data),
+      ...payoutOf(include, text, feeRate),
+    ],
+    include,
+  )
 }
 
 /** Renders a row from its columns. */
@@ -53,21 +75,47 @@ const renderRow = async <K extends Kind>(
   asked: Asked<K>,
   columns: RowColumns<K>,
 ): Promise<string | null> => {
-  const { fact, seen, event, eventSeen, token } = columns
+  const { fact, seen, event, eventSeen, token, feeRate } = columns
   if (seen === null || event === null || eventSeen === null) return readRow(sources, asked, columns)
   const { chainId } = fact
   const renderer = sources.lists.renderer(chainId)
   const text = renderer.row(asked.kind, fact, seen, await tokenOf(sources, chainId, eventSeen.paymentToken, token))
-  return withInclusions(text, () => renderer.inclusions(event, eventSeen), asked.include)
+  return withInclusions(
+    text,
+    () => [
+      ...renderer.inclusions(event, eventSeen),
+      summaryText({ ...storedEntity('event', event, eventSeen), time: eventSeen.blockTimestamp }),
+      ...payoutOf(asked.include, text, feeRate),
+    ],
+    asked.include,
+  )
+}
+
+/** Returns the summary of an event from its stored texts, and keeps it: most rows of a page are of few events. */
+const createSummaries = () => {
+  const summaries = new Map<string, string>()
+  return ([event = '', settlement = '']: readonly string[]): string => {
+    const key = event + settlement
+    const summary = summaries.get(key) ?? storedSummaryText(event, parseSettlement(settlement))
+    summaries.set(key, summary)
+    return summary
+  }
 }
 
 /** The stored JSON of a row as the database returned it; null when the row has to be rendered. */
-const storedRow = (row: string, include: readonly Inclusion[]): string | null => {
+const storedRow = (
+  row: string,
+  include: readonly Inclusion[],
+  summaryOf: ReturnType<typeof createSummaries>,
+): string | null => {
   const start = row.indexOf(UNIT) + 1
   if (row[start] === UNIT) return null
   if (include.length === 0) return row.slice(start)
-  const [text = '', ...inclusions] = row.slice(start).split(UNIT)
-  return withInclusions(text, () => inclusions, include)
+  const [text = '', ...parts] = row.slice(start).split(UNIT)
+  const records = hasRecords(include) ? parts.splice(0, inclusions.length) : inclusions.map(() => '')
+  const summary = include.includes('event') ? summaryOf(parts.splice(0, 2)) : ''
+  const rate = include.includes('payout') ? parseRate(parts[0] ?? '') : null
+  return withInclusions(text, () => [...records, summary, ...payoutOf(include, text, rate)], include)
 }
 
 /**
@@ -81,7 +129,8 @@ export const rowsOf = async (
   rows: readonly string[],
   unread?: (at: number) => void,
 ): Promise<{ readonly rows: (string | null)[]; readonly isIndexed: boolean }> => {
-  const stored = rows.map((row) => storedRow(row, asked.include))
+  const summaryOf = createSummaries()
+  const stored = rows.map((row) => storedRow(row, asked.include, summaryOf))
   if (!stored.includes(null)) return { rows: stored, isIndexed: true }
   let isIndexed = true
   const found = await Promise.all(

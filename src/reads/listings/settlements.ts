@@ -9,6 +9,7 @@ import { decimal, Id, Integer, integer, Rate, UnixSeconds } from '../../protocol
 import { type Changes, type Resource, resourceOf } from '../cache/resources.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { blockFields, indexedBlock } from '../freshness/freshness.ts'
+import { revertedField } from '../freshness/reverted.ts'
 import { lagOfReached } from '../lag/lag.ts'
 import type { ReadSources } from '../read.ts'
 import { Flag } from './query.ts'
@@ -58,6 +59,7 @@ export const SettlementsMeta = z
     hasMore: z.boolean(),
     pollAfterMs: Integer.meta({ description: 'When to poll again, in milliseconds', example: 1_000 }),
     asOf: z.array(AsOf),
+    ...revertedField,
   })
   .meta({ id: 'SettlementsMeta' })
 

@@ -1,6 +1,7 @@
 import type { Chain } from '../../chain/chain.ts'
 import { createTokens } from '../../chain/tokens.ts'
 import type { Database } from '../../db/pool.ts'
+import { createHeldTokens } from '../../db/queries/held-tokens.ts'
 import { createListings } from '../../db/queries/listings.ts'
 import { createPortfolios } from '../../db/queries/portfolios.ts'
 import { createRenderer, type Renderer } from '../../db/rendering.ts'
@@ -20,6 +21,7 @@ export const createLists = (deps: {
   return {
     listings: createListings(deps.database),
     portfolios: createPortfolios(deps.database),
+    heldTokens: createHeldTokens(deps.database),
     tokens: createTokens(deps.chains),
     /** Returns the renderer of a chain's rows. Throws a RangeError for a chain that is not configured. */
     renderer(chainId: ChainId): Renderer {

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { OfChain, PathChainId } from '../../protocol/chains.ts'
+import { MAX_LOGS, MAX_OPERATIONS } from '../../protocol/receipt-logs.ts'
+import { Bytes32 } from '../../protocol/request-fields.ts'
+import { Account, Count, Decimal, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
+import { RevertReason, reasonFields } from '../../protocol/reverts/reason.ts'
+
+const MAX_WAIT_MS = 30_000
+
+const waitError = `expected milliseconds from 0 to ${MAX_WAIT_MS}`
+
+export const TransactionParams = z.object({ chainId: PathChainId, hash: Bytes32 })
+
+export const TransactionQuery = z.object({
+  waitMs: z
+    .string({ error: waitError })
+    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= MAX_WAIT_MS, { error: waitError })
+    .transform(Number)
+    .optional()
+    .meta({
+      description:
+        'How long to wait until the transaction is mined and indexed, in milliseconds; 0 by default. At the end the response is the state at that time',
+      type: 'integer',
+      minimum: 0,
+      maximum: MAX_WAIT_MS,
+      example: 10_000,
+    }),
+})
+
+const Hash = z
+  .string()
+  .regex(/^0x[0-9a-f]{64}$/)
+  .meta({ example: `0x${'5f'.repeat(32)}` })
+
+const Wei = Decimal.meta({ description: 'Wei', example: '1200000000000' })
+
+const Args = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+  .meta({ description: 'Structs and lists are one JSON string each. Long values are cut' })
+
+const Created = z
+  .array(z.object({ id: Id, owner: Account }))
+  .meta({ description: 'From the logs of the protocol; the sender does not matter' })
+
+export const TransactionRecord = z
+  .object({
+    chainId: OfChain,
+    hash: Hash,
+    status: z.enum(['unknown', 'pending', 'succeeded', 'reverted']).meta({
+      description: '`unknown`: no node has the transaction; `pending`: a node has it, and no block does',
+      example: 'succeeded',
+    }),
+    block: z
+      .object({ number: Integer.meta({ example: 31_415_926 }), hash: Hash, timestamp: UnixSeconds })
+      .nullable()
+      .meta({ description: 'The block of the transaction; null while it is not mined' }),
+    confirmations: Count.meta({ description: 'Blocks from its block to the newest one; 0 while it is not mined' }),
+    finality: z
+      .enum(['latest', 'safe', 'finalized'])
+      .nullable()
+      .meta({ description: 'How final its block is; null while it is not mined', example: 'latest' }),
+    fee: z
+      .object({
+        gasUsed: Decimal.meta({ example: '211034' }),
+        effectiveGasPrice: Wei.meta({ example: '5000000' }),
+        dataFee: Wei.nullable().meta({
+          description: 'Fee for publishing the data on another chain; null when the node reports none',
+          example: '900000000',
+        }),
+        total: Wei.meta({ example: '1056070000000' }),
+      })
+      .nullable()
+      .meta({ description: 'What its sender paid, in wei; null while it is not mined' }),
+    calls: z
+      .array(z.object({ function: z.string().meta({ example: 'deposit' }), args: Args }))
+      .nullable()
+      .meta({
+        description:
+          'The call of the protocol, or `approve` of a token, that the transaction made directly; null when it called another contract, such as an account or a bundler',
+        example: [{ function: 'deposit', args: { eventId: 9, amount: '1000000000' } }],
+      }),
+    created: z.object({ eventIds: Created, depositIds: Created, positionIds: Created }),
+    logs: z
+      .array(
+        z.object({ address: Account, name: z.string().meta({ example: 'DepositCreated' }), args: Args }).meta({
+          example: {
+            address: '0x610178dA211FEF7D417bC0e6FeD39F05609AD788',
+            name: 'DepositCreated',
+            args: {
+              eventId: 9,
+              depositId: 42,
+              lp: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+              amount: '1000000000',
+              shares: '1000000000',
+            },
+          },
+        }),
+      )
+      .meta({
+        description: `The first ${MAX_LOGS} logs of the protocol, and transfers and approvals of its tokens, in their order`,
+      }),
+    logsOmitted: Count.meta({ description: 'Number of further such logs', example: 0 }),
+    userOperations: z
+      .array(
+        z.object({
+          entryPoint: Account,
+          hash: Hash,
+          sender: Account,
+          nonce: Decimal.meta({ example: '7' }),
+          success: z.literal(false),
+          revert: RevertReason.nullable().meta({ description: 'Null when no log has the reason' }),
+        }),
+      )
+      .meta({
+        description: `The first ${MAX_OPERATIONS} user operations (ERC-4337) of the transaction that failed, although the transaction succeeded`,
+      }),
+    revert: z
+      .object({
+        ...reasonFields,
+        exact: z.boolean().meta({
+          description:
+            'True for the reason from a trace; false for that of the same call, repeated at the parent block',
+          example: true,
+        }),
+      })
+      .nullable()
+      .meta({ description: 'Why the transaction reverted; null when it did not, or when no node knows' }),
+    indexed: z.boolean().meta({ description: 'Whether the index has reached the block of the transaction' }),
+    dropped: z.boolean().meta({
+      description:
+        "True when another transaction with its sender's nonce was mined, so that this one cannot be. Known only of transactions that this process has seen",
+      example: false,
+    }),
+    replacedBy: Hash.nullable().meta({ description: 'That transaction; null when it is not known', example: null }),
+  })
+  .meta({ id: 'Transaction' })
+
+export type TransactionRecord = z.output<typeof TransactionRecord>
+
+/** The fields of a transaction that no block has. */
+export const unmined = (): Omit<TransactionRecord, 'chainId' | 'hash' | 'status'> => ({
+  block: null,
+  confirmations: 0,
+  finality: null,
+  fee: null,
+  calls: null,
+  created: { eventIds: [], depositIds: [], positionIds: [] },
+  logs: [],
+  logsOmitted: 0,
+  userOperations: [],
+  revert: null,
+  indexed: false,
+  dropped: false,
+  replacedBy: null,
+})

@@ -1,0 +1,101 @@
+import { LRUCache } from 'lru-cache'
+import type { Address, Hex } from 'viem'
+import type { Chain } from '../../chain/chain.ts'
+import { getBlockTransactions, getNonce } from '../../chain/rpc/transactions.ts'
+import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
+import { nullIfUnavailable, unavailable } from '../../lib/errors.ts'
+import { createSingleFlight } from '../../lib/single-flight.ts'
+import type { ChainId } from '../../protocol/chains.ts'
+import { UNREACHABLE_HEIGHT } from '../freshness/waits.ts'
+
+/** The sender and the nonce of a transaction. Only one transaction with both can be mined. */
+export type Sender = { readonly from: Address; readonly nonce: bigint }
+
+/** Transactions of which the sender is kept. */
+const KEPT = 10_000
+
+/**
+ * Creates the memory of the senders of transactions that were not mined when this process saw them. Nodes forget a
+ * transaction once another one replaces it.
+ */
+export const createSenders = () => {
+  const senders = new LRUCache<string, Sender>({ max: KEPT })
+  const keyOf = (chainId: ChainId, hash: Hex): string => `${chainId} ${hash}`
+  return {
+    keep: (chainId: ChainId, hash: Hex, { from, nonce }: Sender): void =>
+      void senders.set(keyOf(chainId, hash), { from, nonce }),
+    get: (chainId: ChainId, hash: Hex): Sender | undefined => senders.get(keyOf(chainId, hash)),
+  }
+}
+
+export type Senders = ReturnType<typeof createSenders>
+
+/** Whether the newest block, or an earlier one, has a transaction with this sender and nonce. */
+export const isNonceUsed = async (chain: Chain, { from, nonce }: Sender): Promise<boolean> => {
+  const { count } = await chain.send({ count: getNonce(from, 'latest') })
+  return count.ok && count.value > nonce
+}
+
+/** How far back a replacement is looked for, and how many blocks are asked about in one batch. */
+const BLOCKS = 4_096n
+const PER_BATCH = 15n
+
+/**
+ * Finds the transaction that was mined with a sender and nonce, in one of the newest blocks; null when it is older, or
+ * when no node has the state of those blocks any more.
+ */
+const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Hex | null> => {
+  // The nodes may be ahead of the known head.
+  const head = await chain.head(UNREACHABLE_HEIGHT)
+  // The nonce was used after block `before`, up to block `by`.
+  let by = head.number
+  let before = by > BLOCKS ? by - BLOCKS : -1n
+  while (by - before > 1n) {
+    const step = (by - before) / (PER_BATCH + 1n) || 1n
+    const numbers: bigint[] = []
+    for (let number = before + step; number < by && numbers.length < PER_BATCH; number += step) numbers.push(number)
+    const { counts } = await chain.send({ counts: numbers.map((number) => getNonce(from, number)) })
+    const used = counts.findIndex((count) => count.ok && count.value > nonce)
+    // Blocks whose state is gone are older than those whose state is known.
+    const last = used === -1 ? numbers.at(-1) : numbers[used - 1]
+    by = numbers[used] ?? by
+    before = last ?? before
+  }
+  const { transactions } = await chain.send({ transactions: getBlockTransactions(by) })
+  if (!transactions.ok || transactions.value === null) return null
+  const sender = from.toLowerCase()
+  return transactions.value.find((it) => it.from.toLowerCase() === sender && it.nonce === nonce)?.hash ?? null
+}
+
+/** Replacements that are kept, and for how long, in milliseconds: a reorg may change them, and nodes may be late. */
+const FOUND = { max: 1_000, ttl: 60_000 }
+const NOT_FOUND_MS = 5_000
+
+/** Most replacements that are looked for at the same time, and most that wait. */
+const LIMITS = { atOnce: 4, waiting: 64 }
+
+/** Finds the transactions that were mined with a sender and nonce, each once a minute at most. */
+export const createReplacements = () => {
+  const found = new LRUCache<string, { readonly hash: Hex | null }>(FOUND)
+  const once = createSingleFlight<Hex | null>()
+  const limited = createConcurrencyLimit({
+    ...LIMITS,
+    refuse: () => unavailable('too many replaced transactions are looked for at once: retry after 1 s'),
+  })
+
+  /** Null when it is not known; see `minedWith`. */
+  return async (chain: Chain, sender: Sender): Promise<Hex | null> => {
+    const key = `${chain.chainId} ${sender.from} ${sender.nonce}`
+    const known = found.get(key)
+    if (known !== undefined) return known.hash
+    return once(key, async () => {
+      try {
+        const hash = await limited(() => minedWith(chain, sender))
+        found.set(key, { hash }, hash === null ? { ttl: NOT_FOUND_MS } : {})
+        return hash
+      } catch (fault) {
+        return nullIfUnavailable(fault)
+      }
+    })
+  }
+}
