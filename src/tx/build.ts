@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
 import type { Body, CompiledBuilder } from './compile.ts'
 import type { Member } from './encode.ts'
+import { Simulation, simulationRecord } from './simulation.ts'
 
 /** A call ready to be signed. */
 export const BuiltTx = z
@@ -14,8 +15,21 @@ export const BuiltTx = z
     function: z.string().meta({ example: 'buyProtection' }),
     args: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
     estimatedGas: z.string().regex(/^\d+$/).nullable(),
+    simulation: Simulation.nullable().meta({ description: 'Null without `from`' }),
   })
-  .meta({ id: 'BuiltTx' })
+  .meta({
+    id: 'BuiltTx',
+    example: {
+      chainId: 8453,
+      to: '0x610178dA211FEF7D417bC0e6FeD39F05609AD788',
+      data: `0xe2bbb158${'0'.repeat(63)}9${'0'.repeat(56)}3b9aca00`,
+      value: '0',
+      function: 'deposit',
+      args: { eventId: '9', amount: '1000000000' },
+      estimatedGas: '272113',
+      simulation: { status: 'success', code: null, reason: null, hint: null, blockNumber: 31_415_926 },
+    },
+  })
 
 export type BuiltTx = z.output<typeof BuiltTx>
 
@@ -32,17 +46,22 @@ export const encode = (
   function: builder.function,
   args: builder.echo(body),
   estimatedGas: null,
+  simulation: null,
 })
 
 /**
- * Encodes a call. When the body has `from`, also estimates its gas; a failed estimate is null and never an error. Only
- * the estimate needs a node, so a body without `from` returns synchronously.
+ * Encodes a call. When the body has `from`, also simulates it, which never fails the build. Only the simulation needs a
+ * node, so a body without `from` returns synchronously.
  */
 export const build = (builder: CompiledBuilder, chain: Chain, body: Body): BuiltTx | Promise<BuiltTx> => {
   const call = encode(builder, chain.deployment.diamond, body)
   if (body.from === undefined) return call
-  const estimate = chain.estimateGas({ from: body.from, to: call.to, data: call.data })
-  return estimate.then((gas) => ({ ...call, estimatedGas: gas === null ? null : gas.toString() }))
+  const simulating = chain.simulate({ from: body.from, to: call.to, data: call.data })
+  return simulating.then((simulated) => ({
+    ...call,
+    estimatedGas: simulated.status === 'success' ? simulated.gas.toString() : null,
+    simulation: simulationRecord(simulated, builder.function),
+  }))
 }
 
 /** Hex and decimal digits, which JSON does not need to escape. */
@@ -72,5 +91,16 @@ export const answerSchema = (builder: CompiledBuilder): object => ({
       properties: Object.fromEntries(builder.arguments.map((member) => [member.name, echoOf(member)])),
     },
     estimatedGas: { ...PLAIN, nullable: true },
+    simulation: {
+      type: 'object',
+      nullable: true,
+      properties: {
+        status: PLAIN,
+        code: { ...PLAIN, nullable: true },
+        reason: { type: 'string', nullable: true },
+        hint: { type: 'string', nullable: true },
+        blockNumber: { type: 'integer', nullable: true },
+      },
+    },
   },
 })

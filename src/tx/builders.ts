@@ -4,6 +4,9 @@ import type { protocolAbi } from '../abi/protocol.generated.ts'
 
 type Names = Readonly<Record<string, string>>
 
+/** A function of the protocol that changes its state. */
+export type ProtocolWrite = ContractFunctionName<typeof protocolAbi, 'nonpayable'>
+
 /** A builder: its path and the contract function that it encodes. Its body follows from the ABI's inputs. */
 export type Builder = {
   readonly path: `/tx/${string}`
@@ -13,7 +16,7 @@ export type Builder = {
   /** Maximum bytes of the body, when it differs from `BODY_LIMIT`. */
   readonly bodyLimit?: number
 } & (
-  | { readonly target?: 'diamond'; readonly function: ContractFunctionName<typeof protocolAbi, 'nonpayable'> }
+  | { readonly target?: 'diamond'; readonly function: ProtocolWrite }
   | { readonly target: 'token'; readonly function: ContractFunctionName<typeof erc20Abi, 'nonpayable'> }
 )
 

@@ -35,6 +35,8 @@ export type Body = {
 /** A builder with its body's schema and its encoder. */
 export type CompiledBuilder = Builder & {
   readonly body: z.ZodType<Body>
+  /** The schemas of the function's arguments, by their names in the body. */
+  readonly fields: Readonly<Record<string, z.ZodType>>
   /** The function and its arguments by the body's names: `deposit(eventId, amount)`. */
   readonly signature: string
   readonly arguments: readonly Member[]
@@ -96,7 +98,8 @@ const scalar = (value: unknown): Scalar => {
   return JSON.stringify(value)
 }
 
-const functionOf = (builder: Builder): AbiFunction => {
+/** The ABI item of the function that a builder encodes. Throws a TypeError for an unknown one. */
+export const functionOf = (builder: Builder): AbiFunction => {
   const abi: readonly { readonly type: string }[] = builder.target === 'token' ? erc20Abi : protocolAbi
   const isIt = (item: { readonly type: string }): item is AbiFunction =>
     item.type === 'function' && 'name' in item && item.name === builder.function
@@ -113,21 +116,23 @@ export const compile = (builder: Builder): CompiledBuilder => {
   const item = functionOf(builder)
   const [first] = item.inputs
   const struct = item.inputs.length === 1 && first?.type === 'tuple' && hasComponents(first) ? first : undefined
-  const fields = fieldsOf(struct?.components ?? item.inputs, builder.names ?? {})
+  const members = fieldsOf(struct?.components ?? item.inputs, builder.names ?? {})
+  const fields = shapeOf(members)
 
   const selector = toFunctionSelector(item)
-  const encodeArguments = compileEncoder(fields, struct !== undefined)
+  const encodeArguments = compileEncoder(members, struct !== undefined)
   const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Destination } : {}
 
   return {
     ...builder,
-    arguments: fields,
-    signature: `${builder.function}(${fields.map(({ name }) => name).join(', ')})`,
+    arguments: members,
+    fields,
+    signature: `${builder.function}(${members.map(({ name }) => name).join(', ')})`,
     body: z.strictObject({
       chainId: BodyChainId,
       ...target,
-      ...shapeOf(fields),
-      from: Address20.optional().meta({ description: 'Wallet to estimate gas for' }),
+      ...fields,
+      from: Address20.optional().meta({ description: 'Wallet to simulate the call for' }),
     }),
     to(body, diamond) {
       if (builder.target !== 'token') return diamond
@@ -137,7 +142,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
     encode: (body) => `${selector}${encodeArguments(body)}`,
     echo(body) {
       const echoed: Record<string, Scalar> = {}
-      for (const { name } of fields) echoed[name] = scalar(body[name])
+      for (const { name } of members) echoed[name] = scalar(body[name])
       return echoed
     },
   }

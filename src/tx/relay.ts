@@ -1,9 +1,13 @@
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
-import { invalidField } from '../lib/errors.ts'
+import { conflict, invalidField } from '../lib/errors.ts'
 import { BodyChainId } from '../protocol/chains.ts'
-import { MAX_TX_HEX } from '../protocol/request-fields.ts'
+import { Bool, MAX_TX_HEX } from '../protocol/request-fields.ts'
+import { type DecodedRevert, revertOf } from '../protocol/reverts/decode.ts'
+import { RevertReason } from '../protocol/reverts/reason.ts'
+import { decodeCall, targetOf } from './decode-call.ts'
+import { signedCallOf } from './signed-call.ts'
 import { signedFor } from './signed-for.ts'
 
 const SIGNED = /^0x[a-fA-F0-9]+$/
@@ -28,21 +32,56 @@ export const BroadcastBody = z
         description: 'The complete signed transaction',
         example: EXAMPLE,
       }),
+    rejectIfReverts: Bool.optional().meta({
+      description: 'Do not send a transaction of which the simulation shows that it would revert; false by default',
+    }),
   })
   .meta({ id: 'BroadcastBody' })
 
 export type BroadcastBody = z.output<typeof BroadcastBody>
 
-export const Broadcast = z.object({ txHash: z.string().regex(/^0x[0-9a-f]{64}$/) }).meta({ id: 'Broadcast' })
+export const Broadcast = z
+  .object({
+    txHash: z.string().regex(/^0x[0-9a-f]{64}$/),
+    warning: RevertReason.nullable().meta({
+      description:
+        'Why the transaction would revert at the newest block, although it was sent. Null when it would not, or when that is not known',
+      example: null,
+    }),
+  })
+  .meta({ id: 'Broadcast' })
+
+type SignedBy = { readonly hash: Hex; readonly from: Address; readonly nonce: bigint }
+
+/** A transaction to send, and what to do with it. */
+type Order = {
+  readonly signedTx: Hex
+  readonly rejectIfReverts?: boolean | undefined
+  /** Called with a transaction of the protocol or a token that was sent. */
+  readonly onSent?: (sent: SignedBy) => void
+}
 
 /**
- * Sends a signed transaction to a node of the chain. Throws `validation_error` for a transaction of another chain, and
- * `upstream_error` with the node's reason when the node rejects it.
+ * Sends a signed transaction to a node of the chain, and simulates it before if it calls the protocol or a configured
+ * token. Throws `validation_error` for a transaction of another chain, `conflict` for one that would revert with
+ * `rejectIfReverts`, and `upstream_error` with the node's reason when the node rejects it.
  */
-export const relay = async (chain: Chain, signedTx: Hex): Promise<z.output<typeof Broadcast>> => {
-  const chainId = signedFor(signedTx)
-  if (chainId !== undefined && chainId !== BigInt(chain.chainId)) {
-    throw invalidField('signedTx', `signed for chain ${chainId}, not ${chain.chainId}`)
+export const relay = async (
+  chain: Chain,
+  { signedTx, rejectIfReverts = false, onSent }: Order,
+): Promise<z.output<typeof Broadcast>> => {
+  const { chainId, deployment } = chain
+  const signedChain = signedFor(signedTx)
+  if (signedChain !== undefined && signedChain !== BigInt(chainId)) {
+    throw invalidField('signedTx', `signed for chain ${signedChain}, not ${chainId}`)
   }
-  return { txHash: await chain.broadcast(signedTx) }
+  const call = await signedCallOf(signedTx, (to) => targetOf(to, deployment) !== null)
+  const failure = call && (await chain.failureOf(call))
+  const called = call && decodeCall(deployment, call.to, call.input)
+  const warning: DecodedRevert | null = failure && revertOf(failure, called?.function)
+  if (rejectIfReverts && warning !== null)
+    throw conflict(`not sent, because it would revert: ${warning.reason} (${warning.code}). ${warning.hint}`)
+  const txHash = await chain.broadcast(signedTx)
+  if (call !== null) onSent?.(call)
+  return { txHash, warning }
 }

@@ -24,7 +24,7 @@ const MAX_FIELDS = 14
 /**
  * The fields of a transaction whose list of fields begins at an offset and fills the bytes; undefined for other bytes.
  */
-const fieldsOf = (bytes: Buffer, at: number): readonly Item[] | undefined => {
+export const fieldsOf = (bytes: Buffer, at: number): readonly Item[] | undefined => {
   const list = itemAt(bytes, at, bytes.length)
   if (list === undefined || !list.isList || list.end !== bytes.length) return undefined
   const fields: Item[] = []
@@ -37,7 +37,8 @@ const fieldsOf = (bytes: Buffer, at: number): readonly Item[] | undefined => {
   return fields
 }
 
-const integer = (bytes: Buffer, field: Item | undefined): bigint | undefined => {
+/** The integer of a field; undefined for a list and for more than 32 bytes. */
+export const integer = (bytes: Buffer, field: Item | undefined): bigint | undefined => {
   if (field === undefined || field.isList || field.end - field.start > 32) return undefined
   return BigInt(`0x0${bytes.toString('hex', field.start, field.end)}`)
 }

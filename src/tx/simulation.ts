@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import type { Simulation as Simulated } from '../chain/simulate.ts'
+import { clamped, Integer } from '../protocol/response-fields.ts'
+import { revertOf } from '../protocol/reverts/decode.ts'
+
+/** What a call would do at the newest block. */
+export const Simulation = z
+  .object({
+    status: z.enum(['success', 'reverted', 'unavailable']).meta({
+      description: '`unavailable` when no node answered in time: the call may succeed or revert',
+      example: 'reverted',
+    }),
+    code: z.string().nullable().meta({ description: 'A code of `/v1/reverts`', example: 'insufficient_allowance' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: "The contract's text or error, or the node's text", example: 'Insufficient allowance' }),
+    hint: z.string().nullable().meta({
+      description: 'What the caller can do about it',
+      example: 'Approve the protocol for the whole amount first, with `/v1/tx/erc20/approve`.',
+    }),
+    blockNumber: Integer.nullable().meta({
+      description: 'The newest block when the simulation was requested',
+      example: 31_415_926,
+    }),
+  })
+  .meta({
+    description: 'What the call would do at the newest block. `code`, `reason` and `hint` are null unless it reverts.',
+  })
+
+type Simulation = z.output<typeof Simulation>
+
+const NOTHING = { code: null, reason: null, hint: null }
+
+/** The record of a simulated call of one contract function. */
+export const simulationRecord = (simulated: Simulated, functionName: string): Simulation => {
+  const { status } = simulated
+  if (status === 'unavailable') return { status, ...NOTHING, blockNumber: null }
+  const at = simulated.blockNumber
+  const { code, reason, hint } = status === 'reverted' ? revertOf(simulated.error, functionName) : NOTHING
+  return { status, code, reason, hint, blockNumber: at === null ? null : clamped(at) }
+}
