@@ -8,6 +8,7 @@ const levels = [
   ['protocol'],
   ['chain', 'db', 'jobs', 'identity', 'pricing'],
   ['reads', 'tx', 'indexer'],
+  ['plans'],
   ['api', 'sandbox'],
 ]
 
@@ -15,7 +16,7 @@ const levels = [
 const subfolders = {
   chain: ['rpc', 'endpoints', 'pool', '.'],
   db: ['.', 'changes', 'index', 'queries'],
-  reads: ['lag', 'cache', 'freshness', '.', 'entities', 'listings', 'health'],
+  reads: ['lag', 'cache', 'freshness', '.', 'entities', 'listings', 'transactions', 'health'],
   indexer: ['.', 'audit'],
 }
 

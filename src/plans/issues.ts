@@ -1,0 +1,95 @@
+import type { Block } from '../chain/rpc/requests.ts'
+import { reverts } from '../protocol/reverts/catalogue.ts'
+import { revertOf } from '../protocol/reverts/decode.ts'
+import type { Token } from '../protocol/tokens.ts'
+import type { BuiltTx } from '../tx/build.ts'
+import type { Account } from './gas.ts'
+import type { Price } from './price.ts'
+import type { Issue } from './records.ts'
+import type { StepResult } from './rehearse.ts'
+import type { Step } from './step.ts'
+
+/* Why a plan reverts, and what else a wallet should know before it signs. */
+
+/** The hint of a code of the catalogue. */
+const hintOf = (code: string): string => reverts.find((row) => row.code === code)?.hint ?? ''
+
+const NOTHING = { code: null, reason: null, hint: null }
+
+/** What a step did in the simulation on a block. */
+export const simulationOf = (
+  { transaction }: Step,
+  result: StepResult | undefined,
+  block: Pick<Block, 'number'>,
+): NonNullable<BuiltTx['simulation']> => {
+  const blockNumber = Number(block.number)
+  if (result === undefined) return { status: 'unavailable', ...NOTHING, blockNumber: null }
+  if (result.ok) return { status: 'success', ...NOTHING, blockNumber }
+  const failed = { data: result.data, message: 'execution reverted' }
+  return { status: 'reverted', ...revertOf(failed, transaction.function), blockNumber }
+}
+
+/** The issue of a step that reverts. */
+export const revertIssue = (step: string, { code, reason, hint }: ReturnType<typeof simulationOf>): Issue[] =>
+  code === null ? [] : [{ code, message: reason ?? code, hint: hint ?? '', blocking: true, step }]
+
+/** The issues of the wallet's balance and allowance. */
+export const moneyIssues = (
+  price: Price | null,
+  maxCost: bigint | null,
+  token: Token | null,
+  steps: readonly Step[],
+): Issue[] => {
+  if (price === null || maxCost === null) return []
+  const issues: Issue[] = []
+  const { total, balance, allowance } = price
+  const state = (has: bigint, what: string, need: bigint): string =>
+    `the wallet has ${what} of ${has} and needs ${need} units of ${token?.symbol ?? 'the token'}`
+  if (balance !== null && balance < total)
+    issues.push({
+      code: 'insufficient_balance',
+      message: state(balance, 'a balance', total),
+      hint: hintOf('insufficient_balance'),
+      blocking: true,
+      have: balance.toString(),
+      need: total.toString(),
+    })
+  const approve = steps.find(({ transaction }) => transaction.function === 'approve')
+  if (approve !== undefined && allowance !== null)
+    issues.push({
+      code: 'insufficient_allowance',
+      message: state(allowance, 'an allowance', maxCost),
+      hint: 'The plan has the approval as a step.',
+      blocking: false,
+      step: approve.id,
+      have: allowance.toString(),
+      need: maxCost.toString(),
+    })
+  return issues
+}
+
+/** The issues of the account itself. */
+export const accountIssues = ({ coins, isContract }: Account, cost: bigint | null, symbol: string): Issue[] => [
+  ...(isContract
+    ? [
+        {
+          code: 'contract_account',
+          message: 'the wallet is a contract',
+          hint: 'Send the calls through the contract, for example with `wallet_sendCalls`.',
+          blocking: false,
+        },
+      ]
+    : []),
+  ...(coins !== null && cost !== null && coins < cost
+    ? [
+        {
+          code: 'insufficient_gas_funds',
+          message: `the wallet has ${coins} wei and the steps may cost ${cost} wei`,
+          hint: `Send ${symbol} to the wallet, or let someone else pay for the gas.`,
+          blocking: false,
+          have: coins.toString(),
+          need: cost.toString(),
+        },
+      ]
+    : []),
+]

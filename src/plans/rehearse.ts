@@ -1,0 +1,91 @@
+import { type Address, encodeFunctionData, type Hex } from 'viem'
+import { erc20Abi } from '../abi/erc20.generated.ts'
+import type { Chain } from '../chain/chain.ts'
+import type { Batch, Outcomes } from '../chain/rpc/batch.ts'
+import type { SequenceCall, SequenceResult, StorageOverrides } from '../chain/rpc/simulation.ts'
+import type { SimulationMethod } from '../chain/simulator.ts'
+import type { Step } from './step.ts'
+
+/** The state that a plan is made on: a block, and the time of the block after it in Unix seconds. */
+export type At = { readonly blockHash: Hex; readonly time: bigint }
+
+/** Changes of balances by token, in token units. */
+type Changes = ReadonlyMap<Address, bigint>
+
+/** What a step did: its result, and how it changed the wallet's balances. */
+export type StepResult = SequenceResult & { readonly changes: Changes }
+
+/** What steps would do, one after the other; null without a node that simulates. */
+export type Rehearsal = {
+  readonly method: SimulationMethod
+  readonly steps: readonly StepResult[]
+  /** The changes of the protocol's balances by all steps. */
+  readonly ofProtocol: Changes
+  /** The results of the calls after the steps. */
+  readonly after: readonly SequenceResult[]
+} | null
+
+const balanceCall = (token: Address, of: Address): SequenceCall => ({
+  to: token,
+  data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [of] }),
+})
+
+/** The uint256 that a call returned; null for any other answer. */
+export const wordOf = (result: Pick<SequenceResult, 'ok' | 'data'> | undefined): bigint | null =>
+  result?.ok === true && result.data.length === 66 ? BigInt(result.data) : null
+
+const changesOf = (
+  tokens: readonly Address[],
+  before: readonly SequenceResult[],
+  after: readonly SequenceResult[],
+): Changes =>
+  new Map(
+    tokens.flatMap((token, at) => {
+      const [from, to] = [wordOf(before[at]), wordOf(after[at])]
+      return from === null || to === null || from === to ? [] : [[token, to - from]]
+    }),
+  )
+
+/**
+ * Simulates steps of a wallet with its balances of `tokens` around each of them, and further requests, in one HTTP
+ * request. Throws as `Chain.simulateSequence` does.
+ */
+export const rehearse = async <const B extends Batch>(
+  chain: Pick<Chain, 'simulateSequence' | 'deployment'>,
+  at: At,
+  rehearsed: {
+    readonly from: Address
+    readonly steps: readonly Step[]
+    readonly tokens: readonly Address[]
+    readonly overrides?: StorageOverrides
+    readonly after?: readonly SequenceCall[]
+  },
+  further: B,
+): Promise<{ readonly rehearsal: Rehearsal; readonly outcomes: Outcomes<B> }> => {
+  const { from, steps, tokens, overrides = {}, after = [] } = rehearsed
+  const { diamond } = chain.deployment
+  const balances = (of: Address): SequenceCall[] => tokens.map((token) => balanceCall(token, of))
+  const calls = [
+    ...balances(diamond),
+    ...balances(from),
+    ...steps.flatMap(({ transaction: { to, data } }) => [{ to, data }, ...balances(from)]),
+    ...balances(diamond),
+    ...after,
+  ]
+  const { simulated, outcomes } = await chain.simulateSequence({ from, calls, overrides, ...at }, further)
+  if (simulated === null) return { rehearsal: null, outcomes }
+  const left = [...simulated.results]
+  const take = (count: number): SequenceResult[] => left.splice(0, count)
+  const before = take(tokens.length)
+  let last = take(tokens.length)
+  const results = steps.map((): StepResult => {
+    const [result] = take(1)
+    if (result === undefined) throw new RangeError('expected a result of each step')
+    const next = take(tokens.length)
+    const changes = changesOf(tokens, last, next)
+    last = next
+    return { ...result, changes }
+  })
+  const ofProtocol = changesOf(tokens, before, take(tokens.length))
+  return { rehearsal: { method: simulated.method, steps: results, ofProtocol, after: left }, outcomes }
+}

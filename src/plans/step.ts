@@ -1,0 +1,72 @@
+import { type Address, encodeAbiParameters, type Hex, keccak256 } from 'viem'
+import type { Deployment } from '../protocol/chains.ts'
+import { type BuiltTx, encode } from '../tx/build.ts'
+import { builders } from '../tx/builders.ts'
+import { type Body, type CompiledBuilder, compile } from '../tx/compile.ts'
+import type { Action } from './actions.ts'
+
+const compiled = new Map<string, CompiledBuilder>(builders.map((builder) => [builder.function, compile(builder)]))
+
+/** The builder of a function. Throws a TypeError for a function without one. */
+export const builderOf = (name: string): CompiledBuilder => {
+  const builder = compiled.get(name)
+  if (builder === undefined) throw new TypeError(`no builder encodes ${name}`)
+  return builder
+}
+
+/** A transaction of a plan. */
+export type Step = {
+  /** Names the step within its plan. */
+  readonly id: string
+  readonly transaction: BuiltTx & { readonly to: Address; readonly data: Hex }
+  /** What the call does; null for a call of a token. */
+  readonly action: Action | null
+  /** The id of the action's subject; null when it has none. */
+  readonly subjectId: bigint | null
+}
+
+/** The first argument of an action's function, when it names an entity. */
+const subjectIdOf = (action: Action, body: Body): bigint | null => {
+  const id = body[builderOf(action.function).arguments[0]?.name ?? '']
+  return action.subject !== null && typeof id === 'bigint' ? id : null
+}
+
+/** The step of an action; `body` has all arguments of its function. */
+export const actionStep = (id: string, action: Action, body: Body, { diamond }: Deployment): Step => ({
+  id,
+  action,
+  transaction: encode(builderOf(action.function), diamond, body),
+  subjectId: subjectIdOf(action, body),
+})
+
+/** The step that sets the protocol's allowance of a token. */
+export const approval = (id: string, token: Address, amount: bigint, { chainId, diamond }: Deployment): Step => ({
+  id,
+  action: null,
+  transaction: encode(builderOf('approve'), diamond, { chainId, token, spender: diamond, amount }),
+  subjectId: null,
+})
+
+/** A hash of what a wallet is asked to sign: keccak256(abi.encode(chainId, from, (to, value, data)[])). */
+export const digestOf = (chainId: number, from: Address, steps: readonly Step[]): Hex =>
+  keccak256(
+    encodeAbiParameters(
+      [
+        { type: 'uint256' },
+        { type: 'address' },
+        {
+          type: 'tuple[]',
+          components: [
+            { name: 'to', type: 'address' },
+            { name: 'value', type: 'uint256' },
+            { name: 'data', type: 'bytes' },
+          ],
+        },
+      ],
+      [
+        BigInt(chainId),
+        from,
+        steps.map(({ transaction: { to, value, data } }) => ({ to, value: BigInt(value), data })),
+      ],
+    ),
+  )

@@ -1,0 +1,70 @@
+import { decodeFunctionData, formatUnits, type Hex } from 'viem'
+import { erc20Abi } from '../abi/erc20.generated.ts'
+import { protocolAbi } from '../abi/protocol.generated.ts'
+import { MAX_UINT256 } from '../lib/fixed.ts'
+import type { Token } from '../protocol/tokens.ts'
+
+/** Decoded arguments: of a function, or of the one struct that it takes. */
+type Arguments = readonly unknown[]
+
+/** A rate with its scale of 1e6. */
+const rate = (value: unknown): string => formatUnits(BigInt(String(value)), 6)
+
+const time = (seconds: unknown): string =>
+  BigInt(String(seconds)) > 8_640_000_000_000n
+    ? `Unix second ${seconds}`
+    : new Date(Number(seconds) * 1_000).toISOString().replace('.000', '')
+
+type Write = (args: Arguments, amount: (value: unknown) => string) => string
+
+/** A sentence part for each function, from its decoded arguments. */
+const sentences: Readonly<Record<string, Write>> = {
+  approve: ([, value], amount) =>
+    value === 0n ? 'take back the allowance of the protocol' : `allow the protocol to take ${amount(value)}`,
+  createEvent: ([params], amount) => {
+    const { underlying, strike, payoutCap, premiumRate, expiryDate, initialLiquidity } = params as Record<
+      string,
+      unknown
+    >
+    const cap = payoutCap === 0n ? '' : `, with a cap at ${rate(payoutCap)}`
+    return `create an event on ${underlying} at strike ${rate(strike)}${cap}, premium rate ${rate(premiumRate)}, expiring ${time(expiryDate)}, and seed it with ${amount(initialLiquidity)}`
+  },
+  deposit: ([eventId, value], amount) => `deposit ${amount(value)} into event ${eventId}`,
+  buyProtection: ([eventId, notional, maxCost, deadline], amount) =>
+    `buy protection of ${amount(notional)} in event ${eventId} for at most ${amount(maxCost)}, until ${time(deadline)}`,
+  claimPayout: ([id]) => `claim the payout of position ${id}`,
+  claimPremiums: ([id]) => `claim the premiums of deposit ${id}`,
+  withdrawCapital: ([id]) => `withdraw the capital of deposit ${id}`,
+  withdrawCreatorEarnings: ([id]) => `withdraw the creator's earnings of event ${id}`,
+  setPoolSettings: ([id, isOpen, isExternal]) =>
+    `${isOpen === true ? 'open' : 'close'} the pool of event ${id} and ${isExternal === true ? 'allow' : 'refuse'} other liquidity providers`,
+  submitRate: ([id, price]) => `submit ${rate(price)} as the settlement rate of event ${id}`,
+}
+
+const abi = [...protocolAbi, ...erc20Abi]
+
+const partOf = (data: Hex, token: Token | null): string => {
+  const { functionName, args = [] } = decodeFunctionData({ abi, data })
+  const amount = (value: unknown): string => {
+    const units = BigInt(String(value))
+    if (units === MAX_UINT256) return `any amount of ${token?.symbol ?? 'the token'}`
+    if (token?.decimals == null) return `${units} units of ${token?.symbol ?? 'the token'}`
+    return `${formatUnits(units, token.decimals)} ${token.symbol ?? 'tokens'}`
+  }
+  return sentences[functionName]?.(args, amount) ?? functionName
+}
+
+/** Most parts that a summary lists. */
+const MAX_PARTS = 5
+
+/**
+ * One sentence that states what calls do, written from their calldata alone. `token` is the one that their
+ * amounts are in.
+ */
+export const summaryOf = (calls: readonly { readonly data: Hex }[], token: Token | null): string => {
+  if (calls.length === 0) return 'Nothing to do.'
+  const parts = calls.slice(0, MAX_PARTS).map(({ data }) => partOf(data, token))
+  const rest = calls.length - parts.length
+  const text = [...parts, ...(rest > 0 ? [`do ${rest} more calls`] : [])].join(', then ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
