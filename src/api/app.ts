@@ -7,6 +7,7 @@ import { createRequestMetrics } from '../lib/http-metrics.ts'
 import { createLineBuffer } from '../lib/line-buffer.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Tracing } from '../lib/tracing.ts'
+import { createPlanner } from '../plans/planner.ts'
 import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { FinalityCache } from '../reads/freshness/finality.ts'
@@ -15,6 +16,9 @@ import type { Checks } from '../reads/health/checks.ts'
 import type { HealthSources } from '../reads/health/health.ts'
 import type { SettlementSources } from '../reads/listings/settlements.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
+import { createSenders } from '../reads/transactions/replacement.ts'
+import { createTransactions } from '../reads/transactions/transactions.ts'
+import { decodeCall } from '../tx/decode-call.ts'
 import { createAccess, requestId } from './access.ts'
 import { trustsProxy } from './client.ts'
 import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits.ts'
@@ -39,10 +43,13 @@ import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes, statusRoutes } from './routes/health.ts'
 import { listingRoutes } from './routes/listings.ts'
 import { meRoutes } from './routes/me.ts'
+import { planRoutes } from './routes/plans.ts'
 import { portfolioRoutes } from './routes/portfolio.ts'
 import { pricingRoutes } from './routes/pricing.ts'
 import { readRoutes } from './routes/reads.ts'
+import { revertRoutes } from './routes/reverts.ts'
 import { settlementRoutes } from './routes/settlements.ts'
+import { transactionRoutes } from './routes/transactions.ts'
 import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
 import { createStreams } from './streams.ts'
@@ -116,6 +123,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
   const waits = createWaits({ chains, changes, queries, max, maxPerClient, draining })
   app.addHook('onClose', async () => waits.close())
+  const senders = createSenders()
+  const transactions = createTransactions({ ...sources, senders, decodeCall }, waits)
 
   await app.register(measured, { metrics, access, store, streams, waits, refused, limit })
   if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
@@ -146,6 +155,10 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(portfolioRoutes, { prefix: '/v1', sources, waits, cache })
   await app.register(settlementRoutes, { prefix: '/v1', sources, waits, cache, streams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing, chains })
-  await app.register(txRoutes, { prefix: '/v1', chains })
+  await app.register(txRoutes, { prefix: '/v1', chains, senders })
+  await app.register(transactionRoutes, { prefix: '/v1', transactions })
+  await app.register(revertRoutes, { prefix: '/v1' })
+  const plan = createPlanner({ chains, tokens: sources.lists.tokens, pricing, lists: sources })
+  await app.register(planRoutes, { prefix: '/v1', plan })
   return app
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ErrorBody } from '../lib/problem.ts'
+import { RevertedMeta, revertedField } from '../reads/freshness/reverted.ts'
 import { ListingMeta } from '../reads/listings/records.ts'
 import type { FailureName } from './openapi/failures.ts'
 import type { HeaderName } from './openapi/texts.ts'
@@ -30,13 +31,16 @@ declare module 'fastify' {
 }
 
 const PageMeta = z
-  .object({ limit: z.int().positive(), hasMore: z.boolean(), nextCursor: z.string().nullable() })
+  .object({ limit: z.int().positive(), hasMore: z.boolean(), nextCursor: z.string().nullable(), ...revertedField })
   .meta({ id: 'PageMeta' })
 
 /** The body of a success, with the payload under `data`. */
 export const envelope = <D extends z.ZodType>(data: D) => z.object({ data })
 
-/** The body of a list, with `meta` when the list is paginated. */
+/** The body of a read that takes `afterTx`, with `meta` when that transaction reverted. */
+export const readEnvelope = <D extends z.ZodType>(data: D) => z.object({ data, meta: RevertedMeta.optional() })
+
+/** The body of a list, with `meta` when the list is paginated or the transaction of `afterTx` reverted. */
 export const pagedEnvelope = <D extends z.ZodType>(data: D) => z.object({ data, meta: PageMeta.optional() })
 
 /** The body of a page of rows. */

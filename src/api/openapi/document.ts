@@ -49,7 +49,7 @@ const errorResponse = ({ status, description, example }: Failure, schema: JsonSc
 
 const notModified = {
   description: 'The data has not changed since the response with that tag',
-  headers: sent(['X-Request-Id', 'X-Data-Source', 'X-Index-Lag', 'ETag', 'Cache-Control', 'Vary']),
+  headers: sent(['X-Request-Id', 'X-Data-Source', 'X-Index-Lag', 'X-Transaction', 'ETag', 'Cache-Control', 'Vary']),
 }
 
 /** The errors that follow from the input and the kind of a route. */

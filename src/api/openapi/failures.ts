@@ -49,6 +49,11 @@ export const failures = {
     'The bearer token is missing, malformed or rejected',
     'a bearer token is required',
   ),
+  conflict: failure(
+    'conflict',
+    'The transaction would revert, and the request asks not to send it then',
+    'not sent, because it would revert: Past deadline (past_deadline). Build the transaction again.',
+  ),
   rate_limited: failure(
     'rate_limited',
     'Too many requests per minute from one address, if the operator has set a limit (none by default), or too many concurrent streams or waits. `Retry-After` has the time to wait',

@@ -25,7 +25,8 @@ export const tags: Readonly<Record<string, string>> = {
   Oracle: 'The oracles that settle events, and their submissions',
   Governance: "The proxy's owner, facets and queued upgrades",
   Pricing: 'Fair-value quotes of the pricing engine',
-  Transactions: 'Builders of ready-to-sign transactions, and the relay of signed ones',
+  Plans: 'Whole actions: their transactions, simulated, with costs, payouts and reasons against',
+  Transactions: 'Builders of ready-to-sign transactions, the relay of signed ones, and their results',
   Account: 'The authenticated user',
   Service: 'Health, status and changes of the service',
 }
@@ -89,6 +90,11 @@ export const headers = {
   'X-Index-Lag': count(
     'How far the index is behind the chain, in seconds; the greatest lag for responses of several chains',
     '1',
+  ),
+  'X-Transaction': text(
+    '`reverted` when the transaction of `afterTx` reverted, also on a 304 and on errors; otherwise absent',
+    'reverted',
+    '^reverted$',
   ),
   ETag: text(
     'Changes when the returned data changes, and not with every block. Until then, `If-None-Match` with this value returns a 304',

@@ -7,6 +7,7 @@ import { clientOf } from '../client.ts'
 import { linkHeader } from '../link.ts'
 import { freshnessHeaderNames, listingEnvelope, type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
+import { markReverted } from '../reverted.ts'
 
 /** Mounts every list of whole records. Rows are JSON texts, so the body is concatenated and not serialized. */
 export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
@@ -18,7 +19,16 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
       summary,
       description:
         'Returns a paginated list from the index, by default in order of creation, newest first. Paginate with `meta.nextCursor`: the pages contain every row that existed at the first page exactly once, and none that was created later.',
-      headers: [...freshnessHeaderNames, 'X-Index-Lag', 'Link', 'ETag', 'Cache-Control', 'Vary', 'Server-Timing'],
+      headers: [
+        ...freshnessHeaderNames,
+        'X-Index-Lag',
+        'X-Transaction',
+        'Link',
+        'ETag',
+        'Cache-Control',
+        'Vary',
+        'Server-Timing',
+      ],
     }
     app.get<{ Querystring: Parameters<typeof pageFor>[2] }>(
       path,
@@ -27,10 +37,14 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
         const client = clientOf(request)
         const chainIds = chainsOf(request.query.chainId)
         const atLeast = await awaitIndex(waits, client, chainIds, request.query, { observed: true })
+        const reverted = markReverted(reply, atLeast)
         const resource = pageResource(kind, request.query)
         if (resource !== null && cache.check(resource, request, reply)) return reply
-        const page = await afterRefresh(waits, client, () => pageFor(sources, listing, request.query, atLeast))
-        const { rows, meta, freshness, isIndexed } = page
+        const page = await afterRefresh(waits, client, () =>
+          pageFor(sources, listing, request.query, atLeast?.block ?? null),
+        )
+        const { rows, freshness, isIndexed } = page
+        const meta = { ...page.meta, ...reverted }
         const link = linkHeader(request.url, meta.nextCursor)
         reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': REVALIDATE })
         if (isIndexed) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)

@@ -1,9 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { ofWallet } from '../../db/changes/scopes.ts'
+import { ofKind, ofWallet } from '../../db/changes/scopes.ts'
 import { resourceOf } from '../../reads/cache/resources.ts'
-import { afterRefresh, awaitIndex } from '../../reads/freshness/consistency.ts'
+import { afterRefresh, awaitHead, awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import type { RevertedMeta } from '../../reads/freshness/reverted.ts'
+import { balancesOf } from '../../reads/listings/balances.ts'
+import { Balances, BalancesQuery } from '../../reads/listings/balances-records.ts'
 import { type Portfolios, portfoliosOf } from '../../reads/listings/portfolio.ts'
 import {
   Portfolio,
@@ -15,8 +18,9 @@ import {
 import { chainsOf } from '../../reads/listings/resource.ts'
 import type { ListSources } from '../../reads/listings/sources.ts'
 import { clientOf } from '../client.ts'
-import { envelope, freshnessHeaderNames, type Operation, route } from '../operation.ts'
+import { freshnessHeaderNames, type Operation, readEnvelope, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
+import { markReverted } from '../reverted.ts'
 
 /** Largest body in bytes: a list of 100 wallets and white space. */
 const WALLETS_LIMIT = 16_384
@@ -25,12 +29,30 @@ const about = {
   tag: 'Wallets',
   description:
     'Reads the index. Each claimable amount comes with the request that builds its claim transaction. `chains` reports the status and freshness of each chain. The response is a 503 only when the data of every chain is unavailable, or older than `minBlock` or `afterTx` requires.',
-  headers: [...freshnessHeaderNames, 'X-Index-Lag', 'Server-Timing'],
+  headers: [...freshnessHeaderNames, 'X-Index-Lag', 'X-Transaction', 'Server-Timing'],
 } as const satisfies Partial<Operation>
 
-const sendPortfolios = (reply: FastifyReply, { freshness }: Portfolios, data: string): FastifyReply => {
+const sendPortfolios = (
+  reply: FastifyReply,
+  { freshness }: Portfolios,
+  data: string,
+  meta: RevertedMeta | undefined,
+): FastifyReply => {
   reply.headers(freshnessHeaders(freshness)).type('application/json; charset=utf-8')
-  return reply.send(`{"data":${data}}`)
+  return reply.send(`{"data":${data}${meta === undefined ? '' : `,"meta":${JSON.stringify(meta)}`}}`)
+}
+
+type Include = z.output<typeof PortfoliosQuery>['include']
+
+const inclusionsOf = (include: Include): readonly ['event'] | readonly [] =>
+  include?.includes('event') === true ? ['event'] : []
+
+/** Adds the balances of the same wallets to portfolios. They change without a change of the index. */
+const addBalances = async (sources: ListSources, reply: FastifyReply, asked: Parameters<typeof balancesOf>[1]) => {
+  reply.header('cache-control', 'no-store')
+  const { records } = await balancesOf(sources, asked)
+  return (portfolio: string, at: number): string =>
+    `${portfolio.slice(0, -1)},"balances":${JSON.stringify(records[at])}}`
 }
 
 /** Mounts the portfolio of one wallet and of several wallets. */
@@ -43,17 +65,50 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
   }
   app.get<{ Params: z.output<typeof PortfolioParams>; Querystring: z.output<typeof PortfolioQuery> }>(
     '/wallets/:addr/portfolio',
-    route(one, envelope(Portfolio), { params: PortfolioParams, querystring: PortfolioQuery }),
+    route(one, readEnvelope(Portfolio), { params: PortfolioParams, querystring: PortfolioQuery }),
     async (request, reply) => {
       const { params, query } = request
       const chainIds = chainsOf(query.chainId)
       const atLeast = await awaitIndex(waits, clientOf(request), chainIds, query, { observed: true })
-      if (cache.check(resourceOf(chainIds, ofWallet(params.addr)), request, reply)) return reply
-      const portfolioQuery = { wallets: [params.addr], chainIds, state: query.state, atLeast }
-      const found = await afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, portfolioQuery))
+      const reverted = markReverted(reply, atLeast)
+      const include = inclusionsOf(query.include)
+      const isLive = query.include?.includes('balances') === true
+      // With the summaries of events, a change of any event may change the response, as in lists.
+      const scopes = [ofWallet(params.addr), ...(include.length > 0 ? [ofKind('event')] : [])]
+      if (!isLive && cache.check(resourceOf(chainIds, ...scopes), request, reply)) return reply
+      const wallets = [params.addr]
+      const asked = { wallets, chainIds, state: query.state, include, atLeast: atLeast?.block ?? null }
+      const [found, withBalances] = await Promise.all([
+        afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, asked)),
+        isLive ? addBalances(sources, reply, asked) : null,
+      ])
+      if (withBalances !== null) return sendPortfolios(reply, found, found.records.map(withBalances).join(), reverted)
       reply.header('cache-control', REVALIDATE)
       if (found.isIndexed) cache.tag(request, reply, found.freshness, LAG_MAX_AGE_MS)
-      return sendPortfolios(reply, found, found.records.join())
+      return sendPortfolios(reply, found, found.records.join(), reverted)
+    },
+  )
+
+  const held: Operation = {
+    tag: 'Wallets',
+    summary: "Retrieve a wallet's coins, payment tokens and allowances for the protocol",
+    description:
+      'Reads each chain at one pinned block. `chains` reports the status of each chain. The response is a 503 only when no chain can be read, or when it is older than `minBlock` or `afterTx` requires.',
+    headers: [...freshnessHeaderNames, 'X-Transaction', 'Cache-Control', 'Server-Timing'],
+  }
+  app.get<{ Params: z.output<typeof PortfolioParams>; Querystring: z.output<typeof BalancesQuery> }>(
+    '/wallets/:addr/balances',
+    route(held, readEnvelope(Balances), { params: PortfolioParams, querystring: BalancesQuery }),
+    async (request, reply) => {
+      const { params, query } = request
+      const chainIds = chainsOf(query.chainId)
+      const atLeast = await awaitHead(waits, clientOf(request), chainIds, query)
+      const meta = markReverted(reply, atLeast)
+      const asked = { wallets: [params.addr], chainIds, atLeast: atLeast?.block ?? null }
+      const { records, freshness, fault } = await balancesOf(sources, asked)
+      if (fault !== null) throw fault
+      reply.headers({ ...freshnessHeaders(freshness), 'cache-control': 'no-store' })
+      return { data: records[0], ...(meta && { meta }) }
     },
   )
 
@@ -64,17 +119,24 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
   app.post<{ Body: z.output<typeof PortfolioBody>; Querystring: z.output<typeof PortfoliosQuery> }>(
     '/wallets/portfolio',
     {
-      ...route(many, envelope(z.array(Portfolio)), { body: PortfolioBody, querystring: PortfoliosQuery }),
+      ...route(many, readEnvelope(z.array(Portfolio)), { body: PortfolioBody, querystring: PortfoliosQuery }),
       bodyLimit: WALLETS_LIMIT,
     },
     async (request, reply) => {
       const { body, query } = request
-      const atLeast = await awaitIndex(waits, clientOf(request), chainsOf(body.chainIds), query, {
+      const chainIds = chainsOf(body.chainIds)
+      const atLeast = await awaitIndex(waits, clientOf(request), chainIds, query, {
         chainField: 'chainIds',
         observed: true,
       })
-      const found = await afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, { ...body, atLeast }))
-      return sendPortfolios(reply, found, `[${found.records.join()}]`)
+      const reverted = markReverted(reply, atLeast)
+      const asked = { ...body, chainIds, include: inclusionsOf(query.include), atLeast: atLeast?.block ?? null }
+      const [found, withBalances] = await Promise.all([
+        afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, asked)),
+        query.include?.includes('balances') === true ? addBalances(sources, reply, asked) : null,
+      ])
+      const records = withBalances === null ? found.records : found.records.map(withBalances)
+      return sendPortfolios(reply, found, `[${records.join()}]`, reverted)
     },
   )
 }

@@ -1,6 +1,7 @@
 import { notFound } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
+import { wholeList } from '../../reads/entities/id-list.ts'
 import { reads } from '../../reads/entities/table.ts'
 import { answerTooOld, awaitHead, awaitIndex } from '../../reads/freshness/consistency.ts'
 import type { FinalityCache } from '../../reads/freshness/finality.ts'
@@ -8,17 +9,26 @@ import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { Answer, Read, ReadSources } from '../../reads/read.ts'
 import { clientOf } from '../client.ts'
 import { linkHeader } from '../link.ts'
-import { envelope, freshnessHeaderNames, type Operation, pagedEnvelope, route } from '../operation.ts'
+import { envelope, freshnessHeaderNames, type Operation, pagedEnvelope, readEnvelope, route } from '../operation.ts'
 import { type CachedRoutes, REVALIDATE, SETTLED } from '../response-cache/cache.ts'
 import { cacheKey } from '../response-cache/key.ts'
+import { markReverted } from '../reverted.ts'
 
 type Route = { Params: Record<string, unknown>; Querystring: Record<string, unknown> }
+
+const takesTransaction = ({ query }: Pick<Read, 'query'>): boolean => 'afterTx' in query.shape
+
+const successOf = (read: Read) => {
+  if (read.paged) return pagedEnvelope(read.data)
+  return takesTransaction(read) ? readEnvelope(read.data) : envelope(read.data)
+}
 
 const operationOf = ({ tag, summary, description, ...read }: Read, chainId: ChainId): Operation => ({
   ...{ tag, summary, description, failures: ['upstream_error'] },
   headers: [
     ...freshnessHeaderNames,
     ...(['Cache-Control', 'Vary', 'Server-Timing'] as const),
+    ...(takesTransaction(read) ? (['X-Transaction'] as const) : []),
     ...(read.paged ? (['X-Index-Lag', 'Link'] as const) : []),
     ...(read.resource === undefined ? [] : (['ETag'] as const)),
   ],
@@ -34,9 +44,8 @@ export const readRoutes: CachedRoutes<{
   const singleFlight = createSingleFlight<Answer<unknown>>()
 
   for (const read of reads) {
-    const success = read.paged ? pagedEnvelope(read.data) : envelope(read.data)
     const operation = operationOf(read, defaultChainId)
-    const described = route(operation, success, { params: read.params, querystring: read.query })
+    const described = route(operation, successOf(read), { params: read.params, querystring: read.query })
     app.get<Route>(read.path, described, async (request, reply) => {
       const input = { chainId: defaultChainId, ...request.query, ...request.params }
       const resource = read.resource?.(input)
@@ -44,9 +53,10 @@ export const readRoutes: CachedRoutes<{
       const client = clientOf(request)
       const atLeast = await (read.paged
         ? awaitIndex(waits, client, [chainId], input)
-        : awaitHead(waits, client, chainId, input))
+        : awaitHead(waits, client, [chainId], input))
+      const reverted = markReverted(reply, atLeast)
       // The cache knows the changes up to the newest indexed block only.
-      const isIndexed = atLeast === null || atLeast <= (cache.reached(chainId)?.block.number ?? -1n)
+      const isIndexed = atLeast === null || atLeast.block <= (cache.reached(chainId)?.block.number ?? -1n)
       if (resource !== undefined && isIndexed && cache.check(resource, request, reply)) return reply
       const { reading } = request
       const key = cacheKey(request.url)
@@ -54,8 +64,8 @@ export const readRoutes: CachedRoutes<{
       // Concurrent requests with one key and version share the answer.
       const answer = await (reading === null || key === null ? run() : singleFlight(`${reading.version} ${key}`, run))
       const { freshness } = answer
-      if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast)
-        throw answerTooOld(chainId, atLeast, freshness.block)
+      if (atLeast !== null && (freshness.block?.number ?? 0n) < atLeast.block)
+        throw answerTooOld(chainId, atLeast.block, freshness.block)
       reply.headers(freshnessHeaders(freshness))
       if ('missing' in answer) throw notFound(answer.missing)
       const { data, meta } = answer
@@ -64,7 +74,8 @@ export const readRoutes: CachedRoutes<{
       const isLasting = isStatic || (await sources.finality.isFinal(chainId, read.settledAt?.(data) ?? 0))
       reply.header('cache-control', isLasting ? SETTLED : REVALIDATE)
       cache.tag(request, reply, freshness, Number.POSITIVE_INFINITY)
-      return meta === undefined ? { data } : { data, meta }
+      if (reverted === undefined) return meta === undefined ? { data } : { data, meta }
+      return { data, meta: { ...(read.paged && (meta ?? wholeList)), ...reverted } }
     })
   }
 }

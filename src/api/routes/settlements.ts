@@ -15,6 +15,7 @@ import {
 import { addressOf, clientOf } from '../client.ts'
 import { type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
+import { markReverted } from '../reverted.ts'
 import { isStream, type Streams } from '../streams.ts'
 
 const operation: Operation = {
@@ -26,7 +27,7 @@ const operation: Operation = {
     'same items as server-sent events. The `id` of an event is its cursor, and `Last-Event-ID` resumes after it. The last event of a stream is',
     '`dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).',
   ].join(' '),
-  headers: ['X-Data-Source', 'X-Index-Lag', 'Cache-Control', 'Vary', 'Server-Timing', 'ETag'],
+  headers: ['X-Data-Source', 'X-Index-Lag', 'X-Transaction', 'Cache-Control', 'Vary', 'Server-Timing', 'ETag'],
 }
 
 /** `/hedge/settlements`: the feed of settlements, in pages or as a stream. */
@@ -44,7 +45,8 @@ export const settlementRoutes: CachedRoutes<{
     async (request, reply) => {
       const { query, headers } = request
       const filter = filterOf(query)
-      await awaitIndex(waits, clientOf(request), filter.chainIds, query, { observed: true })
+      const atLeast = await awaitIndex(waits, clientOf(request), filter.chainIds, query, { observed: true })
+      const reverted = markReverted(reply, atLeast)
 
       if (isStream(headers.accept)) {
         const resumed = headers['last-event-id']
@@ -72,7 +74,7 @@ export const settlementRoutes: CachedRoutes<{
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
       cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
-      return page
+      return { data: page.data, meta: { ...page.meta, ...reverted } }
     },
   )
 }

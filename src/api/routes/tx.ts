@@ -2,6 +2,7 @@ import fastJsonStringify from 'fast-json-stringify'
 import type { FastifyPluginAsync, RouteShorthandOptions } from 'fastify'
 import { keccak256 } from 'viem'
 import { type Chains, chainOf } from '../../reads/read.ts'
+import type { Senders } from '../../reads/transactions/replacement.ts'
 import { answerSchema, BuiltTx, build, encode } from '../../tx/build.ts'
 import { builders } from '../../tx/builders.ts'
 import { type Body, compile } from '../../tx/compile.ts'
@@ -18,14 +19,17 @@ const BROADCAST_LIMIT = 262_144
 /** The protocol's address in examples. */
 const DIAMOND = '0x610178dA211FEF7D417bC0e6FeD39F05609AD788'
 
-/** Mounts every builder of the table, and the relay. Only gas estimates and the relay need a node. */
-export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains }> = async (app, { chains }) => {
+/** Mounts every builder of the table, and the relay. Only simulations and the relay need a node. */
+export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly senders: Senders }> = async (
+  app,
+  { chains, senders },
+) => {
   for (const builder of builders.map(compile)) {
     const operation: Operation = {
       id: `build${builder.function.charAt(0).toUpperCase()}${builder.function.slice(1)}`,
       tag: 'Transactions',
       summary: builder.summary,
-      description: `Encodes a call of \`${builder.signature}\`. \`estimatedGas\` is null unless the request has \`from\` and the simulated call succeeds.`,
+      description: `Encodes a call of \`${builder.signature}\`. With \`from\`, \`simulation\` reports whether the call would succeed now and, if not, why and what to do. \`estimatedGas\` is null unless the request has \`from\` and the simulated call succeeds.`,
       example: (body) => encode(builder, DIAMOND, builder.body.parse(body)),
     }
     const serialize = fastJsonStringify({ type: 'object', properties: { data: answerSchema(builder) } })
@@ -44,12 +48,15 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains }> = async (
     tag: 'Transactions',
     summary: 'Broadcast a signed transaction',
     description:
-      'Sends a signed transaction to a node. A transaction that the node already knows is a success. When the node rejects the transaction, the response is a 502 with its reason.',
-    failures: ['upstream_error'],
-    example: (body) => ({ txHash: keccak256(BroadcastBody.parse(body).signedTx) }),
+      'Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.',
+    failures: ['upstream_error', 'conflict'],
+    example: (body) => ({ txHash: keccak256(BroadcastBody.parse(body).signedTx), warning: null }),
   }
   const options = { ...route(operation, envelope(Broadcast), { body: BroadcastBody }), bodyLimit: BROADCAST_LIMIT }
   app.post<{ Body: BroadcastBody }>('/tx/broadcast', options, async ({ body }) => ({
-    data: await relay(chainOf(chains, body.chainId), body.signedTx),
+    data: await relay(chainOf(chains, body.chainId), {
+      ...body,
+      onSent: ({ hash, ...sender }) => senders.keep(body.chainId, hash, sender),
+    }),
   }))
 }
