@@ -63,9 +63,11 @@ export default defineConfig({
           ...common,
           name: 'deployed',
           include: [
-            'test/api/{reads,tx}.service.test.ts',
+            'test/api/{reads,simulation,transactions,tx}.service.test.ts',
             'test/contracts/invariants.service.test.ts',
-            'test/indexer/{audit,refresh}.service.test.ts',
+            'test/indexer/{audit,fees,refresh}.service.test.ts',
+            'test/reads/fees.service.test.ts',
+            `test/plans/${form === 'long' ? '*' : '{claims,random-plans,unsimulated}'}.service.test.ts`,
           ],
           globalSetup: services,
           provide: { ...settings, profile: 'deployed' },

@@ -1,8 +1,12 @@
 import { Client } from 'pg'
+import { pino } from 'pino'
 import { encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { createChain } from '../../src/chain/chain.ts'
 import { reached } from '../../src/db/changes/changes.ts'
+import { readFeeProgress, restartFees } from '../../src/db/index/fees.ts'
+import { createFeeHistory } from '../../src/indexer/fee-history.ts'
 import { uniforms } from '../../src/lib/random.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
@@ -215,4 +219,44 @@ test('a reorg never leads to a 304 for outdated data', { timeout: byForm(180_000
   }
   console.log(`reorg trials: ${held} times 304, ${refused} times 200`)
   expect(held).toBeGreaterThan(0)
+})
+
+test('the tag of a list with payouts ends when an event is settled, and when fee rates become known', async () => {
+  const { actions, creator, hedger, owner, upward, deployment } = world
+  const expiry = (await actions.now()) + 86_400
+  const { eventId } = await actions.createEvent(creator, { ...upward, expiry })
+  await actions.setPool(creator, eventId, true, true)
+  await actions.buy(hedger, eventId, 500n * USDC)
+  const path = `/hedge/positions?chainId=8453&eventId=${eventId}&include=payout`
+  const seen: string[] = []
+  /** Expects another answer for the tag, from both processes, and that the new tag holds. */
+  const expectNew = async (before: string, part: string): Promise<string> => {
+    await indexed.quiet()
+    for (const of of [0, 1] as const) {
+      const { status, body } = await ask(path, { tag: before, of })
+      expect([status, body]).toEqual([200, expect.stringContaining(part)])
+      seen.push(body)
+    }
+    return settle(path)
+  }
+  await indexed.quiet()
+  const open = await settle(path)
+  expect((await ask(path)).body).toContain('"payout":null')
+  await actions.node.increaseTime({ seconds: 2 * 86_400 })
+  await actions.node.mine({ blocks: 1 })
+  await actions.settle(owner, eventId, 12_500_000n)
+  const settled = await expectNew(open, '"fee":"219298","net":"21710526"')
+  const chain = createChain({
+    ...{ deployment, rpcUrls: [world.anvil.url], timeoutMs: 15_000, headMaxAgeMs: 1 },
+    log: pino({ level: 'silent' }),
+  })
+  const history = createFeeHistory({ chain, database: indexed.database, log: pino({ level: 'silent' }) })
+  const before = await readFeeProgress(indexed.database, 8453)
+  if (before === null) throw new Error('nothing is indexed')
+  await restartFees(indexed.database, 8453, before)
+  const unknown = await expectNew(settled, '"fee":null,"net":null')
+  await history.fill(new AbortController().signal)
+  await expectNew(unknown, '"fee":"219298","net":"21710526"')
+  expect(seen).toHaveLength(6)
+  await chain.close()
 })

@@ -5,7 +5,7 @@ import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { startEngine } from '../support/engine.ts'
-import { type Generated, requests } from '../support/generate.ts'
+import { type Generated, planPaths, requests } from '../support/generate.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { indexAll } from '../support/index-all.ts'
 import { eventually } from '../support/process.ts'
@@ -67,11 +67,13 @@ test(`${REQUESTS} generated requests (seed ${seed}) are answered as specified`, 
 }, async () => {
   const wallets = [...new Set(worlds.flatMap(({ creator, lp, hedger }) => [creator, lp, hedger]))]
   const addresses = wallets.map(({ account }) => account.address)
+  const transactions = await Promise.all(worlds.map(async ({ newest }) => (await newest()).hash))
   const tokens = [await provider.signIn('ama')]
-  const generated = fc.sample(requests({ wallets: addresses, tokens }), { seed, numRuns: REQUESTS })
+  const generated = fc.sample(requests({ wallets: addresses, tokens, transactions }), { seed, numRuns: REQUESTS })
 
   const asked = new Set(generated.map(({ operation }) => operation))
-  for (const path of Object.keys({ ...gets, ...posts, ...builders })) expect(asked).toContain(path)
+  const paths = [...Object.keys({ ...gets, ...posts, ...builders }), ...planPaths, '/transactions/{chainId}/{hash}']
+  for (const path of paths) expect(asked).toContain(path)
 
   const failures: string[] = []
   const queue = generated.entries()

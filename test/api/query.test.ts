@@ -39,7 +39,8 @@ test('a name that is nearly that of a parameter is refused with the name that ma
 test('every GET of the API, with parameters of its own or without, refuses a parameter that it does not know', async () => {
   expect(paths.length).toBeGreaterThan(35)
   for (const path of paths) {
-    const values: Record<string, string> = { addr: wallet, proposalId: `0x${'5f'.repeat(32)}`, chainId: '8453' }
+    const hash = `0x${'5f'.repeat(32)}`
+    const values: Record<string, string> = { addr: wallet, proposalId: hash, hash, chainId: '8453' }
     const url = path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? '1')
     const [status, faults] = await details(`${url}?unheard_of=1`)
     expect([url, status, faults?.[0]?.path]).toEqual([url, 400, 'unheard_of'])

@@ -21,6 +21,7 @@ const required: Readonly<Record<string, string>> = {
   '/v1/hedge/quote-payout/:chainId/:id': 'hypoSettlement=12500000&notional=1000000',
   '/v1/hedge/settlements': 'chainId=8453',
   '/v1/wallets/:addr/portfolio': 'chainId=8453',
+  '/v1/wallets/:addr/balances': 'chainId=8453',
 }
 
 beforeAll(async () => {

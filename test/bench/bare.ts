@@ -37,7 +37,7 @@ const pageStatement = async (wallet: Address): Promise<Statement> => {
   const renderKey = renderKeyOf(seedDeployment(chainId))
   const query = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey }
   const page = { sort: 'created', order: 'desc', include: [], limit: LIMIT + 1, count: false } as const
-  await lists.page({ ...page, kind: 'position', queries: [query], filters: { owners: [wallet] } })
+  await lists.page({ ...page, kind: 'position', queries: [query], filters: { owners: [wallet] }, deployments: [] })
   if (seen === undefined) throw new Error('the page asked for nothing')
   return seen
 }

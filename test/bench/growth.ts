@@ -33,6 +33,7 @@ const checkStored = async (url: string): Promise<void> => {
     ...{
       queries: [{ ...query, renderKey: renderKeyOf(seedDeployment(chainId)) }],
       filters: { owners: [walletOf(77)] },
+      deployments: [],
     },
   })
   await database.close()

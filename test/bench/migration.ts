@@ -62,7 +62,7 @@ const read = (): Promise<unknown> => {
   const query = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
   return before.listings.createListings(old).page({
     ...{ kind: 'position', sort: 'created', order: 'desc', include: [], limit: 51, count: false },
-    ...{ queries: [query], filters: { owners: [walletOf(77)] } },
+    ...{ queries: [query], filters: { owners: [walletOf(77)] }, deployments: [] },
   })
 }
 

@@ -5,7 +5,7 @@ import type { Statement } from '../../src/db/pool.ts'
 import type { Filters } from '../../src/db/queries/filters.ts'
 import { createListings } from '../../src/db/queries/listings.ts'
 import type { Kind } from '../../src/protocol/entities.ts'
-import { seedToken, walletOf } from '../support/seed-index.ts'
+import { seedDeployment, seedToken, walletOf } from '../support/seed-index.ts'
 import { chainId, ROWS, startMillion } from './million.ts'
 
 /*
@@ -33,6 +33,10 @@ const filters: Readonly<Record<Kind, readonly Filters[]>> = {
     { owners: [nobody] },
     { underlying: 'USD/GHS' },
     { underlying: 'USD/XXX' },
+    { symbol: 'usdc' },
+    { symbol: 'none' },
+    { capacityFrom: 1n },
+    { capacityFrom: 1_000_000_000_000n },
     { paymentToken: seedToken },
     { paymentToken: zeroAddress },
     { strikeAbove: true },
@@ -138,7 +142,17 @@ try {
         })
         const query = { chainId, after: null, upTo: null, now: null, rollback: null, renderKey: 0n }
         await listings.page({
-          ...{ kind, queries: [query], filters: given, sort, order: 'desc', include: [], limit: LIMIT, count: false },
+          ...{
+            kind,
+            queries: [query],
+            filters: given,
+            deployments: [seedDeployment(chainId)],
+            sort,
+            order: 'desc',
+            include: [],
+            limit: LIMIT,
+            count: false,
+          },
         })
         // Each wallet's page is read before the pages are merged.
         const isBad = seen.scanned > Math.max(1, (given.owners?.length ?? 0) / 20) * MOST

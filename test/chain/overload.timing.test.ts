@@ -29,18 +29,24 @@ const openChain = async (silent: string) => {
 const many = <T>(count: number, run: (at: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, at) => run(at)))
 
-test('of 500 gas estimates 8 reach the node, those beyond the queue are null at once, and reads continue', async () => {
+test('of 500 simulations 8 reach the node, those beyond the queue are unavailable at once, and reads continue', async () => {
   const { chain, asked } = await openChain('eth_estimateGas')
   let over = 0
-  const estimates = many(500, async () => {
-    const gas = await chain.estimateGas({ from: zeroAddress, to: zeroAddress, data: '0x' })
+  const simulations = many(500, async () => {
+    const { status } = await chain.simulate({ from: zeroAddress, to: zeroAddress, data: '0x' })
     over += 1
-    return gas
+    return status
   })
-  await eventually('the estimates beyond the queue are null', () => over >= 500 - 8 - 64, 500)
+  await eventually('the simulations beyond the queue are unavailable', () => over >= 500 - 8 - 64, 500)
   expect((await chain.head()).number).toBeGreaterThan(0n)
-  expect(asked()).toBe(8)
-  expect(await estimates).toEqual(Array.from({ length: 500 }, () => null))
+  let reached = 0
+  const areReached = (): boolean => {
+    reached += asked()
+    return reached >= 8
+  }
+  await eventually('the first simulations reach the node', areReached, 500)
+  expect(reached).toBe(8)
+  expect(await simulations).toEqual(Array.from({ length: 500 }, () => 'unavailable'))
 })
 
 test('of 500 concurrent broadcasts those beyond the queue are refused at once, with a retry after 1 s', async () => {

@@ -43,7 +43,7 @@ const askedAlone = async (view: Call): Promise<Outcome<unknown>> => {
 }
 
 const summary = (outcome: Outcome<unknown>): unknown =>
-  outcome.ok ? outcome.value : { message: outcome.error.message, hasData: outcome.error.hasData }
+  outcome.ok ? outcome.value : { message: outcome.error.message, data: outcome.error.data }
 
 const event = (id: number): Call => call('getHedgeEventCore', [BigInt(id)])
 const stats = (id: number): Call => call('getHedgeEventStats', [BigInt(id)])

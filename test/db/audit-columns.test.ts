@@ -6,9 +6,11 @@ import * as schema from '../../src/db/schema.ts'
 import * as index from '../../src/db/schema-index.ts'
 
 /**
- * Tables of the service's own work, which are not shown as records, and what they hold: a chain cannot confirm them.
+ * Tables whose columns are not compared with the rows of entities, and what they hold: most are of the service's own work,
+ * and a chain cannot confirm them.
  */
 const unauditedTables: Readonly<Record<string, string>> = {
+  fee_rates: 'the fee rates over time, compared with their logs on their own',
   tokens: 'symbols and decimals of payment tokens, read again every hour',
   unobserved: 'the refresh queue: entities to observe again',
   cursors: 'the block up to which the index is complete',

@@ -38,6 +38,9 @@ const terms = {
   strikeAbove: true,
 }
 
+/** The wallet and chain of every plan. */
+const plan = { chainId, from: addr }
+
 /** A call of every operation. One that is missing here does not compile. */
 const calls = {
   '/livez': () => api.GET('/livez'),
@@ -45,6 +48,7 @@ const calls = {
   '/status': () => api.GET('/status'),
   '/v1/chains': () => api.GET('/v1/chains'),
   '/v1/changelog': () => api.GET('/v1/changelog'),
+  '/v1/reverts': () => api.GET('/v1/reverts'),
   '/v1/me': () => api.GET('/v1/me', { headers: { authorization: 'Bearer unknown' } }),
   '/v1/hedge/fees': () => api.GET('/v1/hedge/fees', { params: { query: { chainId: 56 } } }),
   '/v1/hedge/paused/{chainId}': () => api.GET('/v1/hedge/paused/{chainId}', { params: chain }),
@@ -77,6 +81,7 @@ const calls = {
   '/v1/hedge/positions': () => api.GET('/v1/hedge/positions', { params: { query: { wallet: addr, limit: 2 } } }),
   '/v1/hedge/deposits': () => api.GET('/v1/hedge/deposits', { params: { query: { withdrawn: false } } }),
   '/v1/wallets/{addr}/portfolio': () => api.GET('/v1/wallets/{addr}/portfolio', { params: { path: { addr } } }),
+  '/v1/wallets/{addr}/balances': () => api.GET('/v1/wallets/{addr}/balances', { params: { path: { addr } } }),
   '/v1/wallets/portfolio': () => api.POST('/v1/wallets/portfolio', { body: { wallets: [addr] } }),
   '/v1/hedge/settlements': () => api.GET('/v1/hedge/settlements', { params: { query: { since: 'now' } } }),
 
@@ -171,6 +176,28 @@ const calls = {
   '/v1/pricing/signer': () => api.GET('/v1/pricing/signer'),
   '/v1/pricing/quote': () =>
     api.POST('/v1/pricing/quote', { body: { ...terms, chainId, diamondAddress, creator: addr } }),
+  '/v1/transactions/{chainId}/{hash}': () =>
+    api.GET('/v1/transactions/{chainId}/{hash}', { params: { path: { chainId, hash: zero32 } } }),
+  '/v1/plans/create-event': () =>
+    api.POST('/v1/plans/create-event', {
+      body: {
+        ...plan,
+        ...{ name: 'Cedi', allowExternalLp: true, initialLiquidity: '0', paymentToken: addr, quote: terms },
+      },
+    }),
+  '/v1/plans/deposit': () => api.POST('/v1/plans/deposit', { body: { ...plan, eventId: 1, amount: '1' } }),
+  '/v1/plans/buy-protection': () =>
+    api.POST('/v1/plans/buy-protection', { body: { ...plan, eventId: 1, notional: '1' } }),
+  '/v1/plans/claim-payout': () => api.POST('/v1/plans/claim-payout', { body: { ...plan, positionId: 1 } }),
+  '/v1/plans/claim-premiums': () => api.POST('/v1/plans/claim-premiums', { body: { ...plan, depositId: 1 } }),
+  '/v1/plans/withdraw-capital': () => api.POST('/v1/plans/withdraw-capital', { body: { ...plan, depositId: 1 } }),
+  '/v1/plans/withdraw-creator-earnings': () =>
+    api.POST('/v1/plans/withdraw-creator-earnings', { body: { ...plan, eventId: 1 } }),
+  '/v1/plans/claim-all': () => api.POST('/v1/plans/claim-all', { body: plan }),
+  '/v1/plans/set-pool-settings': () =>
+    api.POST('/v1/plans/set-pool-settings', { body: { ...plan, eventId: 1, poolOpen: true, allowExternalLp: true } }),
+  '/v1/plans/submit-rate': () => api.POST('/v1/plans/submit-rate', { body: { ...plan, eventId: 1, price: '1' } }),
+  '/v1/plans/revoke-approval': () => api.POST('/v1/plans/revoke-approval', { body: { ...plan, token: addr } }),
   '/v1/tx/broadcast': async () => api.POST('/v1/tx/broadcast', { body: { chainId, signedTx: await signedTx() } }),
 } satisfies { readonly [Path in keyof paths]: () => Promise<{ data?: object; error?: object; response: Response }> }
 

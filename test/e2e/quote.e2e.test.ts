@@ -1,7 +1,8 @@
-import { type Hex, maxUint256 } from 'viem'
+import { createWalletClient, erc20Abi, type Hex, http, maxUint256 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { expect, inject, test } from 'vitest'
 import { createClient } from '../../examples/api-client.ts'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import type { Quote } from '../../src/pricing/messages.ts'
 
 const sandbox = inject('sandbox')
@@ -13,7 +14,12 @@ const somebody = user(5)
 
 const VALIDITY = 120n
 
-type Built = { readonly to: Hex; readonly data: Hex; readonly estimatedGas: string | null }
+type Built = {
+  readonly to: Hex
+  readonly data: Hex
+  readonly estimatedGas: string | null
+  readonly simulation: { readonly code: string | null } | null
+}
 
 test.each([8453, 56])(
   'a signed quote on chain %i creates its event once, in time, for its creator',
@@ -21,7 +27,10 @@ test.each([8453, 56])(
     const api = await createClient(sandbox.url, chainId)
     const { usdc: token, diamond } = api.chain
     for (const signer of [creator, somebody]) {
-      await api.send(signer, '/tx/erc20/approve', { token, spender: diamond, amount: String(maxUint256) })
+      const wallet = createWalletClient({ account: signer, transport: http(api.chain.rpcUrl) })
+      const approval = { abi: erc20Abi, functionName: 'approve', args: [diamond, maxUint256] } as const
+      const hash = await wallet.writeContract({ chain: null, address: token, ...approval })
+      await api.node.waitForTransactionReceipt({ hash })
     }
     const { timestamp } = await api.node.getBlock()
     const terms = {
@@ -76,9 +85,19 @@ test.each([8453, 56])(
       expect([field, await outcome({ ...event, [field]: value })]).toEqual([field, 'Bad quote signature'])
     }
 
-    await api.send(creator, '/tx/hedge/create-event', event)
+    await api.act(creator, 'create-event', event)
     expect(await outcome(event)).toBe('Quote nonce used')
     const refused = await api.post<Built>('/tx/hedge/create-event', { ...event, chainId, from: creator.address })
-    expect(refused.estimatedGas).toBeNull()
+    expect([refused.estimatedGas, refused.simulation?.code]).toEqual([null, 'quote_nonce_used'])
+
+    const planned = {
+      ...{ name: 'Cedi protection', allowExternalLp: true, paymentToken: token },
+      initialLiquidity: '0',
+    }
+    const { transaction } = await api.act(creator, 'create-event', { ...planned, quote: terms })
+    const [created] = transaction.created.eventIds
+    const signedBy = { address: diamond, abi: protocolAbi, functionName: 'getEventQuoteSigner' } as const
+    const args = [BigInt(created?.id ?? 0)] as const
+    expect(await api.node.readContract({ ...signedBy, args })).toBe(attestation.signerAddress)
   },
 )

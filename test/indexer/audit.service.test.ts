@@ -48,14 +48,22 @@ test('the audit finds no difference in a correct index, and then one wrong amoun
   ])
   const rendered = ['event', 'deposit', 'position'].map((kind) => `${kind}_observations (renderKey, renderFlip)`)
   const own = ['events (paymentToken)', ...rendered, 'chain_observations (loupeHash)', 'settlements (seq)']
-  expect(notCompared).toEqual([`${own.join(', ')}: values of the service itself`])
+  expect(notCompared).toEqual([
+    `${own.join(', ')}: values of the service itself`,
+    expect.stringMatching(/^fee_rates: whether the index lacks/),
+  ])
 
   await database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + 1 WHERE id = 4`))
   await database.run((handle) => handle.execute(sql`DELETE FROM positions WHERE id = 2`))
+  await database.run((handle) => handle.execute(sql`UPDATE fee_rates SET payout_fee_rate = 1`))
   expect((await audit({ chain, database, log })).differences).toEqual([
     'getEventPositionIds of 1: [1,3] in the index, [1,2,3] on the chain',
     'deposits 4: amount is 5000000001 in the index, 5000000000 on the chain',
     'positions 2 is missing in the index',
+    expect.stringMatching(
+      /^fee_rates of block \d+: 5000,1,20000,100000 by log .* in the index, 5000,10000,20000,100000 by log/,
+    ),
+    'fee_rates: the newest are 5000,1,20000,100000 in the index, 5000,10000,20000,100000 on the chain',
     `getHedgerPositionIds of ${world.hedger.account.address}: [1,3,4] in the index, [1,2,3,4] on the chain`,
   ])
 })
@@ -63,7 +71,7 @@ test('the audit finds no difference in a correct index, and then one wrong amoun
 test('a difference at a block that a reorg replaced is compared again at the new block of the index', async () => {
   const { database } = api
   const chain = chainOf(api.sources.chains, 8453)
-  await database.run((handle) => handle.execute(sql`TRUNCATE cursors, anchors, events, deposits, positions`))
+  await database.run((handle) => handle.execute(sql`TRUNCATE cursors, anchors, events, deposits, positions, fee_rates`))
   await indexAll({ chain, database })
   const correct = (by: number) =>
     database.run((handle) => handle.execute(sql`UPDATE deposits SET amount = amount + ${by} WHERE id = 4`))

@@ -22,6 +22,7 @@ const idle = {
   observe: async () => {},
   audit: async () => {},
   render: async () => {},
+  fees: async () => {},
   calibrate: async () => {},
 }
 

@@ -17,6 +17,7 @@ const idle = {
   observe: async () => {},
   audit: async () => {},
   render: async () => {},
+  fees: async () => {},
   calibrate: async () => {},
 }
 

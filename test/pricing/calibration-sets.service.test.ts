@@ -98,6 +98,7 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
         observe: async () => {},
         audit: async () => {},
         render: async () => {},
+        fees: async () => {},
         calibrate: () => calibrate(),
       })
       await jobs.repeat('calibrate', {}, 300)

@@ -30,8 +30,13 @@ const nobody: Address = '0x000000000000000000000000000000000000dEaD'
 
 type Options = {
   readonly databaseUrl?: string | undefined
-  /** The deployment of each configured chain, and its node where one is in reach. */
-  readonly nodes?: readonly { readonly url?: string; readonly deployment: Deployment }[]
+  /** The deployment of each configured chain, and its nodes where some are in reach. */
+  readonly nodes?: readonly {
+    readonly url?: string
+    /** Several nodes, in order of preference. */
+    readonly urls?: readonly string[]
+    readonly deployment: Deployment
+  }[]
   /** How long a head may be reused, in milliseconds. */
   readonly headMaxAgeMs?: number
   readonly nodeTimeoutMs?: number
@@ -75,7 +80,7 @@ export const openApp = async (options: Options) => {
       startBlock: 0n,
       profile: 'reference',
     }
-    const rpcUrls = [node?.url ?? `http://${NOWHERE}/private-key`]
+    const rpcUrls = node?.urls ?? [node?.url ?? `http://${NOWHERE}/private-key`]
     const chain = createChain({ deployment, rpcUrls, timeoutMs: nodeTimeoutMs, headMaxAgeMs, log })
     return closers.add(`chain ${chainId}`, chain, (it) => it.close())
   })

@@ -1,13 +1,17 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { envelope, listingEnvelope, pagedEnvelope } from '../../src/api/operation.ts'
+import { envelope, listingEnvelope, pagedEnvelope, readEnvelope } from '../../src/api/operation.ts'
 import { Me } from '../../src/identity/me.ts'
 import { ErrorBody } from '../../src/lib/problem.ts'
+import { Plan } from '../../src/plans/records.ts'
 import * as pricing from '../../src/pricing/messages.ts'
+import { RevertRecord } from '../../src/protocol/reverts/record.ts'
 import { reads } from '../../src/reads/entities/table.ts'
+import { Balances } from '../../src/reads/listings/balances-records.ts'
 import { listings } from '../../src/reads/listings/listings.ts'
 import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
+import { TransactionRecord } from '../../src/reads/transactions/record.ts'
 import { BuiltTx } from '../../src/tx/build.ts'
 import { Broadcast } from '../../src/tx/relay.ts'
 
@@ -25,13 +29,17 @@ const responses: readonly (readonly [RegExp, z.ZodType])[] = [
   // Longer paths first: `/total` and `/wallet/…` also look like an id.
   ...[...reads]
     .sort((a, b) => staticParts(b.path) - staticParts(a.path))
-    .map((read) => [pattern(read.path), read.paged ? pagedEnvelope(read.data) : envelope(read.data)] as const),
+    .map((read) => [pattern(read.path), read.paged ? pagedEnvelope(read.data) : readEnvelope(read.data)] as const),
   ...listings.map(({ path, data }) => [new RegExp(`^/v1${path}$`), listingEnvelope(data)] as const),
-  [/^\/v1\/wallets\/portfolio$/, envelope(z.array(Portfolio))],
-  [/^\/v1\/wallets\//, envelope(Portfolio)],
+  [/^\/v1\/wallets\/portfolio$/, readEnvelope(z.array(Portfolio))],
+  [/^\/v1\/wallets\/[^/]+\/balances$/, readEnvelope(Balances)],
+  [/^\/v1\/wallets\//, readEnvelope(Portfolio)],
+  [/^\/v1\/transactions\//, envelope(TransactionRecord)],
+  [/^\/v1\/plans\//, envelope(Plan)],
   [/^\/v1\/me$/, envelope(Me)],
   [/^\/v1\/tx\/broadcast$/, envelope(Broadcast)],
   [/^\/v1\/tx\//, envelope(BuiltTx)],
+  [/^\/v1\/reverts$/, envelope(z.array(RevertRecord))],
   [/^\/v1\/pricing\/quote$/, envelope(pricing.Quote)],
   [/^\/v1\/pricing\/health$/, envelope(pricing.Health)],
   [/^\/v1\/pricing\/signer$/, envelope(pricing.Signer)],

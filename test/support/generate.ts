@@ -197,7 +197,14 @@ const listed = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
     order: oneOf('asc', 'desc'),
     sort: oneOf('created', 'expiry'),
     state: oneOf('open', 'expired', 'settled', 'triggered'),
-    include: some(fc.constantFrom('stats', 'utilization', 'range'), fc.constantFrom('core', 'Stats'), 3),
+    include: some(fc.constantFrom('stats', 'utilization', 'range'), fc.constantFrom('core', 'Stats', 'event'), 3),
+    ofDeposit: some(fc.constantFrom('stats', 'utilization', 'range', 'event'), fc.constantFrom('core', 'payout'), 4),
+    ofPosition: some(
+      fc.constantFrom('stats', 'utilization', 'range', 'event', 'payout'),
+      fc.constantFrom('core', 'balances'),
+      5,
+    ),
+    ofWallet: some(fc.constantFrom('event', 'balances'), fc.constantFrom('stats', 'Event'), 2),
     count: flag,
     // Alone it does not wait.
     waitMs: mostly(good(fc.constantFrom('0', '10000')), bad(fc.constantFrom('', '10001', '1e3', '-1'))),
@@ -209,15 +216,20 @@ const listed = (wallets: readonly string[]): Readonly<Record<string, Arb>> => {
     expiryTo: time,
     ...Object.fromEntries(['claimable', 'claimed', 'withdrawn', 'strikeAbove', 'poolOpen'].map((name) => [name, flag])),
     underlying: mostly(
-      good(fc.constantFrom('USD/GHS', 'USD/NGN', "a\u0000'b")),
+      good(fc.constantFrom('USD/GHS', 'usd/ngn', "a\u0000'b")),
       bad(fc.constantFrom('', 'x'.repeat(101))),
     ),
+    symbol: mostly(good(fc.constantFrom('USDC', 'usdt', "a\u0000'b")), bad(fc.constantFrom('', 'x'.repeat(33)))),
+    capacityFrom: mostly(good(amounts(256n)), bad(fc.constantFrom('', '-1', '1e3', String(2n ** 256n)))),
     paymentToken: mostly(good(wallet), bad(fc.oneof(hex(19), hex(21), fc.constant('')))),
   }
 }
 
 const filters: Readonly<Record<string, readonly string[]>> = {
-  '/hedge/events': 'sort creator underlying paymentToken strikeAbove poolOpen state expiryFrom expiryTo'.split(' '),
+  '/hedge/events':
+    'sort creator underlying paymentToken symbol strikeAbove poolOpen capacityFrom state expiryFrom expiryTo'.split(
+      ' ',
+    ),
   '/hedge/positions': 'wallet eventId claimable claimed'.split(' '),
   '/hedge/deposits': 'wallet eventId claimable withdrawn'.split(' '),
 }
@@ -226,10 +238,12 @@ const filters: Readonly<Record<string, readonly string[]>> = {
 const lists = (path: string, wallets: readonly string[]): fc.Arbitrary<Generated> => {
   const pools = listed(wallets)
   const names = ['chainId', 'limit', 'order', 'include', 'count', 'waitMs', 'minBlock', ...(filters[path] ?? [])]
+  const include = { '/hedge/positions': 'ofPosition', '/hedge/deposits': 'ofDeposit' }[path] ?? 'include'
+  const of = (name: string): string => (name === 'include' ? include : name)
   return fc.subarray(names, { maxLength: 5 }).chain((chosen) =>
     fc
       .tuple(
-        fc.record(Object.fromEntries(chosen.map((name) => [name, pools[name] ?? good(fc.constant('1'))]))),
+        fc.record(Object.fromEntries(chosen.map((name) => [name, pools[of(name)] ?? good(fc.constant('1'))]))),
         fc.oneof(
           { weight: 9, arbitrary: fc.constant(null) },
           { weight: 1, arbitrary: pools.cursor ?? good(fc.constant('')) },
@@ -249,6 +263,58 @@ const lists = (path: string, wallets: readonly string[]): fc.Arbitrary<Generated
         }
       }),
   )
+}
+
+/** The result of a transaction. The path is validated first, so a fault in it hides one of the query. */
+const transactions = (
+  known: readonly string[],
+  { chainId }: Readonly<Record<string, Arb>>,
+): fc.Arbitrary<Generated> => {
+  const upper = known.map((hash) => `0x${hash.slice(2).toUpperCase()}`)
+  const hash = mostly(
+    good(fc.oneof(fc.constantFrom(...known, ...upper), hex(32))),
+    bad(fc.oneof(spoilt(hex(32)), hex(31), hex(33))),
+  )
+  const waitMs = mostly(good(fc.constantFrom('0', '1', '50')), bad(fc.constantFrom('', '30001', '1e3', '-1', '0x1')))
+  const path = '/transactions/{chainId}/{hash}'
+  return fc
+    .tuple(chainId ?? good(chains), hash, fc.option(waitMs, { nil: undefined }))
+    .map(([chain, its, wait]): Generated => {
+      const ofPath = [...chain.faults.map(() => 'chainId'), ...its.faults.map(() => 'hash')]
+      const faults = ofPath.length > 0 ? ofPath : (wait?.faults.map(() => 'waitMs') ?? [])
+      const query = wait === undefined ? '' : `?waitMs=${encoded(wait.value)}`
+      const url = `/v1/transactions/${encoded(chain.value)}/${encoded(its.value)}${query}`
+      return { operation: path, request: { url }, statuses: [faults.length > 0 ? 400 : 200], faults }
+    })
+}
+
+/** A portfolio or the balances of one wallet. */
+const walletReads = (wallets: readonly string[]): fc.Arbitrary<Generated> => {
+  const { addr = good(fc.constant('')) } = parameters(wallets)
+  const none = good(fc.constant('1'))
+  const { chainId = none, waitMs = none, minBlock = none, ofWallet = none } = listed(wallets)
+  const state = mostly(good(fc.constantFrom('active', 'all')), bad(fc.constantFrom('', 'open', 'All')))
+  const pools: Readonly<Record<'balances' | 'portfolio', Readonly<Record<string, Arb>>>> = {
+    balances: { chainId, waitMs, minBlock },
+    portfolio: { chainId, waitMs, minBlock, state, ofWallet },
+  }
+  return fc
+    .constantFrom('balances' as const, 'portfolio' as const)
+    .chain((read) => fc.tuple(fc.constant(read), addr, fc.record(pools[read], { requiredKeys: [] })))
+    .map(([read, { value, faults: ofPath }, query]) => {
+      const sent = Object.entries(query).flatMap(([name, sample]) =>
+        sample === undefined ? [] : [[name === 'ofWallet' ? 'include' : name, sample] as const],
+      )
+      const ofQuery = sent.flatMap(([name, { faults }]) => (faults.length > 0 ? [name] : []))
+      const faults = ofPath.length > 0 ? ['addr'] : ofQuery
+      const search = sent.map(([name, sample]) => `${name}=${encoded(sample.value)}`).join('&')
+      return {
+        operation: `/wallets/{addr}/${read}`,
+        request: { url: `/v1/wallets/${encoded(value)}/${read}?${search}` },
+        statuses: [faults.length > 0 ? 400 : 200],
+        faults,
+      }
+    })
 }
 
 const portfolios = (wallets: readonly string[]): fc.Arbitrary<Generated> => {
@@ -286,10 +352,16 @@ const relays: fc.Arbitrary<Generated> = fc
       good(fc.integer({ min: 1, max: 200 }).chain(hex)),
       bad(fc.oneof(spoilt(hex(40)), fc.constantFrom<unknown>('', '0x', null, 7))),
     ),
+    mostly(good(fc.constantFrom<unknown>(undefined, true, false)), bad(fc.constantFrom<unknown>('true', 1, null))),
   )
-  .map(([chainId, signedTx]) => {
-    const faults = [...chainId.faults.map(() => 'chainId'), ...signedTx.faults.map(() => 'signedTx')]
-    const payload = JSON.stringify({ chainId: chainId.value, signedTx: signedTx.value })
+  .map(([chainId, signedTx, rejectIfReverts]) => {
+    const faults = [
+      ...chainId.faults.map(() => 'chainId'),
+      ...signedTx.faults.map(() => 'signedTx'),
+      ...rejectIfReverts.faults.map(() => 'rejectIfReverts'),
+    ]
+    const body = { chainId: chainId.value, signedTx: signedTx.value, rejectIfReverts: rejectIfReverts.value }
+    const payload = JSON.stringify(body)
     return {
       operation: '/tx/broadcast',
       request: post('/tx/broadcast', payload),
@@ -342,6 +414,104 @@ const quotes: fc.Arbitrary<Generated> = fc
     }
   })
 
+/** Actions by the builder of their call; some arguments are worked out by the plan. */
+const planned: Readonly<Record<string, readonly string[]>> = {
+  '/tx/hedge/create-event': [],
+  '/tx/hedge/deposit': [],
+  '/tx/hedge/buy-protection': ['maxCost', 'deadline'],
+  '/tx/hedge/claim-payout': [],
+  '/tx/hedge/claim-premiums': [],
+  '/tx/hedge/withdraw-capital': [],
+  '/tx/hedge/withdraw-creator-earnings': [],
+  '/tx/hedge/set-pool-settings': [],
+  '/tx/oracle/submit-rate': [],
+}
+
+const planPath = (builder: string): string => `/plans/${builder.split('/').at(-1)}`
+
+/** The paths of all plans. */
+export const planPaths: readonly string[] = [
+  ...Object.keys(planned).map(planPath),
+  '/plans/claim-all',
+  '/plans/revoke-approval',
+]
+
+/** Fields that any plan may leave out. */
+const planOptions = {
+  deadlineSeconds: mostly(
+    good(fc.integer({ min: 1, max: 86_400 })),
+    bad(fc.constantFrom<unknown>(0, -1, 1.5, 86_401, '600', null, [])),
+  ),
+  maxCostBps: mostly(
+    good(fc.integer({ min: 0, max: 10_000 })),
+    bad(fc.constantFrom<unknown>(-1, 0.5, 10_001, '0', null, {})),
+  ),
+  approval: mostly(
+    good(fc.constantFrom('exact', 'unlimited')),
+    bad(fc.constantFrom<unknown>('', 'Exact', 1, null, true)),
+  ),
+  force: mostly(good(fc.boolean()), bad(fc.constantFrom<unknown>('true', 0, 1, null))),
+}
+
+/** What an event takes from a quote, and what only a signed event has. */
+const quotedFields = ['underlying', 'strike', 'payoutCap', 'premiumRate', 'expiry', 'initialRate', 'strikeAbove']
+const signedFields = ['signature', 'quoteTimestamp', 'quoteNonce']
+
+/** A plan of the fields in `members`. With `quote`, the terms of an event come from it. */
+const planOf = (
+  path: string,
+  members: readonly AbiParameter[],
+  wallets: readonly string[],
+  more: Readonly<Record<string, Arb>> = {},
+): fc.Arbitrary<Generated> => {
+  const wallet = mostly(good(fc.oneof(fc.constantFrom(...wallets), hex(20))), bad(fc.oneof(hex(19), hex(21), nonsense)))
+  // `object` takes a member `from` for an optional one.
+  const body = object(members, { ...more, chainId: bodyChain, wallet })
+  const named = (name: string): string => (name === 'wallet' ? 'from' : name)
+  return fc
+    .tuple(body, fc.record(planOptions), fc.subarray(Object.keys(planOptions) as (keyof typeof planOptions)[]))
+    .map(([{ value, faults }, options, chosen]): Generated => {
+      const renamed = Object.fromEntries(Object.entries(Object(value)).map(([name, it]) => [named(name), it]))
+      const sent = { ...renamed, ...Object.fromEntries(chosen.map((name) => [name, options[name].value])) }
+      const missing = (name: string): boolean => !(name in sent)
+      const found = [
+        ...faults.map((fault) => named(fault.slice(1))),
+        ...chosen.filter((name) => options[name].faults.length > 0),
+      ]
+        .filter((name) => !(missing(name) && signedFields.includes(name)))
+        // Without a quote its terms are missing.
+        .flatMap((name) => (name === 'quote' && missing(name) ? quotedFields : [name]))
+      // Whether terms are complete is judged once each field is valid.
+      const others = found.filter((name) => !(missing(name) && quotedFields.includes(name)))
+      const isOfQuote = 'quote' in sent
+      const wrong = others.length > 0 ? others : found
+      return {
+        operation: path,
+        request: post(path, JSON.stringify(sent)),
+        statuses: wrong.length > 0 ? [400] : isOfQuote ? [200, 400] : [200],
+        faults: wrong,
+      }
+    })
+}
+
+/** Bodies of every plan. */
+export const plans = (wallets: readonly string[]): fc.Arbitrary<Generated> => {
+  const created: AbiParameter[] = []
+  const actions = Object.entries(planned).map(([builder, derived]) => {
+    const item = parseAbiItem([`function ${builders[builder]}`] as readonly string[]) as AbiFunction
+    const members = membersOf(item).filter(({ name }) => !derived.includes(name ?? ''))
+    if (builder.endsWith('create-event')) created.push(...members)
+    return planOf(planPath(builder), members, wallets)
+  })
+  const left = created.filter(({ name = '' }) => ![...quotedFields, ...signedFields].includes(name))
+  return fc.oneof(
+    ...actions,
+    planOf('/plans/create-event', left, wallets, { quote: terms }),
+    planOf('/plans/claim-all', [], wallets),
+    planOf('/plans/revoke-approval', [{ ...address, name: 'token' }], wallets),
+  )
+}
+
 const asks = (tokens: readonly string[]): fc.Arbitrary<Generated> =>
   fc
     .oneof(
@@ -389,6 +559,7 @@ const strays: fc.Arbitrary<Generated> = fc.oneof(
 export const requests = (known: {
   readonly wallets: readonly string[]
   readonly tokens: readonly string[]
+  readonly transactions: readonly string[]
 }): fc.Arbitrary<Generated> => {
   const pools = parameters(known.wallets)
   const served = Object.entries(gets).filter(([path]) => path !== '/me')
@@ -396,7 +567,11 @@ export const requests = (known: {
     ...served.map(([path, { query = [] }]) => reads(path, query, pools)),
     ...Object.entries(builders).map(([path, signature]) => builds(path, signature)),
     ...Object.keys(filters).map((path) => lists(path, known.wallets)),
+    walletReads(known.wallets),
     portfolios(known.wallets),
+    transactions(known.transactions, pools),
+    // As often as if each plan were listed.
+    { weight: planPaths.length, arbitrary: plans(known.wallets) },
     relays,
     quotes,
     asks(known.tokens),

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 type Call = { readonly id: number; readonly method: string; readonly params: readonly unknown[] }
 type Answer = { readonly id: number; readonly result?: unknown; readonly error?: unknown }
@@ -27,6 +28,8 @@ export const oneByOne: Refuse = (method, params) =>
     ? { code: -32_000, message: 'out of gas' }
     : undefined
 
+type DelayOf = (methods: readonly string[]) => number
+
 /** The proxy's own answer instead of the node's: a status, and a body that may be no JSON-RPC at all. */
 type Instead = (asked: readonly Call[]) => { readonly status?: number; readonly body: string } | 'nothing'
 
@@ -41,6 +44,7 @@ export const startNodeProxy = async (target: string) => {
   let alter = honest
   let refuse = nothing
   let instead: Instead | undefined
+  let delayOf: DelayOf = () => 0
   let calls: string[] = []
   let requests = 0
 
@@ -54,6 +58,7 @@ export const startNodeProxy = async (target: string) => {
   }
 
   const relayed = async (body: string, asked: readonly Call[]): Promise<string> => {
+    await sleep(delayOf(asked.map(({ method }) => method)))
     const response = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     const answers: Answer[] = JSON.parse(await response.text())
     calls.push(...asked.map(({ method }) => method))
@@ -87,7 +92,12 @@ export const startNodeProxy = async (target: string) => {
     say(next: Instead): void {
       instead = next
     },
+    /** Delays requests by so many milliseconds, by their methods. */
+    delay(next: DelayOf): void {
+      delayOf = next
+    },
     honest(): void {
+      delayOf = () => 0
       alter = honest
       refuse = nothing
       instead = undefined

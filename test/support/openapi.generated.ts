@@ -664,6 +664,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/wallets/{addr}/balances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a wallet's coins, payment tokens and allowances for the protocol
+         * @description Reads each chain at one pinned block. `chains` reports the status of each chain. The response is a 503 only when no chain can be read, or when it is older than `minBlock` or `afterTx` requires.
+         */
+        get: operations["getWalletsBalancesByAddr"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/wallets/portfolio": {
         parameters: {
             query?: never;
@@ -775,7 +795,7 @@ export interface paths {
         put?: never;
         /**
          * Allow a spender to pull tokens
-         * @description Encodes a call of `approve(spender, amount)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `approve(spender, amount)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildApprove"];
         delete?: never;
@@ -795,7 +815,7 @@ export interface paths {
         put?: never;
         /**
          * Create an event and seed its pool
-         * @description Encodes a call of `createEvent(name, underlying, strike, payoutCap, premiumRate, expiry, allowExternalLp, initialLiquidity, initialRate, strikeAbove, paymentToken, signature, quoteTimestamp, quoteNonce)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `createEvent(name, underlying, strike, payoutCap, premiumRate, expiry, allowExternalLp, initialLiquidity, initialRate, strikeAbove, paymentToken, signature, quoteTimestamp, quoteNonce)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildCreateEvent"];
         delete?: never;
@@ -815,7 +835,7 @@ export interface paths {
         put?: never;
         /**
          * Add liquidity to an event's pool
-         * @description Encodes a call of `deposit(eventId, amount)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `deposit(eventId, amount)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildDeposit"];
         delete?: never;
@@ -835,7 +855,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a position against an event
-         * @description Encodes a call of `buyProtection(eventId, notional, maxCost, deadline)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `buyProtection(eventId, notional, maxCost, deadline)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildBuyProtection"];
         delete?: never;
@@ -855,7 +875,7 @@ export interface paths {
         put?: never;
         /**
          * Claim a position's payout
-         * @description Encodes a call of `claimPayout(positionId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `claimPayout(positionId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildClaimPayout"];
         delete?: never;
@@ -875,7 +895,7 @@ export interface paths {
         put?: never;
         /**
          * Claim a deposit's premiums
-         * @description Encodes a call of `claimPremiums(depositId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `claimPremiums(depositId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildClaimPremiums"];
         delete?: never;
@@ -895,7 +915,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw a deposit's capital
-         * @description Encodes a call of `withdrawCapital(depositId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `withdrawCapital(depositId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildWithdrawCapital"];
         delete?: never;
@@ -915,7 +935,7 @@ export interface paths {
         put?: never;
         /**
          * Open or close an event's pool
-         * @description Encodes a call of `setPoolSettings(eventId, poolOpen, allowExternalLp)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `setPoolSettings(eventId, poolOpen, allowExternalLp)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetPoolSettings"];
         delete?: never;
@@ -935,7 +955,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw an event creator's loyalty earnings
-         * @description Encodes a call of `withdrawCreatorEarnings(eventId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `withdrawCreatorEarnings(eventId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildWithdrawCreatorEarnings"];
         delete?: never;
@@ -955,7 +975,7 @@ export interface paths {
         put?: never;
         /**
          * Set the fees of new events (owner)
-         * @description Encodes a call of `initializeHedgeFees(creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `initializeHedgeFees(creationFee, hedgerFeeRate, payoutFeeRate, lpProfitFeeRate, creatorLoyaltyRate)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildInitializeHedgeFees"];
         delete?: never;
@@ -975,7 +995,7 @@ export interface paths {
         put?: never;
         /**
          * Settle an event (oracle admin)
-         * @description Encodes a call of `settleEvent(eventId, settlementPrice)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `settleEvent(eventId, settlementPrice)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSettleEvent"];
         delete?: never;
@@ -995,7 +1015,7 @@ export interface paths {
         put?: never;
         /**
          * Pause the hedge facet (owner)
-         * @description Encodes a call of `pause()`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `pause()`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildPause"];
         delete?: never;
@@ -1015,7 +1035,7 @@ export interface paths {
         put?: never;
         /**
          * Unpause the hedge facet (owner)
-         * @description Encodes a call of `unpause()`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `unpause()`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildUnpause"];
         delete?: never;
@@ -1035,7 +1055,7 @@ export interface paths {
         put?: never;
         /**
          * Switch settlement to oracle consensus permanently (owner)
-         * @description Encodes a call of `activateOracleV2()`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `activateOracleV2()`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildActivateOracleV2"];
         delete?: never;
@@ -1055,7 +1075,7 @@ export interface paths {
         put?: never;
         /**
          * Set the oracle admin (owner)
-         * @description Encodes a call of `setOracleAdmin(admin)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `setOracleAdmin(admin)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetOracleAdmin"];
         delete?: never;
@@ -1075,7 +1095,7 @@ export interface paths {
         put?: never;
         /**
          * Register the pricing engine's signer (owner)
-         * @description Encodes a call of `setPricingEngineSigner(signer)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `setPricingEngineSigner(signer)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetPricingEngineSigner"];
         delete?: never;
@@ -1095,7 +1115,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw platform fees in USDC (owner)
-         * @description Encodes a call of `withdrawPlatformFees(amount)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `withdrawPlatformFees(amount)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildWithdrawPlatformFees"];
         delete?: never;
@@ -1115,7 +1135,7 @@ export interface paths {
         put?: never;
         /**
          * Withdraw platform fees in a token (owner)
-         * @description Encodes a call of `withdrawPlatformFeesByToken(token, amount)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `withdrawPlatformFeesByToken(token, amount)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildWithdrawPlatformFeesByToken"];
         delete?: never;
@@ -1135,7 +1155,7 @@ export interface paths {
         put?: never;
         /**
          * Send out the proxy's native coin (owner)
-         * @description Encodes a call of `rescueETH(to)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `rescueETH(to)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildRescueETH"];
         delete?: never;
@@ -1155,7 +1175,7 @@ export interface paths {
         put?: never;
         /**
          * Send out tokens that were sent to the proxy by mistake (owner)
-         * @description Encodes a call of `rescueERC20(token, to)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `rescueERC20(token, to)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildRescueERC20"];
         delete?: never;
@@ -1175,7 +1195,7 @@ export interface paths {
         put?: never;
         /**
          * Allow or disallow a payment token (owner)
-         * @description Encodes a call of `setAllowedPaymentToken(token, allowed)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `setAllowedPaymentToken(token, allowed)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetAllowedPaymentToken"];
         delete?: never;
@@ -1195,7 +1215,7 @@ export interface paths {
         put?: never;
         /**
          * Recover unclaimed payouts after the grace period (owner)
-         * @description Encodes a call of `recoverExpiredPayouts(eventId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `recoverExpiredPayouts(eventId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildRecoverExpiredPayouts"];
         delete?: never;
@@ -1215,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Submit an event's settlement rate (oracle)
-         * @description Encodes a call of `submitRate(eventId, price)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `submitRate(eventId, price)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSubmitRate"];
         delete?: never;
@@ -1235,7 +1255,7 @@ export interface paths {
         put?: never;
         /**
          * Add an oracle (owner)
-         * @description Encodes a call of `addOracle(oracle)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `addOracle(oracle)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildAddOracle"];
         delete?: never;
@@ -1255,7 +1275,7 @@ export interface paths {
         put?: never;
         /**
          * Remove an oracle (owner)
-         * @description Encodes a call of `removeOracle(oracle)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `removeOracle(oracle)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildRemoveOracle"];
         delete?: never;
@@ -1275,7 +1295,7 @@ export interface paths {
         put?: never;
         /**
          * Set the number of oracles that must agree (owner)
-         * @description Encodes a call of `setRequiredSigners(required)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `setRequiredSigners(required)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetRequiredSigners"];
         delete?: never;
@@ -1295,7 +1315,7 @@ export interface paths {
         put?: never;
         /**
          * Set how closely oracles must agree (owner)
-         * @description Encodes a call of `setToleranceBps(bps)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `setToleranceBps(bps)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildSetToleranceBps"];
         delete?: never;
@@ -1315,7 +1335,7 @@ export interface paths {
         put?: never;
         /**
          * Clear an event's submissions (owner)
-         * @description Encodes a call of `clearStaleSubmissions(eventId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `clearStaleSubmissions(eventId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildClearStaleSubmissions"];
         delete?: never;
@@ -1335,7 +1355,7 @@ export interface paths {
         put?: never;
         /**
          * Offer the ownership to another address (owner)
-         * @description Encodes a call of `transferOwnership(newOwner)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `transferOwnership(newOwner)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildTransferOwnership"];
         delete?: never;
@@ -1355,7 +1375,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an offered ownership
-         * @description Encodes a call of `acceptOwnership()`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `acceptOwnership()`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildAcceptOwnership"];
         delete?: never;
@@ -1375,7 +1395,7 @@ export interface paths {
         put?: never;
         /**
          * Queue an upgrade (owner)
-         * @description Encodes a call of `diamondCut(cuts, init, initData)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `diamondCut(cuts, init, initData)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildDiamondCut"];
         delete?: never;
@@ -1395,7 +1415,7 @@ export interface paths {
         put?: never;
         /**
          * Execute a queued upgrade (owner)
-         * @description Encodes a call of `executeCut(proposalId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `executeCut(proposalId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildExecuteCut"];
         delete?: never;
@@ -1415,7 +1435,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a queued upgrade (owner)
-         * @description Encodes a call of `cancelCut(proposalId)`. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
+         * @description Encodes a call of `cancelCut(proposalId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildCancelCut"];
         delete?: never;
@@ -1435,9 +1455,269 @@ export interface paths {
         put?: never;
         /**
          * Broadcast a signed transaction
-         * @description Sends a signed transaction to a node. A transaction that the node already knows is a success. When the node rejects the transaction, the response is a 502 with its reason.
+         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
          */
         post: operations["postTxBroadcast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/transactions/{chainId}/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What became of a transaction
+         * @description Returns the status of a transaction, what it created, its logs, its fee and, if it reverted, the reason. What it created comes from the logs of the protocol, so the answer is the same for an ordinary account, a batch of an account with code (EIP-7702) and a bundle of user operations (ERC-4337). `waitMs` waits until the transaction is mined and indexed; lists then contain what it created. A transaction that no node has is `unknown` and not a 404, because its sender may have sent it to another node. When no node answers, the index answers for recent transactions that created something, with `X-Stale: 1` and without fee, calls and logs.
+         */
+        get: operations["getTransactionsByHash"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reverts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why transactions revert
+         * @description Returns the catalogue of reverts by code: what contracts return, the cause, and what the caller can do. The `simulation` of a built transaction has one of these codes.
+         */
+        get: operations["getReverts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/create-event": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to create an event and seed its pool
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planCreateEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/deposit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to add liquidity to an event's pool
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planDeposit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/buy-protection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to buy a position against an event
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planBuyProtection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/claim-payout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to claim a position's payout
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planClaimPayout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/claim-premiums": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to claim a deposit's premiums
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planClaimPremiums"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/withdraw-capital": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to withdraw a deposit's capital
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planWithdrawCapital"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/withdraw-creator-earnings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to withdraw an event creator's earnings
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planWithdrawCreatorEarnings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/set-pool-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to open or close an event's pool
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planSetPoolSettings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/submit-rate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to submit an event's settlement rate
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planSubmitRate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/claim-all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to claim everything that a wallet can claim on a chain
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planClaimAll"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/plans/revoke-approval": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan to take back the protocol's allowance of a token
+         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         */
+        post: operations["planRevokeApproval"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1802,6 +2082,13 @@ export interface components {
              */
             creatorLoyaltyRate: string;
         };
+        RevertedMeta: {
+            /**
+             * @description The transaction of `afterTx` reverted: it changed nothing
+             * @constant
+             */
+            transaction: "reverted";
+        };
         Event: {
             /**
              * @description Id, per chain and kind
@@ -1936,6 +2223,11 @@ export interface components {
             limit: number;
             hasMore: boolean;
             nextCursor: string | null;
+            /**
+             * @description The transaction of `afterTx` reverted: it changed nothing
+             * @constant
+             */
+            transaction?: "reverted";
         };
         /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
         Address: string;
@@ -2106,6 +2398,8 @@ export interface components {
              */
             initCalldata: string;
         };
+        /** @example 1000000 */
+        Uint256: string;
         EventRow: {
             /**
              * @description Id, per chain and kind
@@ -2202,6 +2496,11 @@ export interface components {
              * @example 42
              */
             total?: number;
+            /**
+             * @description The transaction of `afterTx` reverted: it changed nothing
+             * @constant
+             */
+            transaction?: "reverted";
         };
         /** @description The block that the list is as of. No page has rows created after it */
         AsOf: {
@@ -2303,6 +2602,62 @@ export interface components {
             utilization?: components["schemas"]["Utilization"];
             /** @description The event's payout range; with `include=range` */
             range?: components["schemas"]["EventRange"];
+            /** @description The event; with `include=event` */
+            event?: components["schemas"]["EventSummary"];
+            /** @description The payout before and after its fee; null until the event is settled; with `include=payout` */
+            payout?: {
+                /**
+                 * @description `payoutAmount`
+                 * @example 438596491
+                 */
+                gross: string;
+                /**
+                 * @description Payment-token units
+                 * @example 1000000
+                 */
+                fee: string | null;
+                /**
+                 * @description Payment-token units
+                 * @example 1000000
+                 */
+                net: string | null;
+            } | null;
+        };
+        EventSummary: {
+            /**
+             * @description Id, per chain and kind
+             * @example 1
+             */
+            id: number;
+            /** @example Cedi importers Q3 */
+            name: string;
+            /** @example USD/GHS */
+            underlying: string;
+            /**
+             * @description 1e6 fixed point
+             * @example 12000000
+             */
+            strike: string;
+            /**
+             * @description 1e6 fixed point
+             * @example 13500000
+             */
+            payoutCap: string;
+            /**
+             * @description The side of the strike on which the event pays out
+             * @enum {string}
+             */
+            direction: "above" | "below";
+            /**
+             * @description Unix seconds
+             * @example 1800000000
+             */
+            expiryDate: number;
+            /**
+             * @description `open`: not expired; `expired`: expired and not settled; `triggered`: settled in the payout zone; `settled`: settled outside of it
+             * @enum {string}
+             */
+            state: "open" | "expired" | "settled" | "triggered";
         };
         DepositRow: {
             /**
@@ -2369,6 +2724,8 @@ export interface components {
             utilization?: components["schemas"]["Utilization"];
             /** @description The event's payout range; with `include=range` */
             range?: components["schemas"]["EventRange"];
+            /** @description The event; with `include=event` */
+            event?: components["schemas"]["EventSummary"];
         };
         Portfolio: {
             /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
@@ -2489,6 +2846,16 @@ export interface components {
                  */
                 amount: string;
                 /**
+                 * @description Payment-token units
+                 * @example 1000000
+                 */
+                fee: string | null;
+                /**
+                 * @description Payment-token units
+                 * @example 1000000
+                 */
+                net: string | null;
+                /**
                  * @description The request that builds the claim transaction
                  * @example {
                  *       "method": "POST",
@@ -2513,6 +2880,73 @@ export interface components {
              * @example true
              */
             complete: boolean;
+            /** @description What the wallet has now; with `include=balances` */
+            balances?: components["schemas"]["Balances"];
+        };
+        Balances: {
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            wallet: string;
+            chains: {
+                /** @example 8453 */
+                chainId: number;
+                /**
+                 * @description `ok`; `stale`: the index is out of reach, so only the configured tokens are listed; `unavailable`: no node answers, so the response has no data of this chain
+                 * @enum {string}
+                 */
+                status: "ok" | "stale" | "unavailable";
+                /** @description The block that all amounts of the chain are as of */
+                block: {
+                    /** @example 31415926 */
+                    number: number;
+                    /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                    hash: string;
+                    /**
+                     * @description Unix seconds
+                     * @example 1800000000
+                     */
+                    timestamp: number;
+                } | null;
+                /** @description The chain's native coin, which pays for gas */
+                native: {
+                    /** @example ETH */
+                    symbol: string;
+                    /**
+                     * @description Always 18
+                     * @example 18
+                     */
+                    decimals: number;
+                    /**
+                     * @description In wei
+                     * @example 1000000000000000000
+                     */
+                    balance: string;
+                } | null;
+                /** @description The configured payment tokens, and those of the wallet's newest events, deposits and positions; at most 20 */
+                tokens: {
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    token: string;
+                    /**
+                     * @description Symbol of the token; null when it has none
+                     * @example USDC
+                     */
+                    symbol: string | null;
+                    /**
+                     * @description Decimals of the token; null when the token does not report them
+                     * @example 18
+                     */
+                    decimals: number | null;
+                    /**
+                     * @description Payment-token units
+                     * @example 1000000
+                     */
+                    balance: string | null;
+                    /**
+                     * @description Payment-token units
+                     * @example 1000000
+                     */
+                    allowance: string | null;
+                }[];
+            }[];
         };
         /** @example 8453 */
         BodyChainId: number;
@@ -2584,6 +3018,11 @@ export interface components {
                  */
                 lagSeconds: number;
             }[];
+            /**
+             * @description The transaction of `afterTx` reverted: it changed nothing
+             * @constant
+             */
+            transaction?: "reverted";
         };
         /** @description Also `signing`, null in advisory mode: for each of its `chains` the `reason` why no quote is signed (null when quotes are signed), and the `rates` that prevent a signature */
         PricingHealth: {
@@ -2798,8 +3237,27 @@ export interface components {
          * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
          */
         Destination: string;
-        /** @example 1000000 */
-        Uint256: string;
+        /**
+         * @example {
+         *       "chainId": 8453,
+         *       "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+         *       "data": "0xe2bbb1580000000000000000000000000000000000000000000000000000000000000009000000000000000000000000000000000000000000000000000000003b9aca00",
+         *       "value": "0",
+         *       "function": "deposit",
+         *       "args": {
+         *         "eventId": "9",
+         *         "amount": "1000000000"
+         *       },
+         *       "estimatedGas": "272113",
+         *       "simulation": {
+         *         "status": "success",
+         *         "code": null,
+         *         "reason": null,
+         *         "hint": null,
+         *         "blockNumber": 31415926
+         *       }
+         *     }
+         */
         BuiltTx: {
             chainId: number;
             to: string;
@@ -2815,6 +3273,35 @@ export interface components {
                 [key: string]: string | number | boolean | null;
             };
             estimatedGas: string | null;
+            /** @description What the call would do at the newest block. `code`, `reason` and `hint` are null unless it reverts. */
+            simulation: {
+                /**
+                 * @description `unavailable` when no node answered in time: the call may succeed or revert
+                 * @example reverted
+                 * @enum {string}
+                 */
+                status: "success" | "reverted" | "unavailable";
+                /**
+                 * @description A code of `/v1/reverts`
+                 * @example insufficient_allowance
+                 */
+                code: string | null;
+                /**
+                 * @description The contract's text or error, or the node's text
+                 * @example Insufficient allowance
+                 */
+                reason: string | null;
+                /**
+                 * @description What the caller can do about it
+                 * @example Approve the protocol for the whole amount first, with `/v1/tx/erc20/approve`.
+                 */
+                hint: string | null;
+                /**
+                 * @description The newest block when the simulation was requested
+                 * @example 31415926
+                 */
+                blockNumber: number | null;
+            } | null;
         };
         /** @example 1 */
         BodyInteger: ((number | components["schemas"]["Uint256"]) | (string | number | components["schemas"]["Uint256"])) | number | components["schemas"]["Uint256"];
@@ -2825,9 +3312,687 @@ export interface components {
              * @example 0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45
              */
             signedTx: string;
+            /** @description Do not send a transaction of which the simulation shows that it would revert; false by default */
+            rejectIfReverts?: boolean;
         };
         Broadcast: {
             txHash: string;
+            /**
+             * @description Why the transaction would revert at the newest block, although it was sent. Null when it would not, or when that is not known
+             * @example null
+             */
+            warning: {
+                /**
+                 * @description Stable: clients switch on it
+                 * @example past_deadline
+                 */
+                code: string;
+                /**
+                 * @description The contract's or the node's text
+                 * @example Past deadline
+                 */
+                reason: string;
+                /**
+                 * @description What to do about it
+                 * @example Build the transaction again.
+                 */
+                hint: string;
+            } | null;
+        };
+        Transaction: {
+            /** @example 8453 */
+            chainId: number;
+            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            hash: string;
+            /**
+             * @description `unknown`: no node has the transaction; `pending`: a node has it, and no block does
+             * @example succeeded
+             * @enum {string}
+             */
+            status: "unknown" | "pending" | "succeeded" | "reverted";
+            /** @description The block of the transaction; null while it is not mined */
+            block: {
+                /** @example 31415926 */
+                number: number;
+                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                hash: string;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                timestamp: number;
+            } | null;
+            /**
+             * @description Blocks from its block to the newest one; 0 while it is not mined
+             * @example 42
+             */
+            confirmations: number;
+            /**
+             * @description How final its block is; null while it is not mined
+             * @example latest
+             * @enum {string|null}
+             */
+            finality: "latest" | "safe" | "finalized" | null;
+            /** @description What its sender paid, in wei; null while it is not mined */
+            fee: {
+                /** @example 211034 */
+                gasUsed: string;
+                /**
+                 * @description Wei
+                 * @example 5000000
+                 */
+                effectiveGasPrice: string;
+                /**
+                 * @description Wei
+                 * @example 1200000000000
+                 */
+                dataFee: string | null;
+                /**
+                 * @description Wei
+                 * @example 1056070000000
+                 */
+                total: string;
+            } | null;
+            /**
+             * @description The call of the protocol, or `approve` of a token, that the transaction made directly; null when it called another contract, such as an account or a bundler
+             * @example [
+             *       {
+             *         "function": "deposit",
+             *         "args": {
+             *           "eventId": 9,
+             *           "amount": "1000000000"
+             *         }
+             *       }
+             *     ]
+             */
+            calls: {
+                /** @example deposit */
+                function: string;
+                /** @description Structs and lists are one JSON string each. Long values are cut */
+                args: {
+                    [key: string]: string | number | boolean | null;
+                };
+            }[] | null;
+            created: {
+                /** @description From the logs of the protocol; the sender does not matter */
+                eventIds: {
+                    /**
+                     * @description Id, per chain and kind
+                     * @example 1
+                     */
+                    id: number;
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    owner: string;
+                }[];
+                /** @description From the logs of the protocol; the sender does not matter */
+                depositIds: {
+                    /**
+                     * @description Id, per chain and kind
+                     * @example 1
+                     */
+                    id: number;
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    owner: string;
+                }[];
+                /** @description From the logs of the protocol; the sender does not matter */
+                positionIds: {
+                    /**
+                     * @description Id, per chain and kind
+                     * @example 1
+                     */
+                    id: number;
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    owner: string;
+                }[];
+            };
+            /** @description The first 200 logs of the protocol, and transfers and approvals of its tokens, in their order */
+            logs: {
+                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                address: string;
+                /** @example DepositCreated */
+                name: string;
+                /** @description Structs and lists are one JSON string each. Long values are cut */
+                args: {
+                    [key: string]: string | number | boolean | null;
+                };
+            }[];
+            /**
+             * @description Number of further such logs
+             * @example 0
+             */
+            logsOmitted: number;
+            /** @description The first 50 user operations (ERC-4337) of the transaction that failed, although the transaction succeeded */
+            userOperations: {
+                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                entryPoint: string;
+                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                hash: string;
+                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                sender: string;
+                /** @example 7 */
+                nonce: string;
+                /** @constant */
+                success: false;
+                /** @description Null when no log has the reason */
+                revert: {
+                    /**
+                     * @description Stable: clients switch on it
+                     * @example past_deadline
+                     */
+                    code: string;
+                    /**
+                     * @description The contract's or the node's text
+                     * @example Past deadline
+                     */
+                    reason: string;
+                    /**
+                     * @description What to do about it
+                     * @example Build the transaction again.
+                     */
+                    hint: string;
+                } | null;
+            }[];
+            /** @description Why the transaction reverted; null when it did not, or when no node knows */
+            revert: {
+                /**
+                 * @description Stable: clients switch on it
+                 * @example past_deadline
+                 */
+                code: string;
+                /**
+                 * @description The contract's or the node's text
+                 * @example Past deadline
+                 */
+                reason: string;
+                /**
+                 * @description What to do about it
+                 * @example Build the transaction again.
+                 */
+                hint: string;
+                /**
+                 * @description True for the reason from a trace; false for that of the same call, repeated at the parent block
+                 * @example true
+                 */
+                exact: boolean;
+            } | null;
+            /** @description Whether the index has reached the block of the transaction */
+            indexed: boolean;
+            /**
+             * @description True when another transaction with its sender's nonce was mined, so that this one cannot be. Known only of transactions that this process has seen
+             * @example false
+             */
+            dropped: boolean;
+            /**
+             * @description That transaction; null when it is not known
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
+            replacedBy: string | null;
+        };
+        Revert: {
+            /**
+             * @description Never changes its meaning
+             * @example past_deadline
+             */
+            code: string;
+            /**
+             * @description Texts, custom errors and panics of contracts; deployments and tokens use different ones
+             * @example [
+             *       "Past deadline",
+             *       "Transaction deadline expired"
+             *     ]
+             */
+            reasons: string[];
+            /**
+             * @description The contract functions that can fail like this; empty when any can
+             * @example [
+             *       "buyProtection"
+             *     ]
+             */
+            functions: string[];
+            /** @example The block is later than the deadline. */
+            cause: string;
+            /**
+             * @description What the caller can do about it
+             * @example Send a later `deadline`, in Unix seconds.
+             */
+            hint: string;
+        };
+        /**
+         * @example {
+         *       "action": "buy-protection",
+         *       "chainId": 8453,
+         *       "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+         *       "block": {
+         *         "number": 31415926,
+         *         "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+         *         "timestamp": 1800000000
+         *       },
+         *       "method": "eth_simulateV1",
+         *       "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+         *       "executable": true,
+         *       "issues": [],
+         *       "cost": {
+         *         "premium": "230000000",
+         *         "platformFee": "1150000",
+         *         "total": "231150000",
+         *         "maxCost": "231150000",
+         *         "exact": true,
+         *         "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+         *         "symbol": "USDC",
+         *         "decimals": 6
+         *       },
+         *       "payout": null,
+         *       "steps": [
+         *         {
+         *           "id": "buy-protection",
+         *           "transaction": {
+         *             "chainId": 8453,
+         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+         *             "value": "0",
+         *             "function": "buyProtection",
+         *             "args": {
+         *               "eventId": "1",
+         *               "notional": "10000000000",
+         *               "maxCost": "231150000",
+         *               "deadline": "1800000601"
+         *             },
+         *             "estimatedGas": "477439",
+         *             "simulation": {
+         *               "status": "success",
+         *               "code": null,
+         *               "reason": null,
+         *               "hint": null,
+         *               "blockNumber": 31415926
+         *             }
+         *           },
+         *           "request": {
+         *             "type": "0x2",
+         *             "chainId": "0x2105",
+         *             "nonce": "0x5",
+         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+         *             "value": "0x0",
+         *             "gas": "0x748ff",
+         *             "maxFeePerGas": "0x3c9f037c",
+         *             "maxPriorityFeePerGas": "0x3b9aca00"
+         *           },
+         *           "simulation": {
+         *             "status": "success",
+         *             "code": null,
+         *             "reason": null,
+         *             "hint": null,
+         *             "blockNumber": 31415926
+         *           },
+         *           "payout": null
+         *         }
+         *       ],
+         *       "walletCalls": {
+         *         "version": "2.0.0",
+         *         "chainId": "0x2105",
+         *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+         *         "atomicRequired": false,
+         *         "calls": [
+         *           {
+         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+         *             "value": "0x0"
+         *           }
+         *         ]
+         *       },
+         *       "effects": {
+         *         "created": {
+         *           "positionId": 5,
+         *           "predicted": true
+         *         },
+         *         "balanceChanges": [
+         *           {
+         *             "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+         *             "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+         *             "symbol": "USDC",
+         *             "decimals": 6,
+         *             "amount": "-231150000"
+         *           },
+         *           {
+         *             "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+         *             "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+         *             "symbol": "USDC",
+         *             "decimals": 6,
+         *             "amount": "231150000"
+         *           }
+         *         ]
+         *       },
+         *       "gasCost": {
+         *         "execution": "485581280991364",
+         *         "dataFee": "0",
+         *         "total": "485581280991364",
+         *         "symbol": "ETH"
+         *       },
+         *       "validUntil": {
+         *         "blockNumber": 31415927,
+         *         "timestamp": 1800000601
+         *       },
+         *       "remaining": 0,
+         *       "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+         *     }
+         */
+        Plan: {
+            /** @example buy-protection */
+            action: string;
+            /** @example 8453 */
+            chainId: number;
+            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            from: string;
+            /** @description The block on whose state the plan was simulated */
+            block: {
+                /** @example 31415926 */
+                number: number;
+                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                hash: string;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                timestamp: number;
+            };
+            /**
+             * @description How it was simulated; null when no node simulates
+             * @enum {string|null}
+             */
+            method: "eth_simulateV1" | "eth_call" | null;
+            /**
+             * @description What the calldata does
+             * @example Deposit 5000 USDC into event 1.
+             */
+            summary: string;
+            /**
+             * @description False when a step reverts
+             * @example true
+             */
+            executable: boolean;
+            issues: {
+                /**
+                 * @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`
+                 * @example insufficient_balance
+                 */
+                code: string;
+                /** @example the wallet has 0 of 231150000 units of USDC */
+                message: string;
+                /** @example Send enough of the payment token to the wallet. */
+                hint: string;
+                /**
+                 * @description True when the plan reverts because of it
+                 * @example true
+                 */
+                blocking: boolean;
+                /**
+                 * @description The id of the step
+                 * @example buy-protection
+                 */
+                step?: string;
+                /** @example 0 */
+                have?: string;
+                /** @example 231150000 */
+                need?: string;
+            }[];
+            cost: {
+                /**
+                 * @description Payment-token units
+                 * @example 1000000
+                 */
+                premium: string | null;
+                /**
+                 * @description Payment-token units
+                 * @example 1000000
+                 */
+                platformFee: string | null;
+                /**
+                 * @description Payment-token units
+                 * @example 231150000
+                 */
+                total: string;
+                /**
+                 * @description The most that the transaction may take
+                 * @example 231150000
+                 */
+                maxCost: string;
+                /**
+                 * @description True when simulated; false when computed by the formula
+                 * @example true
+                 */
+                exact: boolean;
+                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                token: string;
+                /** @example USDC */
+                symbol: string | null;
+                /** @example 6 */
+                decimals: number | null;
+            } | null;
+            /** @description The sum of what all steps pay; null when they pay nothing, or in several tokens */
+            payout: {
+                /**
+                 * @description Payment-token units
+                 * @example 438596491
+                 */
+                gross: string;
+                /**
+                 * @description Payment-token units
+                 * @example 4385964
+                 */
+                fee: string;
+                /**
+                 * @description What the wallet receives
+                 * @example 434210527
+                 */
+                net: string;
+                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                token: string;
+                /** @example USDC */
+                symbol: string | null;
+                /** @example 6 */
+                decimals: number | null;
+            } | null;
+            /** @description The transactions, in their order */
+            steps: {
+                /** @example buy-protection */
+                id: string;
+                transaction: components["schemas"]["BuiltTx"];
+                /** @description The transaction as `eth_sendTransaction` takes it; absent when the plan is not executable */
+                request?: {
+                    /** @constant */
+                    type: "0x2";
+                    /**
+                     * @description Chain id
+                     * @example 0x2105
+                     */
+                    chainId: string;
+                    /**
+                     * @description The wallet's nonce for this step
+                     * @example 0x7
+                     */
+                    nonce: string;
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    to: string;
+                    /** @example 0xe2bbb1580000000000000000000000000000000000000000000000000000000000000009000000000000000000000000000000000000000000000000000000003b9aca00 */
+                    data: string;
+                    /**
+                     * @description Wei
+                     * @example 0x0
+                     */
+                    value: string;
+                    /**
+                     * @description Gas limit, with a margin of 30 %
+                     * @example 0x3d090
+                     */
+                    gas: string;
+                    /**
+                     * @description Wei
+                     * @example 0x2540be400
+                     */
+                    maxFeePerGas: string;
+                    /**
+                     * @description Wei
+                     * @example 0x3b9aca00
+                     */
+                    maxPriorityFeePerGas: string;
+                };
+                /** @description What the call would do at the newest block. `code`, `reason` and `hint` are null unless it reverts. */
+                simulation: {
+                    /**
+                     * @description `unavailable` when no node answered in time: the call may succeed or revert
+                     * @example reverted
+                     * @enum {string}
+                     */
+                    status: "success" | "reverted" | "unavailable";
+                    /**
+                     * @description A code of `/v1/reverts`
+                     * @example insufficient_allowance
+                     */
+                    code: string | null;
+                    /**
+                     * @description The contract's text or error, or the node's text
+                     * @example Insufficient allowance
+                     */
+                    reason: string | null;
+                    /**
+                     * @description What the caller can do about it
+                     * @example Approve the protocol for the whole amount first, with `/v1/tx/erc20/approve`.
+                     */
+                    hint: string | null;
+                    /**
+                     * @description The newest block when the simulation was requested
+                     * @example 31415926
+                     */
+                    blockNumber: number | null;
+                } | null;
+                payout: {
+                    /**
+                     * @description Payment-token units
+                     * @example 438596491
+                     */
+                    gross: string;
+                    /**
+                     * @description Payment-token units
+                     * @example 4385964
+                     */
+                    fee: string;
+                    /**
+                     * @description What the wallet receives
+                     * @example 434210527
+                     */
+                    net: string;
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    token: string;
+                    /** @example USDC */
+                    symbol: string | null;
+                    /** @example 6 */
+                    decimals: number | null;
+                } | null;
+            }[];
+            /** @description The steps as `wallet_sendCalls` takes them (EIP-5792) */
+            walletCalls: {
+                /** @constant */
+                version: "2.0.0";
+                /**
+                 * @description Chain id
+                 * @example 0x2105
+                 */
+                chainId: string;
+                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                from: string;
+                /** @example false */
+                atomicRequired: boolean;
+                calls: {
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    to: string;
+                    /** @example 0xe2bbb1580000000000000000000000000000000000000000000000000000000000000009000000000000000000000000000000000000000000000000000000003b9aca00 */
+                    data: string;
+                    /**
+                     * @description Wei
+                     * @example 0x0
+                     */
+                    value: string;
+                }[];
+            } | null;
+            effects: {
+                created: {
+                    /**
+                     * @description Id, per chain and kind
+                     * @example 1
+                     */
+                    eventId?: number;
+                    /**
+                     * @description Id, per chain and kind
+                     * @example 1
+                     */
+                    depositId?: number;
+                    /**
+                     * @description Id, per chain and kind
+                     * @example 1
+                     */
+                    positionId?: number;
+                    /**
+                     * @description Another transaction may take an id first
+                     * @constant
+                     */
+                    predicted: true;
+                };
+                balanceChanges: {
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    account: string;
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    token: string;
+                    /** @example USDC */
+                    symbol: string | null;
+                    /** @example 6 */
+                    decimals: number | null;
+                    /**
+                     * @description In token units; negative for a loss
+                     * @example -231150000
+                     */
+                    amount: string;
+                }[];
+            };
+            /** @description The most that the steps cost in native coins */
+            gasCost: {
+                /**
+                 * @description Wei
+                 * @example 2500000000000000
+                 */
+                execution: string;
+                /**
+                 * @description Wei; the network's fee for the data, where it has one
+                 * @example 0
+                 */
+                dataFee: string;
+                /**
+                 * @description Wei
+                 * @example 2500000000000000
+                 */
+                total: string;
+                /** @example ETH */
+                symbol: string;
+            } | null;
+            /** @description Ids and amounts are those of this block. `timestamp` is the last second at which the steps are accepted; null when no time makes them revert */
+            validUntil: {
+                /** @example 31415926 */
+                blockNumber: number;
+                /**
+                 * @description Unix seconds
+                 * @example 1800000000
+                 */
+                timestamp: number | null;
+            };
+            /**
+             * @description Claims that did not fit into the plan
+             * @example 0
+             */
+            remaining: number;
+            /**
+             * @description keccak256(abi.encode(chainId, from, (to, value, data)[]))
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
+            digest: string;
         };
     };
     responses: {
@@ -2939,6 +4104,24 @@ export interface components {
                  *       "error": {
                  *         "code": "unauthorized",
                  *         "message": "a bearer token is required"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The transaction would revert, and the request asks not to send it then */
+        conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "conflict",
+                 *         "message": "not sent, because it would revert: Past deadline (past_deadline). Build the transaction again."
                  *       }
                  *     }
                  */
@@ -3058,6 +4241,11 @@ export interface components {
          * @example 1
          */
         "X-Index-Lag": string;
+        /**
+         * @description `reverted` when the transaction of `afterTx` reverted, also on a 304 and on errors; otherwise absent
+         * @example reverted
+         */
+        "X-Transaction": string;
         /**
          * @description Changes when the returned data changes, and not with every block. Until then, `If-None-Match` with this value returns a 304
          * @example "1.0.0~mhx2k1v3q9"
@@ -3484,6 +4672,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -3502,6 +4691,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["FeeConfig"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -3511,6 +4701,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -3570,6 +4761,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -3581,6 +4773,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: boolean;
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -3590,6 +4783,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -3649,6 +4843,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3660,6 +4855,7 @@ export interface operations {
                     "application/json": {
                         /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
                         data: string;
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -3715,6 +4911,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -3727,6 +4924,7 @@ export interface operations {
                     "application/json": {
                         /** @example 42 */
                         data: number;
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -3736,6 +4934,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -3796,6 +4995,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -3822,6 +5022,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Event"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -3831,6 +5032,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -3891,6 +5093,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -3913,6 +5116,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["EventStats"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -3922,6 +5126,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -3982,6 +5187,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -3998,6 +5204,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["EventRange"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -4007,6 +5214,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -4067,6 +5275,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -4083,6 +5292,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Utilization"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -4092,6 +5302,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -4154,6 +5365,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
@@ -4179,6 +5391,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -4241,6 +5454,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
@@ -4266,6 +5480,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -4328,6 +5543,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
@@ -4353,6 +5569,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -4397,6 +5614,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4411,6 +5629,7 @@ export interface operations {
                          * @example 1000000
                          */
                         data: string;
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -4467,6 +5686,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4487,6 +5707,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Position"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -4545,6 +5766,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
@@ -4570,6 +5792,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -4612,6 +5835,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4631,6 +5855,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Deposit"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -4687,6 +5912,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4701,6 +5927,7 @@ export interface operations {
                          * @example 1000000
                          */
                         data: string;
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -4759,6 +5986,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
@@ -4784,6 +6012,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -4825,6 +6054,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4841,6 +6071,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["OracleConfig"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -4896,6 +6127,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4908,6 +6140,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: string[];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -4964,6 +6197,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4986,6 +6220,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Submissions"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -5040,6 +6275,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5054,6 +6290,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Ownership"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -5108,6 +6345,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5128,6 +6366,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Facets"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -5184,6 +6423,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5201,6 +6441,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Proposal"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -5247,8 +6488,10 @@ export interface operations {
                 creator?: string;
                 underlying?: string;
                 paymentToken?: components["schemas"]["Address"];
+                symbol?: string;
                 strikeAbove?: boolean;
                 poolOpen?: boolean;
+                capacityFrom?: components["schemas"]["Uint256"];
                 state?: "open" | "expired" | "settled" | "triggered";
                 expiryFrom?: components["schemas"]["PathInteger"];
                 expiryTo?: components["schemas"]["PathInteger"];
@@ -5269,6 +6512,7 @@ export interface operations {
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -5332,6 +6576,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -5380,6 +6625,7 @@ export interface operations {
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -5438,6 +6684,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -5486,6 +6733,7 @@ export interface operations {
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -5543,6 +6791,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -5561,6 +6810,7 @@ export interface operations {
             query?: {
                 chainId?: string;
                 state?: "active" | "all";
+                include?: string;
                 minBlock?: components["schemas"]["PathInteger"];
                 afterTx?: string;
                 waitMs?: number;
@@ -5583,6 +6833,7 @@ export interface operations {
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -5689,6 +6940,8 @@ export interface operations {
                      *             "symbol": "USDC",
                      *             "decimals": 18,
                      *             "amount": "438596491",
+                     *             "fee": "1000000",
+                     *             "net": "1000000",
                      *             "build": {
                      *               "method": "POST",
                      *               "path": "/v1/tx/hedge/claim-payout",
@@ -5705,6 +6958,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Portfolio"];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -5714,6 +6968,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -5727,9 +6982,85 @@ export interface operations {
             503: components["responses"]["service_unavailable"];
         };
     };
+    getWalletsBalancesByAddr: {
+        parameters: {
+            query?: {
+                chainId?: string;
+                minBlock?: components["schemas"]["PathInteger"];
+                afterTx?: string;
+                waitMs?: number;
+            };
+            header?: never;
+            path: {
+                addr: components["schemas"]["Address"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "wallet": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *         "chains": [
+                     *           {
+                     *             "chainId": 8453,
+                     *             "status": "ok",
+                     *             "block": {
+                     *               "number": 31415926,
+                     *               "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *               "timestamp": 1800000000
+                     *             },
+                     *             "native": {
+                     *               "symbol": "ETH",
+                     *               "decimals": 18,
+                     *               "balance": "1000000000000000000"
+                     *             },
+                     *             "tokens": [
+                     *               {
+                     *                 "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *                 "symbol": "USDC",
+                     *                 "decimals": 18,
+                     *                 "balance": "1000000",
+                     *                 "allowance": "1000000"
+                     *               }
+                     *             ]
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Balances"];
+                        meta?: components["schemas"]["RevertedMeta"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
     postWalletsPortfolio: {
         parameters: {
             query?: {
+                include?: string;
                 minBlock?: components["schemas"]["PathInteger"];
                 afterTx?: string;
                 waitMs?: number;
@@ -5772,6 +7103,7 @@ export interface operations {
                     "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
                     "X-Stale": components["headers"]["X-Stale"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     "Server-Timing": components["headers"]["Server-Timing"];
                     [name: string]: unknown;
                 };
@@ -5876,6 +7208,8 @@ export interface operations {
                      *               "symbol": "USDC",
                      *               "decimals": 18,
                      *               "amount": "438596491",
+                     *               "fee": "1000000",
+                     *               "net": "1000000",
                      *               "build": {
                      *                 "method": "POST",
                      *                 "path": "/v1/tx/hedge/claim-payout",
@@ -5893,6 +7227,7 @@ export interface operations {
                      */
                     "application/json": {
                         data: components["schemas"]["Portfolio"][];
+                        meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
@@ -5951,6 +7286,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
                     "Server-Timing": components["headers"]["Server-Timing"];
@@ -6001,6 +7337,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-Data-Source": components["headers"]["X-Data-Source"];
                     "X-Index-Lag": components["headers"]["X-Index-Lag"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
                     ETag: components["headers"]["ETag"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     Vary: components["headers"]["Vary"];
@@ -6224,7 +7561,7 @@ export interface operations {
                      * @example 1000000000
                      */
                     amount: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6249,7 +7586,8 @@ export interface operations {
                      *           "spender": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "amount": "1000000000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6363,7 +7701,7 @@ export interface operations {
                      * @example 0x0000000000000000000000000000000000000000000000000000000000000000
                      */
                     quoteNonce: string;
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6400,7 +7738,8 @@ export interface operations {
                      *           "quoteTimestamp": "0",
                      *           "quoteNonce": "0x0000000000000000000000000000000000000000000000000000000000000000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6442,7 +7781,7 @@ export interface operations {
                      * @example 1000000000
                      */
                     amount: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6467,7 +7806,8 @@ export interface operations {
                      *           "eventId": "1",
                      *           "amount": "1000000000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6521,7 +7861,7 @@ export interface operations {
                      * @example 1900000000
                      */
                     deadline: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6548,7 +7888,8 @@ export interface operations {
                      *           "maxCost": "250000000",
                      *           "deadline": "1900000000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6584,7 +7925,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     positionId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6608,7 +7949,8 @@ export interface operations {
                      *         "args": {
                      *           "positionId": "1"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6644,7 +7986,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     depositId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6668,7 +8010,8 @@ export interface operations {
                      *         "args": {
                      *           "depositId": "1"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6704,7 +8047,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     depositId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6728,7 +8071,8 @@ export interface operations {
                      *         "args": {
                      *           "depositId": "1"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6776,7 +8120,7 @@ export interface operations {
                      * @example true
                      */
                     allowExternalLp: boolean;
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6802,7 +8146,8 @@ export interface operations {
                      *           "poolOpen": true,
                      *           "allowExternalLp": true
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6838,7 +8183,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     eventId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6862,7 +8207,8 @@ export interface operations {
                      *         "args": {
                      *           "eventId": "1"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6926,7 +8272,7 @@ export interface operations {
                      * @example 100000
                      */
                     creatorLoyaltyRate: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -6954,7 +8300,8 @@ export interface operations {
                      *           "lpProfitFeeRate": "20000",
                      *           "creatorLoyaltyRate": "100000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -6996,7 +8343,7 @@ export interface operations {
                      * @example 12500000
                      */
                     settlementPrice: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7021,7 +8368,8 @@ export interface operations {
                      *           "eventId": "1",
                      *           "settlementPrice": "12500000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7055,7 +8403,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7077,7 +8425,8 @@ export interface operations {
                      *         "value": "0",
                      *         "function": "pause",
                      *         "args": {},
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7111,7 +8460,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7133,7 +8482,8 @@ export interface operations {
                      *         "value": "0",
                      *         "function": "unpause",
                      *         "args": {},
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7167,7 +8517,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7189,7 +8539,8 @@ export interface operations {
                      *         "value": "0",
                      *         "function": "activateOracleV2",
                      *         "args": {},
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7225,7 +8576,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     admin: components["schemas"]["Destination"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7249,7 +8600,8 @@ export interface operations {
                      *         "args": {
                      *           "admin": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7285,7 +8637,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     signer: components["schemas"]["Destination"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7309,7 +8661,8 @@ export interface operations {
                      *         "args": {
                      *           "signer": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7349,7 +8702,7 @@ export interface operations {
                      * @example 1000000000
                      */
                     amount: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7373,7 +8726,8 @@ export interface operations {
                      *         "args": {
                      *           "amount": "1000000000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7415,7 +8769,7 @@ export interface operations {
                      * @example 1000000000
                      */
                     amount: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7440,7 +8794,8 @@ export interface operations {
                      *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "amount": "1000000000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7476,7 +8831,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     to: components["schemas"]["Destination"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7500,7 +8855,8 @@ export interface operations {
                      *         "args": {
                      *           "to": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7538,7 +8894,7 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     token: components["schemas"]["Destination"];
                     to: components["schemas"]["Destination"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7563,7 +8919,8 @@ export interface operations {
                      *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "to": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7605,7 +8962,7 @@ export interface operations {
                      * @example true
                      */
                     allowed: boolean;
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7630,7 +8987,8 @@ export interface operations {
                      *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "allowed": true
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7666,7 +9024,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     eventId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7690,7 +9048,8 @@ export interface operations {
                      *         "args": {
                      *           "eventId": "1"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7732,7 +9091,7 @@ export interface operations {
                      * @example 12500000
                      */
                     price: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7757,7 +9116,8 @@ export interface operations {
                      *           "eventId": "1",
                      *           "price": "12500000"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7793,7 +9153,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     oracle: components["schemas"]["Destination"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7817,7 +9177,8 @@ export interface operations {
                      *         "args": {
                      *           "oracle": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7853,7 +9214,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     oracle: components["schemas"]["Destination"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7877,7 +9238,8 @@ export interface operations {
                      *         "args": {
                      *           "oracle": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7917,7 +9279,7 @@ export interface operations {
                      * @example 2
                      */
                     required: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -7941,7 +9303,8 @@ export interface operations {
                      *         "args": {
                      *           "required": "2"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -7981,7 +9344,7 @@ export interface operations {
                      * @example 700
                      */
                     bps: components["schemas"]["Uint256"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -8005,7 +9368,8 @@ export interface operations {
                      *         "args": {
                      *           "bps": "700"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -8041,7 +9405,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     eventId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -8065,7 +9429,8 @@ export interface operations {
                      *         "args": {
                      *           "eventId": "1"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -8101,7 +9466,7 @@ export interface operations {
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
                     newOwner: components["schemas"]["Destination"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -8125,7 +9490,8 @@ export interface operations {
                      *         "args": {
                      *           "newOwner": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -8159,7 +9525,7 @@ export interface operations {
                  */
                 "application/json": {
                     chainId: components["schemas"]["BodyChainId"];
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -8181,7 +9547,8 @@ export interface operations {
                      *         "value": "0",
                      *         "function": "acceptOwnership",
                      *         "args": {},
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -8245,7 +9612,7 @@ export interface operations {
                      * @example 0x
                      */
                     initData: string;
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -8271,7 +9638,8 @@ export interface operations {
                      *           "init": "0x0000000000000000000000000000000000000000",
                      *           "initData": "0x"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -8334,7 +9702,7 @@ export interface operations {
                      * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
                      */
                     proposalId: string;
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -8358,7 +9726,8 @@ export interface operations {
                      *         "args": {
                      *           "proposalId": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -8398,7 +9767,7 @@ export interface operations {
                      * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
                      */
                     proposalId: string;
-                    /** @description Wallet to estimate gas for */
+                    /** @description Wallet to simulate the call for */
                     from?: components["schemas"]["Address"];
                 };
             };
@@ -8422,7 +9791,8 @@ export interface operations {
                      *         "args": {
                      *           "proposalId": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
                      *         },
-                     *         "estimatedGas": null
+                     *         "estimatedGas": null,
+                     *         "simulation": null
                      *       }
                      *     }
                      */
@@ -8469,7 +9839,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "txHash": "0x78bc759d006dd65edffb2c048b34aa20d76e2e30f8b93498254d0daf13f2df05"
+                     *         "txHash": "0x78bc759d006dd65edffb2c048b34aa20d76e2e30f8b93498254d0daf13f2df05",
+                     *         "warning": null
                      *       }
                      *     }
                      */
@@ -8479,6 +9850,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
+            409: components["responses"]["conflict"];
             /** @description The body is larger than 262144 bytes */
             413: {
                 headers: {
@@ -8503,6 +9875,2348 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getTransactionsByHash: {
+        parameters: {
+            query?: {
+                waitMs?: number;
+            };
+            header?: never;
+            path: {
+                chainId: components["schemas"]["PathChainId"];
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Block-Number": components["headers"]["X-Block-Number"];
+                    "X-Block-Hash": components["headers"]["X-Block-Hash"];
+                    "X-Block-Timestamp": components["headers"]["X-Block-Timestamp"];
+                    "X-Stale": components["headers"]["X-Stale"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Server-Timing": components["headers"]["Server-Timing"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "chainId": 8453,
+                     *         "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *         "status": "succeeded",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "confirmations": 42,
+                     *         "finality": "latest",
+                     *         "fee": {
+                     *           "gasUsed": "211034",
+                     *           "effectiveGasPrice": "5000000",
+                     *           "dataFee": "1200000000000",
+                     *           "total": "1056070000000"
+                     *         },
+                     *         "calls": [
+                     *           {
+                     *             "function": "deposit",
+                     *             "args": {
+                     *               "eventId": 9,
+                     *               "amount": "1000000000"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "created": {
+                     *           "eventIds": [
+                     *             {
+                     *               "id": 1,
+                     *               "owner": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                     *             }
+                     *           ],
+                     *           "depositIds": [
+                     *             {
+                     *               "id": 1,
+                     *               "owner": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                     *             }
+                     *           ],
+                     *           "positionIds": [
+                     *             {
+                     *               "id": 1,
+                     *               "owner": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "logs": [
+                     *           {
+                     *             "address": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *             "name": "DepositCreated",
+                     *             "args": {
+                     *               "eventId": 9,
+                     *               "depositId": 42,
+                     *               "lp": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "amount": "1000000000",
+                     *               "shares": "1000000000"
+                     *             }
+                     *           }
+                     *         ],
+                     *         "logsOmitted": 0,
+                     *         "userOperations": [
+                     *           {
+                     *             "entryPoint": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *             "sender": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "nonce": "7",
+                     *             "success": false,
+                     *             "revert": {
+                     *               "code": "past_deadline",
+                     *               "reason": "Past deadline",
+                     *               "hint": "Build the transaction again."
+                     *             }
+                     *           }
+                     *         ],
+                     *         "revert": {
+                     *           "code": "past_deadline",
+                     *           "reason": "Past deadline",
+                     *           "hint": "Build the transaction again.",
+                     *           "exact": true
+                     *         },
+                     *         "indexed": true,
+                     *         "dropped": false,
+                     *         "replacedBy": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Transaction"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getReverts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "code": "past_deadline",
+                     *           "reasons": [
+                     *             "Past deadline",
+                     *             "Transaction deadline expired"
+                     *           ],
+                     *           "functions": [
+                     *             "buyProtection"
+                     *           ],
+                     *           "cause": "The block is later than the deadline.",
+                     *           "hint": "Send a later `deadline`, in Unix seconds."
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Revert"][];
+                    };
+                };
+            };
+            400: components["responses"]["unknown_parameter"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planCreateEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "name": "Cedi importers Q3",
+                 *       "allowExternalLp": true,
+                 *       "initialLiquidity": "75000000000",
+                 *       "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                 *       "quote": {
+                 *         "pair": "USD/GHS",
+                 *         "strike": 12,
+                 *         "payoutCap": 13.5,
+                 *         "strikeAbove": true,
+                 *         "expiryUnixSeconds": 1800000000,
+                 *         "notional": 10000
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    /**
+                     * @description Human-readable label
+                     * @example Cedi importers Q3
+                     */
+                    name: string;
+                    /**
+                     * @description `<BASE>/<QUOTE>`
+                     * @example USD/GHS
+                     */
+                    underlying?: string;
+                    /**
+                     * @description Rate at which the payout zone begins, 1e6 fixed point
+                     * @example 12000000
+                     */
+                    strike?: components["schemas"]["Uint256"];
+                    /**
+                     * @description Rate at which the payout stops growing; `0` for a single strike, 1e6 fixed point
+                     * @example 13500000
+                     */
+                    payoutCap?: components["schemas"]["Uint256"];
+                    /**
+                     * @description Premium as a fraction of the notional, 1e6 fixed point
+                     * @example 23000
+                     */
+                    premiumRate?: components["schemas"]["Uint256"];
+                    /**
+                     * @description Unix seconds
+                     * @example 1900000000
+                     */
+                    expiry?: components["schemas"]["Uint256"];
+                    /**
+                     * @description False: only the creator may deposit
+                     * @example true
+                     */
+                    allowExternalLp: boolean;
+                    /**
+                     * @description The creator's seed capital for the pool, in the token's own units
+                     * @example 75000000000
+                     */
+                    initialLiquidity: components["schemas"]["Uint256"];
+                    /**
+                     * @description Spot rate at creation, 1e6 fixed point
+                     * @example 11400000
+                     */
+                    initialRate?: components["schemas"]["Uint256"];
+                    /**
+                     * @description True for protection against a rise
+                     * @example true
+                     */
+                    strikeAbove?: boolean;
+                    paymentToken: components["schemas"]["Destination"];
+                    /**
+                     * @description The engine's signature; `0x` for a self-priced event
+                     * @example 0x
+                     */
+                    signature?: string;
+                    /**
+                     * @description Unix seconds; `0` for a self-priced event
+                     * @example 0
+                     */
+                    quoteTimestamp?: components["schemas"]["Uint256"];
+                    /**
+                     * @description Zero for a self-priced event
+                     * @example 0x0000000000000000000000000000000000000000000000000000000000000000
+                     */
+                    quoteNonce?: string;
+                    /** @description The range that the engine prices. The plan takes underlying, strike, payoutCap, premiumRate, expiry, initialRate, strikeAbove and the signature from its answer */
+                    quote?: {
+                        /**
+                         * @description BASE/QUOTE; rates are QUOTE per 1 BASE
+                         * @example USD/GHS
+                         */
+                        pair: string;
+                        /**
+                         * @description Entry edge of the payout zone
+                         * @example 12
+                         */
+                        strike: number;
+                        /**
+                         * @description Far edge of the payout zone
+                         * @example 13.5
+                         */
+                        payoutCap: number;
+                        /** @example 1800000000 */
+                        expiryUnixSeconds: number;
+                        /**
+                         * @description Whole payment-token units
+                         * @example 10000
+                         */
+                        notional: number;
+                        /** @description true: protection against a rise of the rate; false: against a fall */
+                        strikeAbove: boolean;
+                        /** @description Whether to ask for a signature; true by default */
+                        signed?: boolean;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planDeposit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "eventId": 1,
+                 *       "amount": "1000000000"
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Amount, in the token's own units
+                     * @example 1000000000
+                     */
+                    amount: components["schemas"]["Uint256"];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planBuyProtection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "eventId": 1,
+                 *       "notional": "10000000000"
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Protected amount, in the token's own units
+                     * @example 10000000000
+                     */
+                    notional: components["schemas"]["Uint256"];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planClaimPayout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "positionId": 1
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    positionId: components["schemas"]["BodyInteger"];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planClaimPremiums: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "depositId": 1
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    depositId: components["schemas"]["BodyInteger"];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planWithdrawCapital: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "depositId": 1
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    depositId: components["schemas"]["BodyInteger"];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planWithdrawCreatorEarnings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "eventId": 1
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    eventId: components["schemas"]["BodyInteger"];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planSetPoolSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "eventId": 1,
+                 *       "poolOpen": true,
+                 *       "allowExternalLp": true
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description False: no deposits
+                     * @example true
+                     */
+                    poolOpen: boolean;
+                    /**
+                     * @description False: only the creator may deposit
+                     * @example true
+                     */
+                    allowExternalLp: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planSubmitRate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "eventId": 1,
+                 *       "price": "12500000"
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Settlement rate, 1e6 fixed point
+                     * @example 12500000
+                     */
+                    price: components["schemas"]["Uint256"];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planClaimAll: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    planRevokeApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                 *     }
+                 */
+                "application/json": {
+                    chainId: components["schemas"]["BodyChainId"];
+                    /** @description The wallet that will send the transactions */
+                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Seconds until a purchase reverts; 600 by default
+                     * @example 600
+                     */
+                    deadlineSeconds?: number;
+                    /**
+                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
+                     * @example 50
+                     */
+                    maxCostBps?: number;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
+                    token: components["schemas"]["Destination"];
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "action": "buy-protection",
+                     *         "chainId": 8453,
+                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "block": {
+                     *           "number": 31415926,
+                     *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
+                     *           "timestamp": 1800000000
+                     *         },
+                     *         "method": "eth_simulateV1",
+                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "executable": true,
+                     *         "issues": [],
+                     *         "cost": {
+                     *           "premium": "230000000",
+                     *           "platformFee": "1150000",
+                     *           "total": "231150000",
+                     *           "maxCost": "231150000",
+                     *           "exact": true,
+                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "symbol": "USDC",
+                     *           "decimals": 6
+                     *         },
+                     *         "payout": null,
+                     *         "steps": [
+                     *           {
+                     *             "id": "buy-protection",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0",
+                     *               "function": "buyProtection",
+                     *               "args": {
+                     *                 "eventId": "1",
+                     *                 "notional": "10000000000",
+                     *                 "maxCost": "231150000",
+                     *                 "deadline": "1800000601"
+                     *               },
+                     *               "estimatedGas": "477439",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x5",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0",
+                     *               "gas": "0x748ff",
+                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": null
+                     *           }
+                     *         ],
+                     *         "walletCalls": {
+                     *           "version": "2.0.0",
+                     *           "chainId": "0x2105",
+                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "atomicRequired": false,
+                     *           "calls": [
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "value": "0x0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "effects": {
+                     *           "created": {
+                     *             "positionId": 5,
+                     *             "predicted": true
+                     *           },
+                     *           "balanceChanges": [
+                     *             {
+                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "-231150000"
+                     *             },
+                     *             {
+                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6,
+                     *               "amount": "231150000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "gasCost": {
+                     *           "execution": "485581280991364",
+                     *           "dataFee": "0",
+                     *           "total": "485581280991364",
+                     *           "symbol": "ETH"
+                     *         },
+                     *         "validUntil": {
+                     *           "blockNumber": 31415927,
+                     *           "timestamp": 1800000601
+                     *         },
+                     *         "remaining": 0,
+                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Plan"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            413: components["responses"]["body_too_large"];
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];

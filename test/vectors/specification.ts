@@ -141,6 +141,7 @@ export const builtTx: Kind = {
   function: 'string',
   args: { '...': '' },
   estimatedGas: 'decimal?',
+  '...': '',
 }
 
 /** The other POSTs: body (a question mark at the end of an optional field) and payload. */
@@ -185,8 +186,22 @@ export const extensions = [
   'GET /hedge/positions',
   'GET /hedge/deposits',
   'GET /wallets/{addr}/portfolio',
+  'GET /wallets/{addr}/balances',
   'POST /wallets/portfolio',
   'GET /hedge/settlements',
+  'GET /transactions/{chainId}/{hash}',
+  'GET /reverts',
+  'POST /plans/create-event',
+  'POST /plans/deposit',
+  'POST /plans/buy-protection',
+  'POST /plans/claim-payout',
+  'POST /plans/claim-premiums',
+  'POST /plans/withdraw-capital',
+  'POST /plans/withdraw-creator-earnings',
+  'POST /plans/set-pool-settings',
+  'POST /plans/submit-rate',
+  'POST /plans/claim-all',
+  'POST /plans/revoke-approval',
 ] as const
 
 /** The specification's tables of builders: path, function and arguments. */

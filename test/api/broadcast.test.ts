@@ -1,0 +1,157 @@
+import { type Address, encodeErrorResult, encodeFunctionData, keccak256, maxUint256, numberToHex, parseAbi } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { protocolAbi } from '../../src/abi/protocol.generated.ts'
+import { openApp } from '../support/app.ts'
+import { factsOf } from '../support/known-chains.ts'
+import { blocks, Failure, type Script, startScript } from '../support/script.ts'
+import type { ScriptedCall } from '../support/scripted-node.ts'
+
+/* Broadcasts to nodes that a real one rarely is: slow, without the transaction, with earlier transactions pending. */
+
+const diamond: Address = '0x610178dA211FEF7D417bC0e6FeD39F05609AD788'
+const other: Address = '0x000000000000000000000000000000000000dEaD'
+const deployment = {
+  ...{ chainId: 8453, ...factsOf(8453), diamond, usdc: other, usdt: null, publicRpcUrl: '', startBlock: 0n },
+  profile: 'reference',
+} as const
+
+const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
+const NONCE = 7
+const fees = { maxFeePerGas: 7n, maxPriorityFeePerGas: 1n, gas: 300_000n }
+const purchase = encodeFunctionData({
+  ...{ abi: protocolAbi, functionName: 'buyProtection', args: [1n, 5n, maxUint256, 0n] },
+})
+
+const signed = (to: Address = diamond) =>
+  account.signTransaction({ type: 'eip1559', chainId: 8453, to, data: purchase, nonce: NONCE, ...fees })
+
+const late = encodeErrorResult({
+  ...{ abi: parseAbi(['error Error(string)']), errorName: 'Error', args: ['Past deadline'] },
+})
+const warning = { code: 'past_deadline', reason: 'Past deadline', hint: expect.any(String) }
+
+/** Every call of the protocol reverts here. */
+const reverting: Script = ({ method }) => {
+  if (method === 'eth_getTransactionCount') return numberToHex(NONCE)
+  if (method === 'eth_call') return new Failure(3, 'execution reverted', late)
+  return undefined
+}
+
+const open = async (script: Script) => {
+  const asked: ScriptedCall[] = []
+  const node = await startScript((call) => {
+    asked.push(call)
+    const result = script(call)
+    if (result !== undefined) return result
+    return call.method === 'eth_sendRawTransaction' ? keccak256(call.params[0] as Address) : blocks(call)
+  })
+  const api = await openApp({ nodes: [{ url: node.url, deployment }], nodeTimeoutMs: 5_000 })
+  onTestFinished(api.close)
+  const send = async (signedTx: string, more: object = {}) =>
+    api.post('/tx/broadcast', { chainId: 8453, signedTx, ...more })
+  return { node, send, isSent: () => asked.some(({ method }) => method === 'eth_sendRawTransaction'), asked }
+}
+
+test('a transaction that would revert is sent with a warning, or not at all if the request asks so', async () => {
+  const { send, isSent, asked } = await open(reverting)
+  const transaction = await signed()
+  // A busy machine may take longer than the simulation, and the transaction is sent then.
+  const attempt = async () => {
+    asked.splice(0)
+    const answer = await send(transaction, { rejectIfReverts: true })
+    return answer.status === 409 ? answer : null
+  }
+  const refused = await vi.waitUntil(attempt, { timeout: 30_000 })
+  expect(refused.error?.code).toBe('conflict')
+  expect(refused.error?.message).toMatch(/^not sent, because it would revert: Past deadline \(past_deadline\)\. [A-Z]/)
+  expect(isSent()).toBe(false)
+  const call = asked.find(({ method }) => method === 'eth_call')?.params[0]
+  expect(call).toMatchObject({ from: account.address, data: purchase, value: '0x0', gas: numberToHex(300_000) })
+  const isWarned = async () => (await send(transaction)).data
+  await expect.poll(isWarned).toEqual({ txHash: keccak256(transaction), warning })
+  expect(isSent()).toBe(true)
+})
+
+test('a transaction is sent without a warning when the simulation does not show that it would revert', async () => {
+  const cases: readonly (readonly [string, Script])[] = [
+    ['it succeeds', ({ method }) => (method === 'eth_call' ? '0x' : reverting({ id: 0, method, params: [] }))],
+    ['earlier ones are pending', ({ method }) => (method === 'eth_getTransactionCount' ? '0x6' : undefined)],
+    ['its nonce is used', ({ method }) => (method === 'eth_getTransactionCount' ? '0x8' : undefined)],
+    [
+      'a node has it',
+      ({ method }) =>
+        method === 'eth_getTransactionByHash'
+          ? {
+              ...{
+                hash: keccak256('0x'),
+                from: other,
+                to: diamond,
+                nonce: '0x7',
+                value: '0x0',
+                gas: '0x1',
+                input: '0x',
+              },
+            }
+          : undefined,
+    ],
+    [
+      'the node refuses the simulation',
+      ({ method }) => (method === 'eth_call' ? new Failure(-32_601, 'no') : undefined),
+    ],
+  ]
+  for (const [name, script] of cases) {
+    const { send } = await open((call) => script(call) ?? reverting(call))
+    const transaction = await signed()
+    const { status, data } = await send(transaction, { rejectIfReverts: true })
+    expect([name, status, data]).toEqual([name, 200, { txHash: keccak256(transaction), warning: null }])
+  }
+})
+
+test('a transaction to another contract is not simulated', async () => {
+  const { send, asked } = await open(reverting)
+  const { status, data } = await send(await signed('0x00000000000000000000000000000000000000AA'))
+  expect([status, data]).toMatchObject([200, { warning: null }])
+  expect(asked.map(({ method }) => method)).not.toContain('eth_call')
+})
+
+test('a slow simulation delays a broadcast by 300 ms at most', async () => {
+  const { node, send } = await open(reverting)
+  await send(await signed('0x00000000000000000000000000000000000000AA'))
+  node.say(async (calls) => {
+    if (calls.some(({ method }) => method === 'eth_call')) return 'hang'
+    const results = calls.map((call) => {
+      const result = call.method === 'eth_sendRawTransaction' ? keccak256(call.params[0] as Address) : blocks(call)
+      return { id: call.id, result }
+    })
+    return { body: JSON.stringify(results) }
+  })
+  const began = performance.now()
+  const { status, data } = await send(await signed(), { rejectIfReverts: true })
+  const took = performance.now() - began
+  expect([status, data]).toMatchObject([200, { warning: null }])
+  expect(took).toBeGreaterThan(290)
+  // A busy machine may pause.
+  expect(took).toBeLessThan(2_500)
+})
+
+test('a transaction that a node refuses although it has it is a success, pending or mined', async () => {
+  const transaction = await signed()
+  const tx = {
+    ...{ hash: keccak256(transaction), from: account.address, to: diamond, nonce: '0x7', value: '0x0', gas: '0x1' },
+    input: '0x',
+  }
+  const receipt = { blockNumber: '0x1', blockHash: keccak256('0x'), status: '0x0' }
+  for (const known of [{ eth_getTransactionByHash: tx }, { eth_getTransactionReceipt: receipt }, {}] as const) {
+    const { send } = await open((call) => {
+      if (call.method === 'eth_sendRawTransaction')
+        return new Failure(-32_000, 'nonce too low: next nonce 8, tx nonce 7')
+      if (call.method === 'eth_getTransactionCount') return '0x8'
+      return (known as Record<string, unknown>)[call.method]
+    })
+    const { status, data, error } = await send(transaction)
+    if ('eth_getTransactionByHash' in known || 'eth_getTransactionReceipt' in known)
+      expect([status, data]).toEqual([200, { txHash: keccak256(transaction), warning: null }])
+    else expect([status, error?.code]).toEqual([502, 'upstream_error'])
+  }
+})

@@ -1,0 +1,338 @@
+import fc from 'fast-check'
+import { type Address, type Hex, keccak256, numberToHex, pad } from 'viem'
+import { expect, onTestFinished, test } from 'vitest'
+import { TransactionRecord } from '../../src/reads/transactions/record.ts'
+import { openApp } from '../support/app.ts'
+import { factsOf } from '../support/known-chains.ts'
+import { byForm, seed } from '../support/repetitions.ts'
+import { blocks, Failure, HEAD, type Script, startScript } from '../support/script.ts'
+
+/* Answers that a real node does not give. No database is in reach. */
+
+const diamond: Address = '0x610178dA211FEF7D417bC0e6FeD39F05609AD788'
+const deployment = {
+  ...{ chainId: 8453, ...factsOf(8453), diamond, usdc: diamond, usdt: null, publicRpcUrl: '', startBlock: 0n },
+  profile: 'reference',
+} as const
+
+const from = '0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266'
+const hash = keccak256('0x01')
+
+const sent = {
+  ...{ hash, from, to: '0x00000000000000000000000000000000000000aa', nonce: '0x7', value: '0x0', gas: '0x5208' },
+  input: '0x',
+}
+const receiptAt = (number: number, changes: object = {}) => ({
+  ...{ blockNumber: numberToHex(number), blockHash: pad(numberToHex(number)), status: '0x1', gasUsed: '0x5208' },
+  ...{ effectiveGasPrice: '0x7', logs: [], ...changes },
+})
+
+const open = async (script: Script) => {
+  const node = await startScript((call) => script(call) ?? blocks(call))
+  const api = await openApp({ nodes: [{ url: node.url, deployment }], nodeTimeoutMs: 2_000 })
+  onTestFinished(api.close)
+  const read = async (query = '') => {
+    const { status, data, error } = await api.get(`/transactions/8453/${hash}${query}`)
+    expect([status, error]).toEqual([200, undefined])
+    return TransactionRecord.parse(data)
+  }
+  return { api, node, read }
+}
+
+test.each([
+  [HEAD, 'the newest block'],
+  [HEAD - 1, 'the block before it'],
+  [HEAD - 100, 'a recent block'],
+  [HEAD - 4_000, 'an old block'],
+])('a replacement is found in block %d, %s', async (usedIn) => {
+  const replacement = keccak256('0x02')
+  const { read, node } = await open(({ method, params: [first, second] }) => {
+    if (method === 'eth_getTransactionByHash') return sent
+    if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= usedIn ? '0x8' : '0x7'
+    if (method === 'eth_getBlockByNumber' && second === true && Number(first) === usedIn)
+      return {
+        transactions: [
+          { ...sent, hash: keccak256('0x03'), nonce: '0x6' },
+          { ...sent, hash: replacement },
+        ],
+      }
+    return undefined
+  })
+  expect(await read()).toMatchObject({ status: 'unknown', dropped: true, replacedBy: replacement })
+  node.requests()
+  expect(await read()).toMatchObject({ dropped: true, replacedBy: replacement })
+  expect(
+    node
+      .requests()
+      .flat()
+      .filter(({ params }) => params[1] === true),
+  ).toEqual([])
+})
+
+test('a replacement is found without the state of old blocks, and is unknown where that is too old', async () => {
+  for (const [usedIn, replacedBy] of [
+    [HEAD - 60, keccak256('0x02')],
+    [HEAD - 2_000, null],
+  ] as const) {
+    const { read } = await open(({ method, params: [first, second] }) => {
+      if (method === 'eth_getTransactionByHash') return sent
+      if (method === 'eth_getTransactionCount') {
+        if (second === 'latest') return '0x8'
+        if (Number(second) < HEAD - 127) return new Failure(-32_000, 'missing trie node 5f (path )')
+        return Number(second) >= usedIn ? '0x8' : '0x7'
+      }
+      if (method === 'eth_getBlockByNumber' && second === true && Number(first) === usedIn)
+        return { transactions: [{ ...sent, hash: keccak256('0x02') }] }
+      return undefined
+    })
+    expect(await read()).toMatchObject({ status: 'unknown', dropped: true, replacedBy })
+  }
+})
+
+test('a transaction whose receipt is late is pending, and not replaced by itself', async () => {
+  const { read } = await open(({ method, params: [, second] }) => {
+    if (method === 'eth_getTransactionByHash') return sent
+    if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= HEAD ? '0x8' : '0x7'
+    if (method === 'eth_getBlockByNumber' && second === true) return { transactions: [sent] }
+    return undefined
+  })
+  expect(await read()).toMatchObject({ status: 'pending', dropped: false, replacedBy: null })
+})
+
+test('a receipt of a block that a reorg removed does not count', async () => {
+  const { read } = await open(({ method }) => {
+    if (method === 'eth_getTransactionByHash') return sent
+    if (method === 'eth_getTransactionReceipt') return receiptAt(HEAD, { blockHash: keccak256('0x04') })
+    if (method === 'eth_getTransactionCount') return '0x7'
+    return undefined
+  })
+  expect(await read()).toMatchObject({ status: 'pending', block: null })
+})
+
+test('every node is asked before a transaction is unknown', async () => {
+  const unaware = await startScript((call) => blocks(call))
+  const aware = await startScript((call) => {
+    if (call.method === 'eth_getTransactionByHash') return sent
+    return call.method === 'eth_getTransactionReceipt' ? receiptAt(HEAD - 1) : blocks(call)
+  })
+  for (const urls of [
+    [unaware.url, aware.url],
+    [aware.url, unaware.url],
+  ]) {
+    const api = await openApp({ nodes: [{ urls, deployment }] })
+    onTestFinished(api.close)
+    const { data } = await api.get(`/transactions/8453/${hash}`)
+    expect(data).toMatchObject({ status: 'succeeded', confirmations: 2 })
+  }
+})
+
+const refusals = [
+  ['as forbidden', { status: 403, body: 'forbidden' }],
+  ['as a batch', { status: 400, body: JSON.stringify({ error: { code: -32_600, message: 'not on your plan' } }) }],
+  ['as a method', { body: JSON.stringify([{ id: 0, error: { code: -32_601, message: 'method not found' } }]) }],
+  ['without an answer', 'hang'],
+] as const
+
+test.each(refusals)('a node that refuses traces %s is used for everything else', async (_, refusal) => {
+  const node = await startScript((call) => blocks(call))
+  const api = await openApp({ nodes: [{ url: node.url, deployment }], nodeTimeoutMs: 1_000 })
+  onTestFinished(api.close)
+  node.say((calls) => {
+    if (calls.some(({ method }) => method === 'debug_traceTransaction')) return refusal
+    const answers = calls.map((call) => {
+      const { id, method } = call
+      if (method === 'eth_getTransactionByHash') return { id, result: sent }
+      if (method === 'eth_getTransactionReceipt') return { id, result: receiptAt(HEAD - 1, { status: '0x0' }) }
+      if (method === 'eth_call')
+        return { id, error: { code: 3, message: 'execution reverted: Past deadline', data: '0x' } }
+      return { id, result: blocks(call) }
+    })
+    return { body: JSON.stringify(answers) }
+  })
+  const { data } = await api.get(`/transactions/8453/${hash}`)
+  expect(data).toMatchObject({ status: 'reverted', revert: { code: 'past_deadline', exact: false } })
+  const [endpoint] = api.sources.chains.get(8453)?.status().endpoints ?? []
+  expect(endpoint).toMatchObject({ rank: 'ok', missing: ['trace'] })
+  expect((await api.get('/hedge/paused/8453')).status).not.toBe(503)
+})
+
+test('a receipt that is too long is a 503, and not the fault of the node', async () => {
+  const word = `0x${'ab'.repeat(32)}`
+  const log = {
+    ...{ address: diamond, topics: [word], data: word, blockNumber: '0x1', blockHash: word, transactionHash: word },
+    logIndex: '0x0',
+  }
+  const { api, read } = await open(({ method }) => {
+    if (method === 'eth_getTransactionByHash') return sent
+    return method === 'eth_getTransactionReceipt' ? receiptAt(HEAD, { logs: Array(10_000).fill(log) }) : undefined
+  })
+  const { status } = await api.get(`/transactions/8453/${hash}`)
+  expect(status).toBe(503)
+  const [endpoint] = api.sources.chains.get(8453)?.status().endpoints ?? []
+  expect(endpoint).toMatchObject({ rank: 'ok' })
+  expect(read).toBeDefined()
+})
+
+test('a transaction with a receipt that is too long does not keep others from being awaited', async () => {
+  const huge = keccak256('0xff')
+  const word = `0x${'ab'.repeat(32)}`
+  const log = {
+    ...{ address: diamond, topics: [word], data: word, blockNumber: '0x1', blockHash: word, transactionHash: word },
+    logIndex: '0x0',
+  }
+  const logs = Array(25_000).fill(log)
+  const { api } = await open(({ method, params: [first] }) => {
+    if (method === 'eth_call') return `0x${'00'.repeat(32)}`
+    if (method !== 'eth_getTransactionReceipt') return undefined
+    return receiptAt(HEAD - 1, first === huge ? { logs } : {})
+  })
+  await api.get('/hedge/paused/8453')
+  const others = Array.from({ length: 6 }, (_, at) => keccak256(numberToHex(at)))
+  const waits = [huge, ...others].map((its) => api.get(`/hedge/paused/8453?afterTx=${its}&waitMs=5000`))
+  const [first, ...rest] = await Promise.all(waits)
+  expect(first?.status).toBe(503)
+  expect(rest.map(({ status }) => status)).toEqual(others.map(() => 200))
+})
+
+test('a wait ends with the state at that time, or before when the client may not wait', async () => {
+  const draining = new AbortController()
+  const node = await startScript((call) => blocks(call))
+  const limits = { maxWaitsPerClient: 1 }
+  const api = await openApp({ nodes: [{ url: node.url, deployment }], limits, draining: draining.signal })
+  onTestFinished(api.close)
+  const began = performance.now()
+  const { status, data } = await api.get(`/transactions/8453/${hash}?waitMs=300`)
+  expect([status, data]).toMatchObject([200, { status: 'unknown' }])
+  expect(performance.now() - began).toBeGreaterThan(290)
+
+  const waiting = api.get(`/transactions/8453/${hash}?waitMs=30000`)
+  await expect.poll(async () => (await api.get(`/transactions/8453/${hash}?waitMs=1`)).status).toBe(429)
+  expect((await api.get(`/transactions/8453/${hash}`)).status).toBe(200)
+  draining.abort()
+  expect((await waiting).error?.code).toBe('service_unavailable')
+})
+
+test('a wait goes on while no node answers', async () => {
+  let isDown = true
+  const node = await startScript((call) => blocks(call))
+  const api = await openApp({ nodes: [{ url: node.url, deployment }], nodeTimeoutMs: 500 })
+  onTestFinished(api.close)
+  node.say((calls) => {
+    if (isDown) return { status: 502, body: 'down' }
+    const answers = calls.map((call) => {
+      const isTransaction = call.method === 'eth_getTransactionByHash'
+      return {
+        id: call.id,
+        result: isTransaction ? sent : call.method === 'eth_getTransactionCount' ? '0x7' : blocks(call),
+      }
+    })
+    return { body: JSON.stringify(answers) }
+  })
+  expect((await api.get(`/transactions/8453/${hash}?waitMs=100`)).status).toBe(503)
+  const waiting = api.get(`/transactions/8453/${hash}?waitMs=4000`)
+  setTimeout(() => {
+    isDown = false
+  }, 300)
+  const { status, data } = await waiting
+  expect([status, data]).toMatchObject([200, { status: 'pending' }])
+})
+
+test('a read of the chain after a transaction that reverted reports it, and no other read does', async () => {
+  const [reverted, succeeded] = [keccak256('0x0a'), keccak256('0x0b')]
+  const { api } = await open(({ method, params: [first] }) => {
+    if (method === 'eth_call') return `0x${'00'.repeat(32)}`
+    if (method !== 'eth_getTransactionReceipt') return undefined
+    return receiptAt(HEAD - 1, { status: first === reverted ? '0x0' : '0x1' })
+  })
+  for (const path of ['/hedge/paused/8453', '/hedge/pricing-engine-signer/8453']) {
+    for (const [query, expected] of [
+      [`?afterTx=${reverted}`, 'reverted'],
+      [`?afterTx=${succeeded}`, undefined],
+      ['?minBlock=7', undefined],
+      ['', undefined],
+    ] as const) {
+      const { statusCode, headers, body } = await api.app.inject(`/v1${path}${query}`)
+      expect([path, query, statusCode]).toEqual([path, query, 200])
+      expect([path, query, headers['x-transaction']]).toEqual([path, query, expected])
+      expect([path, query, JSON.parse(body).meta]).toEqual([path, query, expected && { transaction: expected }])
+    }
+  }
+})
+
+test('an answer that is not a receipt is a 503', async () => {
+  const logs = [{ address: diamond, topics: [], data: '0x' }]
+  for (const odd of [
+    7,
+    {},
+    [],
+    receiptAt(HEAD, { gasUsed: '0x' }),
+    receiptAt(HEAD, { logs: null }),
+    receiptAt(HEAD, { logs }),
+  ]) {
+    const { api } = await open(({ method }) => {
+      if (method === 'eth_getTransactionByHash') return sent
+      return method === 'eth_getTransactionReceipt' ? odd : undefined
+    })
+    expect([odd, (await api.get(`/transactions/8453/${hash}`)).status]).toEqual([odd, 503])
+  }
+})
+
+const RUNS = byForm(60, 5_000)
+
+test(`${RUNS} arbitrary receipts (seed ${seed}) are answered`, { timeout: byForm(60_000, 600_000) }, async () => {
+  let receipt: unknown = null
+  let transaction: unknown = null
+  let trace: unknown = null
+  const { read, node } = await open(({ method }) => {
+    if (method === 'eth_getTransactionByHash') return transaction
+    if (method === 'eth_getTransactionReceipt') return receipt
+    return method === 'debug_traceTransaction' ? trace : undefined
+  })
+  const hex = (bytes: number): fc.Arbitrary<Hex> =>
+    fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((it): Hex => `0x${Buffer.from(it).toString('hex')}`)
+  const bytes = fc.nat(200).chain(hex)
+  const quantity = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map((value) => numberToHex(value))
+  const block = { blockNumber: numberToHex(HEAD), blockHash: pad(numberToHex(HEAD)) }
+  const logs = fc.array(
+    fc.record({
+      ...{ address: fc.constantFrom<Hex>(diamond, from), topics: fc.array(hex(32), { maxLength: 4 }), data: bytes },
+      ...{
+        blockNumber: fc.constant('0x1'),
+        blockHash: hex(32),
+        transactionHash: hex(32),
+        logIndex: fc.constant('0x0'),
+      },
+    }),
+    { maxLength: 5 },
+  )
+  const receipts = fc.record({
+    ...{
+      blockNumber: fc.constant(block.blockNumber),
+      blockHash: fc.constant(block.blockHash),
+      logs,
+      gasUsed: quantity,
+    },
+    ...{
+      status: fc.constantFrom('0x0', '0x1', undefined),
+      effectiveGasPrice: fc.option(quantity),
+      l1Fee: fc.option(quantity),
+    },
+  })
+  const transactions = fc.record({
+    ...{ hash: fc.constant(hash), from: hex(20), to: fc.constantFrom(diamond, from, null, undefined), input: bytes },
+    ...{ nonce: quantity, value: quantity, gas: quantity },
+  })
+  const traces = fc.oneof(
+    fc.constantFrom<unknown>(null, 7, {}, { error: 5 }, { output: '0x', error: 'out of gas' }),
+    fc.record({ output: bytes, error: fc.string() }),
+  )
+  await fc.assert(
+    fc.asyncProperty(receipts, transactions, traces, async (...answers) => {
+      ;[receipt, transaction, trace] = answers
+      const found = await read()
+      expect(found.status).toBe(answers[0].status === '0x0' ? 'reverted' : 'succeeded')
+      node.requests()
+    }),
+    { seed, numRuns: RUNS },
+  )
+})

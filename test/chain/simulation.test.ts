@@ -1,0 +1,44 @@
+import { type Hex, zeroAddress, zeroHash } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { NodeError } from '../../src/chain/rpc/errors.ts'
+import { callSequence, type Sequence, simulateBlock } from '../../src/chain/rpc/simulation.ts'
+
+const sequence: Sequence = {
+  from: zeroAddress,
+  calls: [{ to: zeroAddress, data: '0x' }],
+  blockHash: zeroHash,
+  time: 1n,
+  overrides: {},
+}
+
+const DATA: Hex = '0x08c379a0'
+
+const parsed = (call: object) => simulateBlock(sequence).parse([{ calls: [{ gasUsed: '0x5208', ...call }] }])
+
+describe('the results of eth_simulateV1', () => {
+  test('anvil returns the data of a revert in returnData', () => {
+    const error = { code: -3_200, message: 'execution failed' }
+    expect(parsed({ status: '0x0', returnData: DATA, error })).toMatchObject([{ ok: false, data: DATA }])
+  })
+  test('geth returns the data of a revert in the error', () => {
+    const error = { code: 3, message: 'execution reverted', data: DATA }
+    expect(parsed({ status: '0x0', returnData: '0x', error })).toMatchObject([{ ok: false, data: DATA }])
+  })
+  test.each([undefined, null, {}, { code: -32_015, message: 'out of gas' }, { data: '' }, { data: 'Reverted' }])(
+    'a failure without data has none: %o',
+    (error) => {
+      expect(parsed({ status: '0x0', returnData: '0x', error })).toMatchObject([{ ok: false, data: '0x' }])
+    },
+  )
+  test('the data of a call that succeeds is what it returned', () => {
+    expect(parsed({ status: '0x1', returnData: DATA })).toEqual([{ ok: true, data: DATA, gasLimit: 34_125n }])
+  })
+  test('an answer without a result of each call is rejected', () => {
+    expect(() => simulateBlock(sequence).parse([{ calls: [] }])).toThrow(RangeError)
+    expect(() => simulateBlock(sequence).parse([])).toThrow()
+  })
+})
+
+test('a node that ignores the overrides of an eth_call lacks them', () => {
+  expect(() => callSequence(sequence).parse('0x')).toThrow(NodeError)
+})

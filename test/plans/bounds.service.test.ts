@@ -1,0 +1,196 @@
+import { type Address, maxUint256, parseEther, zeroAddress } from 'viem'
+import { afterAll, describe, expect, inject, test } from 'vitest'
+import { openApp } from '../support/app.ts'
+import { deployHostileToken, manners } from '../support/hostile-token.ts'
+import { startNodeProxy } from '../support/node-proxy.ts'
+import { blockingCodes, planOf, refusesOverrides, refusesSimulation, usePlans } from '../support/plan-apps.ts'
+import { createPlanRunner } from '../support/plan-runner.ts'
+import { DAI, DAY, USDC, useProtocol } from '../support/use-protocol.ts'
+
+const profile = inject('profile')
+const protocol = await useProtocol(profile)
+const { client, creator, lp, hedger, owner, stranger, diamond, usdc, dai, send, read, buy, approve, mint, deploy } =
+  protocol
+const { newEvent, now, settle, balance } = protocol
+const { execute, revertOf } = createPlanRunner(protocol)
+
+const proxy = await startNodeProxy(protocol.url)
+/** An app with an empty memory of tokens and of what nodes lack, over the proxy. */
+const open = () => openApp({ nodes: [{ url: proxy.url, deployment: protocol.deployment }], headMaxAgeMs: -1 })
+const api = usePlans({ nodes: [{ url: proxy.url, deployment: protocol.deployment }] })
+afterAll(proxy.close)
+
+const event = async (token: Address = usdc, unit = USDC, days = 30n): Promise<bigint> => {
+  const chosen = { paymentToken: token, initialLiquidity: 10_000n * unit, expiryDate: (await now()) + days * DAY }
+  await send(creator, 'createEvent', [newEvent(chosen)])
+  const id = await read('getTotalHedgeEvents')
+  if (profile === 'deployed') await send(creator, 'setPoolSettings', [id, true, true])
+  return id
+}
+
+const createIntent = (token: Address = usdc, unit = USDC) => {
+  const { expiryDate, ...terms } = newEvent({ paymentToken: token, initialLiquidity: 10_000n * unit })
+  return { ...terms, expiry: expiryDate }
+}
+
+describe('the requests to nodes of a plan', () => {
+  test.each([
+    ['a node with eth_simulateV1', () => undefined],
+    ['a node without it', refusesSimulation],
+    ['a node that does not simulate at all', refusesOverrides],
+  ])('are three at most after the first plan of a token, with %s', async (_, refuse) => {
+    const fresh = await open()
+    try {
+      proxy.refuse(refuse)
+      const counts: Record<string, number> = {}
+      // An event's token that is not configured is the harder case.
+      const eventId = await event(dai, DAI)
+      await buy(hedger, eventId, 1_000n * DAI)
+      const [depositId = 0n] = await read('getEventDepositIds', [eventId])
+      const [positionId = 0n] = await read('getEventPositionIds', [eventId])
+      const inUsdc = await event()
+      const plans = [
+        ['buy-protection', hedger, { eventId, notional: 100n * DAI }],
+        ['deposit', lp, { eventId, amount: 100n * DAI }],
+        ['deposit', lp, { eventId: inUsdc, amount: 100n * USDC }],
+        ['create-event', creator, createIntent(dai, DAI)],
+        ['claim-premiums', creator, { depositId }],
+        ['claim-payout', hedger, { positionId }],
+        ['withdraw-creator-earnings', creator, { eventId }],
+        ['set-pool-settings', creator, { eventId, poolOpen: true, allowExternalLp: true }],
+        ['submit-rate', creator, { eventId, price: 1n }],
+        ['revoke-approval', lp, { token: dai }],
+      ] as const
+      for (const [action, from, body] of plans) {
+        await planOf(fresh, action, { from, ...body })
+        // A method that a node lacked is tried again after 5 seconds, which costs the plan of that moment one more.
+        for (let tries = 0; tries < 2 && (counts[action] ?? 4) > 3; tries += 1) {
+          proxy.requests()
+          await planOf(fresh, action, { from, ...body })
+          counts[action] = proxy.requests()
+        }
+      }
+      console.log(`requests to a node: ${JSON.stringify(counts)}`)
+      expect(Object.entries(counts).filter(([, requests]) => requests > 3)).toEqual([])
+    } finally {
+      proxy.honest()
+      await fresh.close()
+    }
+  })
+})
+
+describe('tokens that misbehave', () => {
+  test.each(manners)('a token of the kind %s has plans that say what happens', async (manner) => {
+    const hostile = await deployHostileToken(protocol)
+    const { token } = hostile
+    await send(owner, 'setAllowedPaymentToken', [token, true])
+    for (const rich of [creator, lp, hedger]) {
+      await mint(rich, 1_000_000n * DAI, token)
+      await approve(rich, maxUint256, token)
+    }
+    const eventId = await event(token, DAI)
+    const settled = await event(token, DAI, 1n)
+    await buy(hedger, settled, 1_000n * DAI)
+    const [depositId = 0n] = await read('getEventDepositIds', [settled])
+    const [positionId = 0n] = await read('getEventPositionIds', [settled])
+    await settle(settled, 13_000_000n)
+    await hostile.behave(manner, 'claimPayout', [positionId])
+    const known: Record<string, string> = {}
+    for (const refuse of [() => undefined, refusesSimulation, refusesOverrides]) {
+      proxy.refuse(refuse)
+      const fresh = await open()
+      for (const [action, from, body] of [
+        ['deposit', lp, { eventId, amount: 100n * DAI }],
+        ['buy-protection', hedger, { eventId, notional: 100n * DAI }],
+        ['create-event', creator, createIntent(token, DAI)],
+        ['claim-payout', hedger, { positionId }],
+        ['withdraw-capital', creator, { depositId }],
+        ['revoke-approval', lp, { token }],
+      ] as const) {
+        const plan = await planOf(fresh, action, { from, force: true, ...body })
+        if (refuse === refusesOverrides) continue
+        known[`${action} ${plan.method}`] = blockingCodes(plan).join()
+        const id = await client.snapshot()
+        const held = await balance(from, token)
+        const codes = await Promise.all((await execute(plan)).map(({ receipt }) => revertOf(receipt)))
+        expect([action, plan.method, plan.executable]).toEqual([action, plan.method, codes.every((it) => it === null)])
+        for (const code of codes) if (code !== null) expect(blockingCodes(plan)).toContain(code)
+        const change = plan.effects.balanceChanges.find((it) => it.account === from && it.token === token)
+        expect([action, BigInt(change?.amount ?? 0)]).toEqual([action, (await balance(from, token)) - held])
+        await client.revert({ id })
+      }
+      await fresh.close()
+    }
+    proxy.honest()
+    console.log(profile, manner, JSON.stringify(known))
+  })
+
+  test('addresses that are no tokens have plans', async () => {
+    const { initialLiquidity, ...terms } = createIntent()
+    for (const paymentToken of [zeroAddress, stranger, diamond, '0x0000000000000000000000000000000000000004'])
+      for (const from of [creator, stranger, diamond, usdc, zeroAddress]) {
+        const plan = await planOf(api, 'create-event', { ...terms, from, paymentToken, initialLiquidity })
+        if (plan.executable) expect([paymentToken, from]).toEqual([zeroAddress, creator])
+        await planOf(api, 'revoke-approval', { from, token: paymentToken === zeroAddress ? dai : paymentToken })
+      }
+  })
+})
+
+test('a token that changes an allowance only from or to 0 has it reset before it is raised', async () => {
+  const token = await deploy('StrictToken')
+  await send(owner, 'setAllowedPaymentToken', [token, true])
+  for (const rich of [creator, lp, hedger]) {
+    await mint(rich, 1_000_000n * USDC, token)
+    await approve(rich, 20_000n * USDC, token)
+  }
+  const eventId = await event(token, USDC)
+  for (const refuse of [() => undefined, refusesSimulation]) {
+    proxy.refuse(refuse)
+    await approve(lp, 0n, token)
+    await approve(lp, 5n, token)
+    const plan = await planOf(api, 'deposit', { from: lp, eventId, amount: 100n * USDC })
+    expect([plan.executable, plan.steps.map(({ id }) => id)]).toEqual([true, ['reset-approval', 'approve', 'deposit']])
+    expect(plan.summary).toBe(
+      'Take back the allowance of the protocol, then allow the protocol to take 100 STR, then deposit 100 STR into event 1.',
+    )
+    for (const { receipt } of await execute(plan)) expect(receipt.status).toBe('success')
+    // From 0, and with enough, there is nothing to reset.
+    const fromZero = await planOf(api, 'deposit', { from: lp, eventId, amount: 100n * USDC })
+    expect(fromZero.steps.map(({ id }) => id)).toEqual(['approve', 'deposit'])
+    await approve(lp, 100n * USDC, token)
+    const enough = await planOf(api, 'deposit', { from: lp, eventId, amount: 100n * USDC })
+    expect(enough.steps.map(({ id }) => id)).toEqual(['deposit'])
+  }
+  proxy.honest()
+})
+
+describe('the account of a plan', () => {
+  test('that is a contract gets no requests, and calls to send through it', async () => {
+    const eventId = await event()
+    const account = await deploy('BatchAccount')
+    await mint(account, 1_000n * USDC)
+    for (const refuse of [() => undefined, refusesSimulation]) {
+      proxy.refuse(refuse)
+      const plan = await planOf(api, 'deposit', { from: account, eventId, amount: 1_000n * USDC })
+      expect([plan.executable, plan.steps.map(({ id }) => id)]).toEqual([true, ['approve', 'deposit']])
+      expect(plan.steps.filter(({ request }) => request)).toEqual([])
+      expect(plan.walletCalls?.calls.length).toBe(2)
+      expect(plan.issues).toContainEqual(expect.objectContaining({ code: 'contract_account', blocking: false }))
+    }
+    proxy.honest()
+  })
+
+  test('without coins is reported what the gas may cost', async () => {
+    const eventId = await event()
+    await client.setBalance({ address: lp, value: 1n })
+    const plan = await planOf(api, 'deposit', { from: lp, eventId, amount: 1_000n * USDC })
+    expect(plan.issues).toContainEqual(
+      expect.objectContaining({ code: 'insufficient_gas_funds', have: '1', need: plan.gasCost?.total }),
+    )
+    await client.setBalance({ address: lp, value: BigInt(plan.gasCost?.total ?? 0) })
+    const funded = await planOf(api, 'deposit', { from: lp, eventId, amount: 1_000n * USDC })
+    expect(funded.issues).toEqual([])
+    for (const { receipt } of await execute(funded)) expect(receipt.status).toBe('success')
+    await client.setBalance({ address: lp, value: parseEther('10000') })
+  })
+})

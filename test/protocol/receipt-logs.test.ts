@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import { type AbiEvent, type Address, encodeAbiParameters, encodeEventTopics, type Hex, toHex, zeroAddress } from 'viem'
+import { expect, test } from 'vitest'
+import { erc20Abi } from '../../src/abi/erc20.generated.ts'
+import { deployedLogsAbi, protocolAbi } from '../../src/abi/protocol.generated.ts'
+import type { RawLog } from '../../src/protocol/packed-log.ts'
+import { effectsOf, MAX_LOGS, MAX_OPERATIONS } from '../../src/protocol/receipt-logs.ts'
+import { factsOf } from '../support/known-chains.ts'
+import { byForm, seed } from '../support/repetitions.ts'
+
+const diamond: Address = '0x610178dA211FEF7D417bC0e6FeD39F05609AD788'
+const usdc: Address = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
+const stranger: Address = '0x00000000000000000000000000000000000000AA'
+const owner: Address = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const deployment = {
+  ...{ chainId: 8453, ...factsOf(8453), diamond, usdc, usdt: null, publicRpcUrl: '', startBlock: 0n },
+  profile: 'reference',
+} as const
+
+const abi = [...protocolAbi, ...deployedLogsAbi, ...erc20Abi].filter((item) => item.type === 'event')
+
+const logOf = (address: Address, topics: readonly Hex[], data: Hex): RawLog => ({
+  ...{ address, topics, data, blockNumber: 1n, blockHash: `0x${'11'.repeat(32)}`, blockTimestamp: null },
+  ...{ transactionHash: `0x${'22'.repeat(32)}`, logIndex: 0 },
+})
+
+/** A log of the ABI with these arguments. */
+const emitted = (address: Address, name: string, args: Readonly<Record<string, unknown>>): RawLog => {
+  const event = abi.find((item) => item.name === name) as AbiEvent
+  const topics = encodeEventTopics({ abi: [event], eventName: name, args } as never) as Hex[]
+  const inData = event.inputs.filter(({ indexed }) => indexed !== true)
+  return logOf(
+    address,
+    topics,
+    encodeAbiParameters(
+      inData,
+      inData.map(({ name: input = '' }) => args[input]),
+    ),
+  )
+}
+
+const position = (address: Address, positionId: bigint, name = 'PositionCreated') =>
+  emitted(address, name, {
+    ...{
+      eventId: 9n,
+      positionId,
+      hedger: owner,
+      notional: 10n ** 20n,
+      premiumPaid: 5n,
+      platformFee: 1n,
+      totalCost: 6n,
+    },
+  })
+
+test('what a transaction created comes from the logs of the protocol alone, by either name', () => {
+  const found = effectsOf(
+    [
+      position(stranger, 1n),
+      position(diamond, 2n),
+      position(diamond, 3n, 'ProtectionPurchased'),
+      position(diamond, 2n),
+    ],
+    deployment,
+  )
+  expect(found.created).toEqual({
+    event: [],
+    deposit: [],
+    position: [
+      { id: 2, owner },
+      { id: 3, owner },
+    ],
+  })
+  expect(found.logs.map(({ address, name }) => [address, name])).toEqual([
+    [diamond, 'PositionCreated'],
+    [diamond, 'ProtectionPurchased'],
+    [diamond, 'PositionCreated'],
+  ])
+  expect(found.logs[0]?.args).toEqual({
+    ...{ eventId: 9, positionId: 2, hedger: owner },
+    ...{ notional: '100000000000000000000', premiumPaid: '5', platformFee: '1', totalCost: '6' },
+  })
+})
+
+test('transfers count when they are of a configured token, or to or from the protocol', () => {
+  const transfer = (token: Address, from: Address, to: Address) =>
+    emitted(token, 'Transfer', { from, to, value: 2n ** 255n })
+  const found = effectsOf(
+    [transfer(usdc, owner, stranger), transfer(stranger, owner, stranger), transfer(stranger, owner, diamond)],
+    deployment,
+  )
+  expect(found.logs).toEqual([
+    { address: usdc, name: 'Transfer', args: { from: owner, to: stranger, value: (2n ** 255n).toString() } },
+    { address: stranger, name: 'Transfer', args: { from: owner, to: diamond, value: (2n ** 255n).toString() } },
+  ])
+})
+
+test('an id that no path takes is left out', () => {
+  expect(effectsOf([position(diamond, 2n ** 60n)], deployment).created.position).toEqual([])
+})
+
+test('logs beyond the limit are counted and not returned', () => {
+  const found = effectsOf(
+    Array.from({ length: MAX_LOGS + 7 }, (_, at) => position(diamond, BigInt(at))),
+    deployment,
+  )
+  expect([found.logs.length, found.logsOmitted, found.created.position.length]).toEqual([MAX_LOGS, 7, MAX_LOGS + 7])
+})
+
+const RUNS = byForm(2_000, 50_000)
+
+test(`the logs of ${RUNS} arbitrary receipts (seed ${seed}) are decoded without an error`, () => {
+  const bytes = (least: number, most: number): fc.Arbitrary<Hex> =>
+    fc.uint8Array({ minLength: least, maxLength: most }).map((it) => toHex(it))
+  const selectors = abi.map((event) => encodeEventTopics({ abi: [event] } as never)[0] as Hex)
+  // UserOperationEvent and UserOperationRevertReason.
+  const operations: Hex[] = [
+    '0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f',
+    '0x1c4fada7374c0a9ee8841fc38afe82932dc0f8e69012e927f061a8bae611a201',
+  ]
+  const word = fc.oneof(
+    bytes(32, 32),
+    fc.constantFrom<Hex>(`0x${'00'.repeat(31)}20`, `0x${'00'.repeat(32)}`, `0x${'ff'.repeat(32)}`),
+  )
+  const data = fc.oneof(
+    bytes(0, 400),
+    fc.array(word, { maxLength: 12 }).map((words): Hex => `0x${words.map((it) => it.slice(2)).join('')}`),
+  )
+  const first = fc.constantFrom(...selectors, ...operations)
+  const topics = fc.oneof(
+    fc.array(word, { maxLength: 4 }),
+    fc.tuple(first, fc.array(word, { maxLength: 3 })).map(([topic, others]) => [topic, ...others]),
+  )
+  const address = fc.constantFrom(diamond, usdc, stranger, zeroAddress, diamond.toLowerCase() as Address)
+  const log = fc.tuple(address, topics, data).map(([of, its, bytesOf]) => logOf(of, its, bytesOf))
+  fc.assert(
+    fc.property(fc.array(log, { maxLength: 8 }), (logs) => {
+      const found = effectsOf(logs, deployment)
+      expect(found.logs.length).toBeLessThanOrEqual(logs.length)
+      expect(found.failedOperations.length).toBeLessThanOrEqual(MAX_OPERATIONS)
+      // A number that JSON parsers would round, or a value that is not JSON.
+      expect(JSON.stringify([found.logs, found.created])).not.toMatch(/[:,[]\d{17,}/)
+    }),
+    { seed, numRuns: RUNS },
+  )
+})

@@ -1,0 +1,158 @@
+import { sql } from 'drizzle-orm'
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { DepositRow, EventRow, PositionRow } from '../../src/reads/listings/records.ts'
+import type { openApp } from '../support/app.ts'
+import { startIndexed, type World } from '../support/indexing.ts'
+import { eventually } from '../support/process.ts'
+
+/* What `include=event` adds to rows of positions and deposits, while only their events change. */
+
+let world: World
+let indexed: Awaited<ReturnType<typeof startIndexed>>
+let api: Awaited<ReturnType<typeof openApp>>
+
+beforeAll(async () => {
+  indexed = await startIndexed([8453])
+  world = indexed.world
+  api = await indexed.open()
+})
+afterAll(() => indexed?.close())
+
+const addressOf = (name: 'creator' | 'lp' | 'hedger'): Address => world[name].account.address
+
+const Rows = z.array(z.union([PositionRow, DepositRow]))
+
+/** The paths whose rows show their events, and how to find the rows in the answer. */
+const paths = () => ({
+  positions: `/hedge/positions?chainId=8453&wallet=${addressOf('hedger')}&include=event`,
+  'positions of an event': '/hedge/positions?chainId=8453&eventId=1&include=stats,event',
+  'positions with payouts': '/hedge/positions?chainId=8453&include=payout,event,range',
+  deposits: '/hedge/deposits?chainId=8453&include=event,range&order=asc',
+  'deposits by id': '/hedge/deposits?chainId=8453&ids=4,1&include=event',
+  portfolio: `/wallets/${addressOf('creator')}/portfolio?chainId=8453&state=all&include=event`,
+  'portfolio of a hedger': `/wallets/${addressOf('hedger')}/portfolio?chainId=8453&state=all&include=event`,
+})
+
+const rowsIn = (data: unknown): z.output<typeof Rows> => {
+  if (Array.isArray(data)) return Rows.parse(data)
+  const { positions, deposits } = z.object({ positions: Rows, deposits: Rows }).parse(data)
+  return [...positions, ...deposits]
+}
+
+/** The expected summaries by event, from the list of events and its filters. */
+const expected = async () => {
+  const { data } = await api.get('/hedge/events?chainId=8453')
+  const inState = async (state: string) => {
+    const page = await api.get(`/hedge/events?chainId=8453&state=${state}`)
+    return new Set(
+      z
+        .array(EventRow)
+        .parse(page.data)
+        .map(({ id }) => id),
+    )
+  }
+  const [open, expired, triggered] = [await inState('open'), await inState('expired'), await inState('triggered')]
+  return new Map(
+    z
+      .array(EventRow)
+      .parse(data)
+      .map(({ id, name, underlying, strike, payoutCap, strikeAbove, expiryDate }) => {
+        const state = open.has(id) ? 'open' : expired.has(id) ? 'expired' : triggered.has(id) ? 'triggered' : 'settled'
+        const direction = strikeAbove ? 'above' : 'below'
+        return [id, { id, name, underlying, strike, payoutCap, direction, expiryDate, state }]
+      }),
+  )
+}
+
+const check = async (): Promise<void> => {
+  const events = await expected()
+  for (const [name, path] of Object.entries(paths())) {
+    const { status, data } = await api.get(path)
+    expect([name, status]).toEqual([name, 200])
+    const rows = rowsIn(data)
+    expect([name, rows.length > 0]).toEqual([name, true])
+    for (const row of rows) expect([name, row.event]).toEqual([name, events.get(row.eventId)])
+  }
+}
+
+test('rows show their event as the list of events has it', async () => {
+  await indexed.quiet()
+  await check()
+  const { data } = await api.get(paths().deposits)
+  expect(new Set(rowsIn(data).map(({ event }) => event?.state))).toEqual(new Set(['open', 'triggered']))
+  const plain = await api.get('/hedge/positions?chainId=8453')
+  for (const row of rowsIn(plain.data)) expect(row).not.toHaveProperty('event')
+})
+
+test('rows without a stored text have the same bytes', async () => {
+  await indexed.quiet()
+  const read = () => Promise.all(Object.values(paths()).map(async (path) => JSON.stringify((await api.get(path)).data)))
+  const before = await read()
+  await api.database.run((handle) => handle.execute(sql`UPDATE event_observations SET row_text = NULL`))
+  expect(await read()).toEqual(before)
+  await api.database.run(async (handle) => {
+    await handle.execute(sql`CREATE TABLE aside AS SELECT * FROM event_observations`)
+    await handle.execute(sql`DELETE FROM event_observations`)
+  })
+  try {
+    // A portfolio adds up amounts that need the observations; its rows are the same.
+    expect((await read()).slice(0, 4)).toEqual(before.slice(0, 4))
+  } finally {
+    await api.database.run(async (handle) => {
+      await handle.execute(sql`INSERT INTO event_observations SELECT * FROM aside`)
+      await handle.execute(sql`DROP TABLE aside`)
+    })
+  }
+})
+
+test('include=event is no inclusion of the list of events', async () => {
+  const { status, error } = await api.get('/hedge/events?include=event')
+  expect([status, error?.details?.map(({ path }) => path)]).toEqual([400, ['include']])
+})
+
+const ask = async (path: string, etag?: string) => {
+  const headers = etag === undefined ? {} : { 'if-none-match': etag }
+  const { statusCode, headers: sent, payload } = await api.app.inject({ url: `/v1${path}`, headers })
+  return { status: statusCode, etag: sent.etag === undefined ? '' : String(sent.etag), payload }
+}
+
+/** A tag of each path that holds. */
+const settleTags = async (): Promise<Map<string, string>> => {
+  await indexed.quiet()
+  const tags = new Map<string, string>()
+  for (const path of Object.values(paths()))
+    await eventually(`a tag of ${path} that holds`, async () => {
+      const { etag } = await ask(path)
+      tags.set(path, etag)
+      return etag !== '' && (await ask(path, etag)).status === 304
+    })
+  return tags
+}
+
+const stateOf = (payload: string, eventId: number) =>
+  rowsIn(JSON.parse(payload).data).find((row) => row.eventId === eventId)?.event?.state
+
+test('a tag ends and cached bodies are replaced when only the event changes: at its expiry and its settlement', async () => {
+  const change = async (act: () => Promise<unknown>, state: string): Promise<void> => {
+    const tags = await settleTags()
+    await act()
+    await indexed.quiet()
+    for (const [path, etag] of tags) {
+      const answer = await ask(path, etag)
+      expect([path, answer.status]).toEqual([path, 200])
+      expect([path, stateOf(answer.payload, 1)]).toEqual([path, state])
+      expect(answer.etag).not.toBe(etag)
+      // Without a tag the answer may come from the cache.
+      expect([path, stateOf((await ask(path)).payload, 1)]).toEqual([path, state])
+    }
+    await check()
+  }
+  const { expiry } = world.upward
+  await change(async () => {
+    await world.actions.warp(expiry)
+    await world.actions.node.mine({ blocks: 1 })
+  }, 'expired')
+  await change(() => world.actions.settle(world.owner, 1n, 13_000_000n), 'triggered')
+})

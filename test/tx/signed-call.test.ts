@@ -1,0 +1,43 @@
+import { type Hex, keccak256, recoverTransactionAddress, type TransactionSerializable } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { expect, test } from 'vitest'
+import { signedCallOf } from '../../src/tx/signed-call.ts'
+
+const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
+const to = '0x000000000000000000000000000000000000dEaD'
+const fees = { maxFeePerGas: 7n, maxPriorityFeePerGas: 1n }
+const accessList = [{ address: to, storageKeys: Array<Hex>(20).fill(`0x${'5f'.repeat(32)}`) }] as const
+const word = (digit: string): Hex => `0x${digit.repeat(64)}`
+const authorization = { address: to, chainId: 1, nonce: 1, r: word('1'), s: word('2'), yParity: 0 } as const
+const call = { to, nonce: 300, gas: 210_000n, value: 5n, data: `0x${'ab'.repeat(300)}` } as const
+
+const transactions: readonly TransactionSerializable[] = [
+  { type: 'legacy', chainId: 8453, gasPrice: 7n, ...call },
+  { type: 'legacy', gasPrice: 7n, ...call },
+  { type: 'legacy', chainId: 2 ** 45, gasPrice: 7n, ...call, nonce: 0, value: 0n, data: '0x' },
+  { type: 'eip2930', chainId: 8453, gasPrice: 7n, accessList, ...call },
+  { type: 'eip1559', chainId: 8453, ...fees, accessList, ...call },
+  { type: 'eip1559', chainId: 8453, ...fees, ...call, data: '0x', value: 0n, nonce: 0 },
+  { type: 'eip7702', chainId: 8453, ...fees, authorizationList: [authorization], ...call },
+]
+
+test.each(transactions)('the call and the sender of a $type transaction are read', async (transaction) => {
+  const signed = await account.signTransaction(transaction)
+  const sender = await recoverTransactionAddress({ serializedTransaction: signed as never })
+  expect(sender).toBe(account.address)
+  expect(await signedCallOf(signed, () => true)).toEqual({
+    ...{ hash: keccak256(signed), from: account.address, to, gas: 210_000n },
+    ...{ nonce: BigInt(transaction.nonce ?? 0), value: transaction.value, input: transaction.data },
+  })
+})
+
+test('other targets and malformed transactions have no call', async () => {
+  const signed = await account.signTransaction({ type: 'eip1559', chainId: 8453, ...fees, ...call })
+  expect(await signedCallOf(signed, () => false)).toBeNull()
+  for (let length = 2; length < signed.length; length += 1)
+    expect(await signedCallOf(signed.slice(0, length) as Hex, () => true)).toBeNull()
+  const creation = await account.signTransaction({ type: 'eip1559', chainId: 8453, ...fees, data: '0x00' })
+  expect(await signedCallOf(creation, () => true)).toBeNull()
+  for (const other of ['0x', '0x00', '0x02', '0x02c0', '0xc0', '0xff', '0x05c101', '0x03c101'] as const)
+    expect(await signedCallOf(other, () => true)).toBeNull()
+})
