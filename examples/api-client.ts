@@ -1,4 +1,4 @@
-import { type Address, createPublicClient, type Hex, http, type PublicClient, type TransactionReceipt } from 'viem'
+import { type Address, createPublicClient, type Hex, http, type PublicClient } from 'viem'
 import type { LocalAccount } from 'viem/accounts'
 
 /** An error answer of the API: clients switch on `code`. */
@@ -19,21 +19,43 @@ export class ApiUnreachable extends Error {
   }
 }
 
-type BuiltTx = { to: Address; data: Hex; value: string; estimatedGas: string | null }
 type ChainInfo = { chainId: number; diamond: Address; usdc: Address; usdt: Address | null; rpcUrl: string }
 
-/** The API, a node for receipts, and the two steps every write takes: build, then sign here and broadcast. */
+/** A transaction as `eth_sendTransaction` takes it. */
+type TransactionRequest = Record<'nonce' | 'to' | 'data' | 'gas' | 'maxFeePerGas' | 'maxPriorityFeePerGas', Hex>
+
+type Plan = {
+  summary: string
+  executable: boolean
+  issues: { code: string; message: string; hint: string; blocking: boolean }[]
+  cost: { total: string } | null
+  payout: { gross: string; fee: string; net: string } | null
+  steps: { id: string; request?: TransactionRequest }[]
+}
+
+type Created = { id: number; owner: Address }[]
+type Transaction = {
+  status: 'unknown' | 'pending' | 'succeeded' | 'reverted'
+  created: { eventIds: Created; depositIds: Created; positionIds: Created }
+  revert: { code: string; reason: string; hint: string } | null
+}
+
+/** What an action did: its plan, and the result of its last transaction. */
+export type Done = { readonly plan: Plan; readonly transaction: Transaction }
+
+/** The API, and a node for what is not about the protocol. */
 export type Client = {
   get<T>(path: string): Promise<T>
   post<T>(path: string, body: object): Promise<T>
-  /** Builds a call, signs it with `signer`, broadcasts it and waits for its receipt. Throws when it reverts. */
-  send(signer: LocalAccount, path: string, body: object): Promise<TransactionReceipt>
+  /** Plans an action, signs its transactions, broadcasts them and waits until each is mined and indexed. */
+  act(signer: LocalAccount, action: string, intent: object): Promise<Done>
   readonly chain: ChainInfo
   readonly node: PublicClient
 }
 
-/** Two senders may use the same nonce at the same time; the later one requests a new nonce and tries again. */
+/** Two senders may use the same nonce at the same time; the later one plans and tries again. */
 const lostNonce = /nonce|replacement transaction|underpriced/i
+const MAX_ATTEMPTS = 5
 
 /** A client of one chain; `baseUrl` without the `/v1`. */
 export const createClient = async (baseUrl: string, chainId: number): Promise<Client> => {
@@ -53,18 +75,34 @@ export const createClient = async (baseUrl: string, chainId: number): Promise<Cl
   if (chain === undefined) throw new Error(`the API does not list chain ${chainId}`)
   const node = createPublicClient({ transport: http(chain.rpcUrl), pollingInterval: 200 })
 
-  const signAndSend = async (signer: LocalAccount, built: BuiltTx): Promise<Hex> => {
-    const nonce = await node.getTransactionCount({ address: signer.address, blockTag: 'pending' })
+  const send = async (signer: LocalAccount, request: TransactionRequest): Promise<Transaction> => {
     const signedTx = await signer.signTransaction({
       chainId,
-      nonce,
-      to: built.to,
-      data: built.data,
-      value: BigInt(built.value),
-      gas: (BigInt(built.estimatedGas ?? '1000000') * 3n) / 2n,
-      ...(await node.estimateFeesPerGas()),
+      to: request.to,
+      data: request.data,
+      nonce: Number(request.nonce),
+      gas: BigInt(request.gas),
+      maxFeePerGas: BigInt(request.maxFeePerGas),
+      maxPriorityFeePerGas: BigInt(request.maxPriorityFeePerGas),
     })
-    return (await post<{ txHash: Hex }>('/tx/broadcast', { chainId, signedTx })).txHash
+    const { txHash } = await post<{ txHash: Hex }>('/tx/broadcast', { chainId, signedTx })
+    const transaction = await get<Transaction>(`/transactions/${chainId}/${txHash}?waitMs=30000`)
+    if (transaction.status === 'succeeded') return transaction
+    const { code = 'no reason', hint = '' } = transaction.revert ?? {}
+    throw new Error(`transaction ${txHash} is ${transaction.status}: ${code}. ${hint}`)
+  }
+
+  const attempt = async (signer: LocalAccount, action: string, intent: object): Promise<Done> => {
+    const plan = await post<Plan>(`/plans/${action}`, { ...intent, chainId, from: signer.address })
+    const [issue] = plan.issues.filter(({ blocking }) => blocking)
+    if (issue !== undefined) throw new Error(`${action}: ${issue.code}: ${issue.message}. ${issue.hint}`)
+    let transaction: Transaction | undefined
+    for (const { id, request } of plan.steps) {
+      if (request === undefined) throw new Error(`step ${id} of ${action} has no request`)
+      transaction = await send(signer, request)
+    }
+    if (transaction === undefined) throw new Error(`${action} needs no transaction`)
+    return { plan, transaction }
   }
 
   return {
@@ -72,18 +110,12 @@ export const createClient = async (baseUrl: string, chainId: number): Promise<Cl
     post,
     chain,
     node,
-    async send(signer, path, body) {
-      const built = await post<BuiltTx>(path, { ...body, chainId, from: signer.address })
-      for (let attempt = 1; ; attempt++) {
+    async act(signer, action, intent) {
+      for (let attempts = 1; ; attempts++) {
         try {
-          const receipt = await node.waitForTransactionReceipt({
-            hash: await signAndSend(signer, built),
-            timeout: 60_000,
-          })
-          if (receipt.status !== 'success') throw new Error(`${path} reverted in ${receipt.transactionHash}`)
-          return receipt
+          return await attempt(signer, action, intent)
         } catch (error) {
-          if (attempt === 5 || !(error instanceof ApiError) || !lostNonce.test(error.message)) throw error
+          if (attempts === MAX_ATTEMPTS || !(error instanceof ApiError) || !lostNonce.test(error.message)) throw error
         }
       }
     },

@@ -1,6 +1,6 @@
 /**
- * The lifecycle of one event from an integrator's view: it uses only the HTTP API, a local signer and standard
- * receipts.
+ * The lifecycle of one event from an integrator's view: it uses only the HTTP API and a local signer. Plans work out
+ * approvals, costs, deadlines and gas.
  *
  *     npm start               # in one terminal
  *     npm run lifecycle       # in another; all three markets
@@ -11,16 +11,7 @@
 import { argv, exit } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import {
-  type Address,
-  createWalletClient,
-  erc20Abi,
-  http,
-  parseAbi,
-  parseEther,
-  parseEventLogs,
-  type TransactionReceipt,
-} from 'viem'
+import { type Address, createWalletClient, erc20Abi, http, parseEther } from 'viem'
 import { generatePrivateKey, type LocalAccount, mnemonicToAccount, privateKeyToAccount } from 'viem/accounts'
 import { ApiUnreachable, type Client, createClient } from './api-client.ts'
 
@@ -34,12 +25,6 @@ export const markets: readonly Market[] = [
 
 /** Gain or loss of each wallet, and the expected value from the equations, in token units. */
 export type Outcome = Record<'creator' | 'lp' | 'hedger', { readonly actual: bigint; readonly expected: bigint }>
-
-const logs = parseAbi([
-  'event EventCreated(uint256 indexed eventId, address indexed creator, string underlying, uint256 strike, uint256 premiumRate, uint256 expiryDate, uint256 initialLiquidity)',
-  'event DepositCreated(uint256 indexed eventId, uint256 indexed depositId, address indexed lp, uint256 amount, uint256 shares)',
-  'event PositionCreated(uint256 indexed eventId, uint256 indexed positionId, address indexed hedger, uint256 notional, uint256 premiumPaid, uint256 platformFee, uint256 totalCost)',
-])
 
 const DEV_MNEMONIC = 'test test test test test test test test test test test junk'
 const dev = (addressIndex: number): LocalAccount => mnemonicToAccount(DEV_MNEMONIC, { addressIndex })
@@ -76,12 +61,8 @@ export const runLifecycle = async (
     `/hedge/fees?chainId=${market.chainId}`,
   )
 
-  const approve = (signer: LocalAccount, amount: bigint): Promise<TransactionReceipt> =>
-    api.send(signer, '/tx/erc20/approve', { token, spender: api.chain.diamond, amount: String(amount) })
-
-  await approve(wallets.creator, BigInt(fees.creationFee) + seed)
   const expiry = Number((await api.node.getBlock()).timestamp) + secondsToExpiry
-  const created = await api.send(wallets.creator, '/tx/hedge/create-event', {
+  const created = await api.act(wallets.creator, 'create-event', {
     name: 'Cedi protection',
     underlying: 'USD/GHS',
     ...strings(terms),
@@ -90,36 +71,22 @@ export const runLifecycle = async (
     initialLiquidity: String(seed),
     strikeAbove: true,
     paymentToken: token,
-    signature: '0x',
-    quoteTimestamp: '0',
-    quoteNonce: `0x${'0'.repeat(64)}`,
   })
-  const { eventId } = only(parseEventLogs({ abi: logs, eventName: 'EventCreated', logs: created.logs })).args
-  const { depositId: seedId } = only(
-    parseEventLogs({ abi: logs, eventName: 'DepositCreated', logs: created.logs }),
-  ).args
+  const eventId = only(created.transaction.created.eventIds).id
+  const seedId = only(created.transaction.created.depositIds).id
   say(`event ${eventId} created, expires in ${secondsToExpiry} s`)
 
-  await approve(wallets.lp, stake)
-  const deposited = await api.send(wallets.lp, '/tx/hedge/deposit', { eventId: Number(eventId), amount: String(stake) })
-  const { depositId } = only(parseEventLogs({ abi: logs, eventName: 'DepositCreated', logs: deposited.logs })).args
+  const deposited = await api.act(wallets.lp, 'deposit', { eventId, amount: String(stake) })
+  const depositId = only(deposited.transaction.created.depositIds).id
   say(`deposit ${depositId} made`)
 
-  const premium = (notional * terms.premiumRate) / RATE
-  const cost = premium + (premium * BigInt(fees.hedgerFeeRate)) / RATE
-  await approve(wallets.hedger, cost)
-  const bought = await api.send(wallets.hedger, '/tx/hedge/buy-protection', {
-    eventId: Number(eventId),
-    notional: String(notional),
-    maxCost: String(cost),
-    deadline: String(expiry),
-  })
-  const { positionId } = only(parseEventLogs({ abi: logs, eventName: 'PositionCreated', logs: bought.logs })).args
-  say(`position ${positionId} bought for ${cost} units`)
+  const bought = await api.act(wallets.hedger, 'buy-protection', { eventId, notional: String(notional) })
+  const positionId = only(bought.transaction.created.positionIds).id
+  say(`position ${positionId} bought for ${bought.plan.cost?.total} units`)
 
   while ((await api.node.getBlock()).timestamp < expiry) await sleep(500)
   for (const oracle of [dev(1), dev(2)]) {
-    await api.send(oracle, '/tx/oracle/submit-rate', { eventId: Number(eventId), price: String(settlement) })
+    await api.act(oracle, 'submit-rate', { eventId, price: String(settlement) })
   }
   let stats = await api.get<Stats>(`/hedge/events/${market.chainId}/${eventId}/stats`)
   while (stats.settledAt === 0) {
@@ -128,16 +95,19 @@ export const runLifecycle = async (
   }
   say(`settled at ${stats.settlementPrice}, triggered: ${stats.triggered}`)
 
-  await api.send(wallets.hedger, '/tx/hedge/claim-payout', { positionId: Number(positionId) })
+  const claimed = await api.act(wallets.hedger, 'claim-payout', { positionId })
+  say(`payout of ${claimed.plan.payout?.net} units claimed, after a fee of ${claimed.plan.payout?.fee}`)
   const stakes = { creator: seedId, lp: depositId }
   const shares = { creator: 0n, lp: 0n }
   for (const role of ['creator', 'lp'] as const) {
     shares[role] = BigInt((await api.get<Deposit>(`/hedge/deposits/${market.chainId}/${stakes[role]}`)).shares)
-    await api.send(wallets[role], '/tx/hedge/claim-premiums', { depositId: Number(stakes[role]) })
-    await api.send(wallets[role], '/tx/hedge/withdraw-capital', { depositId: Number(stakes[role]) })
+    await api.act(wallets[role], 'claim-premiums', { depositId: stakes[role] })
+    await api.act(wallets[role], 'withdraw-capital', { depositId: stakes[role] })
   }
-  say('payout and premiums claimed, capital withdrawn')
+  say('premiums claimed, capital withdrawn')
 
+  const premium = (notional * terms.premiumRate) / RATE
+  const cost = premium + (premium * BigInt(fees.hedgerFeeRate)) / RATE
   const payout = (notional * (settlement - terms.strike)) / terms.initialRate
   const income = (role: 'creator' | 'lp'): bigint => {
     const all = shares.creator + shares.lp
