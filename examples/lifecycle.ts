@@ -61,7 +61,9 @@ export const runLifecycle = async (
     `/hedge/fees?chainId=${market.chainId}`,
   )
 
-  const expiry = Number((await api.node.getBlock()).timestamp) + secondsToExpiry
+  // The chain's clock may be ahead of ours, as in a sandbox, or behind it.
+  const now = Math.max(Number((await api.node.getBlock()).timestamp), Math.floor(Date.now() / 1_000))
+  const expiry = now + secondsToExpiry
   const created = await api.act(wallets.creator, 'create-event', {
     name: 'Cedi protection',
     underlying: 'USD/GHS',

@@ -31,11 +31,6 @@ const ids = locals.map(({ chainId }) => chainId)
 const diamond = `0x${'1'.repeat(40)}` as const
 const unsupported = 'unsupported chainId: expected one of 8453, 56, 137'
 
-/**
- * Lifecycles begin in the past, so that skipping the time until the expiry leaves the chain's clock in the past too.
- */
-const HEAD_START_SECONDS = 600
-
 const closers = createClosers()
 const accounts = createAccounts()
 const donor = accounts.users.at(-1)
@@ -44,8 +39,7 @@ let outcomes: readonly Awaited<ReturnType<typeof runLifecycle>>[]
 let api: Awaited<ReturnType<typeof startApi>>
 
 const startChain = async (local: (typeof locals)[number]): Promise<SandboxChain> => {
-  const genesisTimestamp = Math.floor(Date.now() / 1_000) - HEAD_START_SECONDS
-  const node = await startAnvil({ chainId: local.chainId, genesisTimestamp, blockTime: 1 })
+  const node = await startAnvil({ chainId: local.chainId, blockTime: 1 })
   closers.add(`node ${local.chainId}`, node, (it) => it.close())
   const chain = await deployOn(node.url, local, accounts)
   if (donor === undefined) throw new Error('the sandbox has no users')
