@@ -143,7 +143,9 @@ describe('a token that', () => {
   test.each(Object.entries(codes))('%s does not affect the others', async (name, bytecode) => {
     await worlds[0].actions.node.setCode({ address: further, bytecode })
     await worlds[0].actions.node.mine({ blocks: 1 })
-    const { chains } = await balances(addressOf('creator'), '?chainId=8453')
+    // A head that was read just before would be that of the code before.
+    const { number } = await worlds[0].actions.client.getBlock()
+    const { chains } = await balances(addressOf('creator'), `?chainId=8453&minBlock=${number}`)
     const [usdc, other] = chains[0]?.tokens ?? []
     expect(usdc?.balance).toBe(String(await worlds[0].actions.balance(worlds[0].deployment.usdc, addressOf('creator'))))
     // Within its gas a token may return many bytes, of which the first word counts.
