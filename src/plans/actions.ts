@@ -1,12 +1,13 @@
+import type { Kind } from '../protocol/entities.ts'
 import type { ProtocolWrite } from '../tx/builders.ts'
-import type { Payable, Subject } from './subjects.ts'
+import type { Payable } from './subjects.ts'
 
 /** An action that one call of the protocol does. */
 export type Action = {
   readonly summary: string
   readonly function: ProtocolWrite
   /** The kind of entity that the call's first argument names; null when it names none. */
-  readonly subject: Subject | null
+  readonly subject: Kind | null
   /** Arguments that the plan works out: the request does not have them. */
   readonly derived: readonly string[]
   /** True when the protocol pulls tokens from the wallet, which has to approve them before. */

@@ -1,6 +1,6 @@
 import { type Address, isAddressEqual } from 'viem'
-import type { ProfileName } from '../protocol/profiles.ts'
-import { reverts } from '../protocol/reverts/catalogue.ts'
+import { OPEN, type ProfileName } from '../protocol/profiles.ts'
+import { revertByCode } from '../protocol/reverts/catalogue.ts'
 import type { Issue } from './records.ts'
 import type { Step } from './step.ts'
 import { type Facts, grossOf } from './subjects.ts'
@@ -8,9 +8,6 @@ import { type Facts, grossOf } from './subjects.ts'
 /* What reads alone show about a plan, for chains whose nodes do not simulate. */
 
 type Check = { readonly code: string; fails(facts: Facts, from: Address, time: bigint): boolean }
-
-/** The status of an event that is not settled. */
-const OPEN = 0
 
 const isSettled = ({ core }: Facts): boolean => core !== undefined && core.status !== OPEN
 
@@ -92,7 +89,7 @@ export const checkIssues = (
   { from, time, profile }: { readonly from: Address; readonly time: bigint; readonly profile: ProfileName },
 ): Issue[] => {
   const failed = checksOf[profile][transaction.function]?.find((check) => check.fails(facts, from, time))
-  const row = reverts.find(({ code }) => code === failed?.code)
-  if (row === undefined) return []
-  return [{ code: row.code, message: row.cause, hint: row.hint, blocking: true, step: id }]
+  if (failed === undefined) return []
+  const { code, cause, hint } = revertByCode(failed.code)
+  return [{ code, message: cause, hint, blocking: true, step: id }]
 }

@@ -90,3 +90,20 @@ export const sumOf = (payouts: readonly (Payout | null)[]): Payout | null => {
     paid.reduce((total, payout) => total + BigInt(payout[part]), 0n).toString()
   return { ...first, gross: sum('gross'), fee: sum('fee'), net: sum('net') }
 }
+
+/** How all steps change the balances of the wallet and the protocol. */
+export const balanceChanges = (
+  rehearsal: Rehearsal,
+  [from, diamond]: readonly [Address, Address],
+  known: ReadonlyMap<Address | null, Token>,
+): Plan['effects']['balanceChanges'] => {
+  const sums = new Map<Address, bigint>()
+  for (const { changes } of rehearsal?.steps ?? [])
+    for (const [token, change] of changes) sums.set(token, (sums.get(token) ?? 0n) + change)
+  const listed = (account: Address, changes: Iterable<readonly [Address, bigint]>) =>
+    [...changes].flatMap(([address, amount]) => {
+      const token = known.get(address)
+      return token === undefined || amount === 0n ? [] : [{ account, ...token, amount: amount.toString() }]
+    })
+  return [...listed(from, sums), ...listed(diamond, rehearsal?.ofProtocol ?? [])]
+}

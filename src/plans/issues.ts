@@ -1,5 +1,5 @@
 import type { Block } from '../chain/rpc/requests.ts'
-import { reverts } from '../protocol/reverts/catalogue.ts'
+import { revertByCode } from '../protocol/reverts/catalogue.ts'
 import { revertOf } from '../protocol/reverts/decode.ts'
 import type { Token } from '../protocol/tokens.ts'
 import type { BuiltTx } from '../tx/build.ts'
@@ -10,9 +10,6 @@ import type { StepResult } from './rehearse.ts'
 import type { Step } from './step.ts'
 
 /* Why a plan reverts, and what else a wallet should know before it signs. */
-
-/** The hint of a code of the catalogue. */
-const hintOf = (code: string): string => reverts.find((row) => row.code === code)?.hint ?? ''
 
 const NOTHING = { code: null, reason: null, hint: null }
 
@@ -49,7 +46,7 @@ export const moneyIssues = (
     issues.push({
       code: 'insufficient_balance',
       message: state(balance, 'a balance', total),
-      hint: hintOf('insufficient_balance'),
+      hint: revertByCode('insufficient_balance').hint,
       blocking: true,
       have: balance.toString(),
       need: total.toString(),

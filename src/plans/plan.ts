@@ -1,98 +1,19 @@
-import { type Address, numberToHex } from 'viem'
+import { type Address, numberToHex as hex } from 'viem'
 import type { Chain } from '../chain/chain.ts'
-import { type Block, viewCall } from '../chain/rpc/requests.ts'
 import type { Tokens } from '../chain/tokens.ts'
-import { call } from '../protocol/outputs.ts'
 import type { Token } from '../protocol/tokens.ts'
 import { checkIssues } from './checks.ts'
-import { costOf, createdBy, createdReads, payoutOf, sumOf } from './effects.ts'
+import type { Draft } from './draft.ts'
+import { balanceChanges, costOf, createdBy, payoutOf, sumOf } from './effects.ts'
 import type { EventTokens } from './event-tokens.ts'
-import { type Account, accountOf, accountRequests, gasCostOf } from './gas.ts'
+import { type Account, gasCostOf } from './gas.ts'
 import { accountIssues, moneyIssues, revertIssue, simulationOf } from './issues.ts'
-import type { Price } from './price.ts'
 import type { Plan } from './records.ts'
-import { type Rehearsal, rehearse } from './rehearse.ts'
+import { rehearseDraft } from './rehearse-draft.ts'
 import { digestOf, type Step } from './step.ts'
-import { eventOf, type Facts } from './subjects.ts'
 import { summaryOf } from './summary.ts'
 
-/** What a plan consists of, before its exact calls are simulated. */
-export type Draft = {
-  readonly name: string
-  readonly from: Address
-  readonly block: Block
-  /** Time of the block after it, in Unix seconds. */
-  readonly time: bigint
-  readonly steps: readonly Step[]
-  /** What is known of each step's subject. */
-  readonly facts: readonly Facts[]
-  /** The price of the step that spends, and the most that it may take; null when none spends. */
-  readonly price: Price | null
-  readonly maxCost: bigint | null
-  /** The id of what the last step will create; null when it is unknown or nothing is created. */
-  readonly createdId: bigint | null
-  /** The tokens that the steps may move, as far as they are known. */
-  readonly tokens: readonly Address[]
-  /** The last second at which the steps are accepted, in Unix seconds; null when no time makes them revert. */
-  readonly validUntil: bigint | null
-  /** Claims that did not fit into the plan. */
-  readonly remaining: number
-  /** True to return requests for steps that revert. */
-  readonly force: boolean
-}
-
-type Rehearsed = {
-  readonly rehearsal: Rehearsal
-  readonly account: Account
-  /** The token of each step; null when it has none or it is unknown. */
-  readonly tokenOf: readonly (Address | null)[]
-  /** What is known of each step's subject, and of the event that it belongs to. */
-  readonly facts: readonly Facts[]
-}
-
-/** Simulates the exact steps; twice when the events turn out to be paid in further tokens. */
-const rehearseDraft = async (
-  chain: Chain,
-  eventTokens: EventTokens,
-  draft: Draft,
-  more: readonly Address[] = [],
-): Promise<Rehearsed> => {
-  const { block, from, steps, facts, price, time, createdId } = draft
-  const at = { blockHash: block.hash, time }
-  const { chainId, diamond } = chain.deployment
-  const eventIds = [...new Set(facts.flatMap((each) => eventOf(each) ?? []))]
-  const met = eventIds.flatMap((id) => eventTokens.known(chainId, id) ?? [])
-  const tokens = [...new Set([...draft.tokens, ...met, ...more])]
-  const { rehearsal, outcomes } = await rehearse(
-    chain,
-    at,
-    { from, steps, tokens, after: createdReads(steps.at(-1), createdId, diamond) },
-    {
-      ...accountRequests(from, steps, at.blockHash),
-      tokens: eventIds.map((id) => viewCall(diamond, call('getEventPaymentToken', [id]), at)),
-      cores: eventIds.map((id) => viewCall(diamond, call('getHedgeEventCore', [id]), at)),
-    },
-  )
-  const byEvent = new Map(
-    eventIds.flatMap((id, nth) => (outcomes.tokens[nth]?.ok ? [[id, outcomes.tokens[nth].value]] : [])),
-  )
-  for (const [id, token] of byEvent) eventTokens.learn(chainId, id, token)
-  const further = [...byEvent.values()].filter((token) => !tokens.includes(token))
-  if (further.length > 0 && more.length === 0) return rehearseDraft(chain, eventTokens, draft, further)
-  const tokenOf = facts.map((each) => byEvent.get(eventOf(each) ?? 0n) ?? price?.token ?? null)
-  const cores = new Map(
-    eventIds.flatMap((id, nth) => (outcomes.cores[nth]?.ok ? [[id, outcomes.cores[nth].value]] : [])),
-  )
-  const known = facts.map((each) => {
-    const core = each.core ?? cores.get(eventOf(each) ?? 0n)
-    return core === undefined ? each : { ...each, core }
-  })
-  return { rehearsal, account: accountOf(outcomes), tokenOf, facts: known }
-}
-
 type Simulation = ReturnType<typeof simulationOf>
-
-const hex = (value: bigint | number) => numberToHex(value)
 
 /** The steps as transactions, from the wallet's next nonce on; undefined while prices, nonce or gas are unknown. */
 const requestOf = ({ transaction }: Step, nth: number, gas: bigint | null, account: Account) => {
@@ -196,21 +117,4 @@ export const planOf = async (
     remaining,
     digest: digestOf(chainId, from, steps),
   }
-}
-
-/** How all steps change the balances of the wallet and the protocol. */
-const balanceChanges = (
-  rehearsal: Rehearsal,
-  [from, diamond]: readonly [Address, Address],
-  known: ReadonlyMap<Address | null, Token>,
-): Plan['effects']['balanceChanges'] => {
-  const sums = new Map<Address, bigint>()
-  for (const { changes } of rehearsal?.steps ?? [])
-    for (const [token, change] of changes) sums.set(token, (sums.get(token) ?? 0n) + change)
-  const listed = (account: Address, changes: Iterable<readonly [Address, bigint]>) =>
-    [...changes].flatMap(([address, amount]) => {
-      const token = known.get(address)
-      return token === undefined || amount === 0n ? [] : [{ account, ...token, amount: amount.toString() }]
-    })
-  return [...listed(from, sums), ...listed(diamond, rehearsal?.ofProtocol ?? [])]
 }

@@ -4,7 +4,7 @@ import type { Chain } from '../chain/chain.ts'
 import { type Request, viewCall } from '../chain/rpc/requests.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
 import type { Deployment } from '../protocol/chains.ts'
-import { feeOf, premiumOf } from '../protocol/formulas.ts'
+import { feeAmount, premiumAmount } from '../protocol/formulas.ts'
 import { call, type Output } from '../protocol/outputs.ts'
 import { configuredTokens } from '../protocol/tokens.ts'
 import type { Body } from '../tx/compile.ts'
@@ -59,7 +59,7 @@ const amountIn = (body: Body, name: string): bigint => {
 }
 
 const premiumIn = (body: Body, { core }: Facts): bigint =>
-  premiumOf(amountIn(body, 'notional'), core?.premiumRate ?? 0n)
+  premiumAmount(amountIn(body, 'notional'), core?.premiumRate ?? 0n)
 
 /** The total by the formulas, with the fees of new events. */
 const formulas: Readonly<Record<string, (body: Body, facts: Facts, fees: Output<'getHedgeFeeConfig'>) => bigint>> = {
@@ -67,7 +67,7 @@ const formulas: Readonly<Record<string, (body: Body, facts: Facts, fees: Output<
   deposit: (body) => amountIn(body, 'amount'),
   buyProtection: (body, facts, { hedgerFeeRate }) => {
     const premium = premiumIn(body, facts)
-    return premium + feeOf(premium, hedgerFeeRate)
+    return premium + feeAmount(premium, hedgerFeeRate)
   },
 }
 
@@ -76,12 +76,12 @@ const formulas: Readonly<Record<string, (body: Body, facts: Facts, fees: Output<
  * Undefined for an event that does not exist.
  */
 const tokenOf = (
-  { token }: Facts,
+  { paymentToken: ofEvent }: Facts,
   { paymentToken }: Body,
   spent: ReadonlyMap<Address, bigint> | undefined,
   { usdc }: Deployment,
 ): Address | undefined => {
-  if (token !== undefined) return token
+  if (ofEvent !== undefined) return ofEvent
   if (typeof paymentToken !== 'string') return undefined
   if (paymentToken !== zeroAddress) return paymentToken as Address
   // No view returns the protocol's default token. When nothing was simulated it is taken to be the configured one.
@@ -106,7 +106,7 @@ export const priceOf = async (
   const { deployment } = chain
   const { diamond } = deployment
   const step = actionStep(name, action, { ...body, maxCost: MAX_UINT256, deadline: MAX_UINT256 }, deployment)
-  const { subjectId } = step
+  const { subject } = step
   const attempt = async (tokens: readonly Address[]): Promise<Priced> => {
     const approvals = tokens.flatMap((token): Step[] =>
       [MAX_UINT256, 0n, MAX_UINT256].map((amount) => approval('approve', token, amount, deployment)),
@@ -119,18 +119,16 @@ export const priceOf = async (
         overrides: await chain.ampleBalances(tokens, from, at.blockHash),
       },
       {
-        facts:
-          action.subject === null || subjectId === null
-            ? []
-            : factRequests(action.subject, subjectId, diamond, at.blockHash),
+        facts: factRequests(subject, diamond, at.blockHash),
         fees: viewCall(diamond, call('getHedgeFeeConfig'), { blockHash: at.blockHash }),
         balances: tokens.map((token) => balanceOf(token, from, at.blockHash)),
         allowances: tokens.map((token) => allowanceOf(token, from, diamond, at.blockHash)),
       },
     )
-    const facts = action.subject === null ? {} : factsOf(action.subject, outcomes.facts)
+    const facts = factsOf(subject, outcomes.facts)
     const eventId = eventOf(facts)
-    if (eventId !== null && facts.token !== undefined) eventTokens.learn(deployment.chainId, eventId, facts.token)
+    if (eventId !== null && facts.paymentToken !== undefined)
+      eventTokens.learn(deployment.chainId, eventId, facts.paymentToken)
     const result = rehearsal?.steps.at(-1)
     const token = tokenOf(facts, body, result?.changes, deployment)
     // The token of an event may be none of the configured ones.
@@ -158,7 +156,7 @@ export const priceOf = async (
     }
   }
   const { paymentToken } = body
-  const known = subjectId === null ? undefined : eventTokens.known(deployment.chainId, subjectId)
+  const known = subject === null ? undefined : eventTokens.known(deployment.chainId, subject.id)
   if (known !== undefined) return attempt([known])
   const configured = configuredTokens(deployment).map(({ token }) => token)
   const named = typeof paymentToken === 'string' && paymentToken !== zeroAddress ? [paymentToken as Address] : []

@@ -4,6 +4,7 @@ import { type BuiltTx, encode } from '../tx/build.ts'
 import { builders } from '../tx/builders.ts'
 import { type Body, type CompiledBuilder, compile } from '../tx/compile.ts'
 import type { Action } from './actions.ts'
+import type { Subject } from './subjects.ts'
 
 const compiled = new Map<string, CompiledBuilder>(builders.map((builder) => [builder.function, compile(builder)]))
 
@@ -21,14 +22,14 @@ export type Step = {
   readonly transaction: BuiltTx & { readonly to: Address; readonly data: Hex }
   /** What the call does; null for a call of a token. */
   readonly action: Action | null
-  /** The id of the action's subject; null when it has none. */
-  readonly subjectId: bigint | null
+  /** What the call is about; null when it names no entity. */
+  readonly subject: Subject | null
 }
 
 /** The first argument of an action's function, when it names an entity. */
-const subjectIdOf = (action: Action, body: Body): bigint | null => {
-  const id = body[builderOf(action.function).arguments[0]?.name ?? '']
-  return action.subject !== null && typeof id === 'bigint' ? id : null
+const subjectOf = ({ subject: kind, function: name }: Action, body: Body): Subject | null => {
+  const id = body[builderOf(name).arguments[0]?.name ?? '']
+  return kind !== null && typeof id === 'bigint' ? { kind, id } : null
 }
 
 /** The step of an action; `body` has all arguments of its function. */
@@ -36,7 +37,7 @@ export const actionStep = (id: string, action: Action, body: Body, { diamond }: 
   id,
   action,
   transaction: encode(builderOf(action.function), diamond, body),
-  subjectId: subjectIdOf(action, body),
+  subject: subjectOf(action, body),
 })
 
 /** The step that sets the protocol's allowance of a token. */
@@ -44,7 +45,7 @@ export const approval = (id: string, token: Address, amount: bigint, { chainId, 
   id,
   action: null,
   transaction: encode(builderOf('approve'), diamond, { chainId, token, spender: diamond, amount }),
-  subjectId: null,
+  subject: null,
 })
 
 /** A hash of what a wallet is asked to sign: keccak256(abi.encode(chainId, from, (to, value, data)[])). */

@@ -1,44 +1,45 @@
 import type { Address, Hex } from 'viem'
 import { type Request, viewCall } from '../chain/rpc/requests.ts'
 import type { Outcome } from '../chain/rpc/transport.ts'
-import { type Call, call, type Output } from '../protocol/outputs.ts'
+import { type EntityViews, entityCalls, type Kind } from '../protocol/entities.ts'
+import type { Call, Output } from '../protocol/outputs.ts'
 
 /*
  * What the call of a plan is about: an event, or the deposit or position that its first argument names, as the chain
  * has it before the call.
  */
 
-const eventViews = (id: bigint) => ({
-  core: call('getHedgeEventCore', [id]),
-  stats: call('getHedgeEventStats', [id]),
-  token: call('getEventPaymentToken', [id]),
-})
+/** The views of each kind of subject that plans need. */
+const factNames = {
+  event: ['core', 'stats', 'paymentToken'],
+  deposit: ['deposit', 'pending'],
+  position: ['position'],
+} as const satisfies { readonly [K in Kind]: readonly (keyof EntityViews<K>)[] }
 
-const depositViews = (id: bigint) => ({
-  deposit: call('getHedgeLpDeposit', [id]),
-  pending: call('pendingPremiums', [id]),
-})
-
-const positionViews = (id: bigint) => ({ position: call('getHedgePosition', [id]) })
-
-const viewsOf = { event: eventViews, deposit: depositViews, position: positionViews } as const
-
-export type Subject = keyof typeof viewsOf
-
-type Views = ReturnType<typeof eventViews> & ReturnType<typeof depositViews> & ReturnType<typeof positionViews>
+type Outputs = EntityViews<'event'> & EntityViews<'deposit'> & EntityViews<'position'>
 
 /** The outputs of a subject's views by name; those that reverted are left out. */
-export type Facts = { readonly [N in keyof Views]?: Views[N] extends Call<infer T> ? T : never }
+export type Facts = Partial<Pick<Outputs, (typeof factNames)[Kind][number]>>
 
-/** The requests of a subject's views at a block, in the order that `factsOf` expects. */
-export const factRequests = (subject: Subject, id: bigint, diamond: Address, blockHash: Hex): Request<unknown>[] =>
-  Object.values<Call>(viewsOf[subject](id)).map((view) => viewCall(diamond, view, { blockHash }))
+/** The kind and the id of what a call is about. */
+export type Subject = { readonly kind: Kind; readonly id: bigint }
+
+/** The requests of a subject's views at a block, in the order that `factsOf` expects; none without a subject. */
+export const factRequests = (subject: Subject | null, diamond: Address, blockHash: Hex): Request<unknown>[] => {
+  if (subject === null) return []
+  const calls: Readonly<Record<string, (id: bigint) => Call>> = entityCalls(subject.kind)
+  return factNames[subject.kind]
+    .flatMap((name) => calls[name]?.(subject.id) ?? [])
+    .map((view) => viewCall(diamond, view, { blockHash }))
+}
 
 /** The outputs of the answers to `factRequests`. */
-export const factsOf = (subject: Subject, outcomes: readonly Outcome<unknown>[]): Facts => {
-  const names = Object.keys(viewsOf[subject](0n))
-  return Object.fromEntries(names.flatMap((name, at) => (outcomes[at]?.ok ? [[name, outcomes[at].value]] : [])))
-}
+export const factsOf = (subject: Subject | null, outcomes: readonly Outcome<unknown>[]): Facts =>
+  subject === null
+    ? {}
+    : Object.fromEntries(
+        factNames[subject.kind].flatMap((name, at) => (outcomes[at]?.ok ? [[name, outcomes[at].value]] : [])),
+      )
 
 /** The event that a subject is or belongs to; null when it does not exist. */
 export const eventOf = ({ core, deposit, position }: Facts): bigint | null => {

@@ -6,7 +6,12 @@ import { mulDivDown } from '../lib/fixed.ts'
 const RATE_ONE = 1_000_000n
 
 /** The premium of a notional, in the notional's token units, rounded down; `premiumRate` has a scale of 1e6. */
-export const premiumOf = (notional: bigint, premiumRate: bigint): bigint => mulDivDown(notional, premiumRate, RATE_ONE)
+export const premiumAmount = (notional: bigint, premiumRate: bigint): bigint =>
+  mulDivDown(notional, premiumRate, RATE_ONE)
 
-/** The fee on an amount, in its token units, rounded down; `rate` has a scale of 1e6. */
-export const feeOf = (amount: bigint, rate: bigint): bigint => mulDivDown(amount, rate, RATE_ONE)
+/**
+ * The protocol's fee on an amount, in its token units, rounded down; `feeRate` has a scale of 1e6.
+ *
+ * @example feeAmount(438_596491n, 10_000n) // 4_385964n
+ */
+export const feeAmount = (amount: bigint, feeRate: bigint): bigint => mulDivDown(amount, feeRate, RATE_ONE)

@@ -1,4 +1,4 @@
-import { MAX_UINT256, mulDivDown } from '../lib/fixed.ts'
+import { MAX_UINT256, max, min, mulDivDown } from '../lib/fixed.ts'
 
 /**
  * The inputs of an event's payoff: the outputs of `getHedgeEventRange`. All rates have scale 1e6. `payoutCap` 0 means
@@ -11,8 +11,6 @@ export type Range = {
   readonly strikeAbove: boolean
 }
 
-const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 const distance = (a: bigint, b: bigint): bigint => max(a, b) - min(a, b)
 
 /** The width of the payout zone (1e6): from strike to cap, or from strike to initial rate for a single-strike event. */
@@ -49,10 +47,3 @@ export const payoff = (range: Range, settlement: bigint, notional: bigint): bigi
  */
 export const largestNotional = (range: Range, free: bigint): bigint =>
   width(range) === 0n ? MAX_UINT256 : ((free + 1n) * range.initialRate - 1n) / width(range)
-
-/**
- * The protocol's fee on a claim of `gross`, at a rate of scale 1e6, rounded down.
- *
- * @example feeAmount(438_596491n, 10_000n) // 4_385964n
- */
-export const feeAmount = (gross: bigint, feeRate: bigint): bigint => mulDivDown(gross, feeRate, 1_000_000n)

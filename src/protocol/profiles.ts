@@ -24,7 +24,7 @@ export type Profile = {
 }
 
 /** The status of an event that is not settled. */
-const OPEN = 0
+export const OPEN = 0
 
 /** One row per kind of deployment. Answers of the API have the same meaning for every kind. */
 export const profiles = {

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { type ChainId, type Deployment, OfChain } from './chains.ts'
 import type { EntityViews, Kind } from './entities.ts'
+import { feeAmount } from './formulas.ts'
 import type { Output } from './outputs.ts'
-import { feeAmount } from './payoff.ts'
 import type { Profile } from './profiles.ts'
 import {
   Account,

@@ -1,5 +1,6 @@
 import { type Address, maxUint256 } from 'viem'
 import { expect, inject, test } from 'vitest'
+import { min } from '../../src/lib/fixed.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { deployHostileToken, type Manner, manners } from '../support/hostile-token.ts'
 import { createLedger, type Pool, poolBalance } from '../support/ledger.ts'
@@ -90,7 +91,6 @@ const act = async (action: Action): Promise<boolean> => {
   return true
 }
 
-const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 const sum = (values: Iterable<bigint>): bigint => [...values].reduce((total, value) => total + value, 0n)
 
 /** What an event still owes its hedgers and LPs by the contract's own views, in token units, rounded for the owed. */
@@ -204,7 +204,7 @@ test(
     for (const token of tokens) {
       const [fees, held] = await Promise.all([read('getPlatformFeesByToken', [token]), balance(diamond, token)])
       // Withdrawals that were rounded up are paid by the last to leave, which is the platform.
-      const most = smaller(fees, held)
+      const most = min(fees, held)
       if (most > 0n) await send(owner, 'withdrawPlatformFeesByToken', [token, most])
     }
     await checkHoldings()

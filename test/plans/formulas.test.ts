@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { feeOf, premiumOf } from '../../src/protocol/formulas.ts'
+import { feeAmount, premiumAmount } from '../../src/protocol/formulas.ts'
 import { payoff } from '../../src/protocol/payoff.ts'
 
 type Inputs = Readonly<Record<string, bigint>>
@@ -11,11 +11,11 @@ const of = (inputs: Inputs, name: string): bigint => {
   return value
 }
 
-const fee = (inputs: Inputs): bigint => feeOf(of(inputs, 'amount'), of(inputs, 'rate'))
+const fee = (inputs: Inputs): bigint => feeAmount(of(inputs, 'amount'), of(inputs, 'rate'))
 
 /** The formula of each kind of example in the documentation. */
 const formulas: Readonly<Record<string, (inputs: Inputs) => bigint>> = {
-  premium: (inputs) => premiumOf(of(inputs, 'notional'), of(inputs, 'premiumRate')),
+  premium: (inputs) => premiumAmount(of(inputs, 'notional'), of(inputs, 'premiumRate')),
   'hedger fee': fee,
   'payout fee': fee,
   'LP fee': fee,

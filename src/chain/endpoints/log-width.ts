@@ -1,3 +1,4 @@
+import { max, min } from '../../lib/fixed.ts'
 import type { Fault } from '../rpc/faults.ts'
 
 /** The log width of an endpoint: how many blocks it serves the logs of in one request. */
@@ -38,9 +39,6 @@ export const firstWidth = (blocks: bigint): LogWidth => ({
   silences: 0,
   answers: 0,
 })
-
-const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /**
  * Grows by half, at most half way to the refused width. It stays when it is close to that, since each try costs a

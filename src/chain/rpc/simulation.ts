@@ -1,8 +1,8 @@
-import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, isHex, numberToHex } from 'viem'
+import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, numberToHex } from 'viem'
 import { z } from 'zod'
 import { callSequenceAbi, callSequenceCode } from '../../abi/call-sequence.generated.ts'
 import { NodeError } from './errors.ts'
-import type { Request } from './requests.ts'
+import { HexText, Quantity, type Request } from './requests.ts'
 
 /** A call of a sequence. */
 export type SequenceCall = { readonly to: Address; readonly data: Hex }
@@ -28,9 +28,6 @@ export type SequenceResult = {
   /** A gas limit that is enough for a transaction with this call, on this state. */
   readonly gasLimit: bigint
 }
-
-const HexText = z.custom<Hex>((value) => typeof value === 'string' && isHex(value), { error: 'expected 0x hex' })
-const Quantity = HexText.transform(BigInt)
 
 /** A gas limit of 1.3 times the gas that a transaction needs. */
 const withMargin = (gas: bigint): bigint => (gas * 13n) / 10n

@@ -21,3 +21,10 @@ export const reverts: readonly Revert[] = [
   ...tokenReverts,
   ...machineReverts,
 ].toSorted((a, b) => (a.code < b.code ? -1 : 1))
+
+/** The row of a code. Throws a TypeError for a code that the catalogue lacks. */
+export const revertByCode = (code: string): Revert => {
+  const row = reverts.find((each) => each.code === code)
+  if (row === undefined) throw new TypeError(`the catalogue has no code ${code}`)
+  return row
+}

@@ -1,6 +1,6 @@
 import { type Hex, toFunctionSelector } from 'viem'
 import { clip } from '../../lib/errors.ts'
-import { reverts } from './catalogue.ts'
+import { revertByCode, reverts } from './catalogue.ts'
 import type { Revert } from './revert.ts'
 
 /** A failed call: `code` and `hint` are the catalogue's, `reason` is the contract's or the node's own. */
@@ -38,17 +38,11 @@ const errorsBySelector = new Map(
     .map((reason) => [toFunctionSelector(reason), reason]),
 )
 
-const rowOf = (code: string): Revert => {
-  const row = reverts.find((it) => it.code === code)
-  if (row === undefined) throw new TypeError(`the catalogue has no code ${code}`)
-  return row
-}
-
-const withoutReason = rowOf('reverted_without_reason')
-const unknownReason = rowOf('unknown_reason')
-const unknownError = rowOf('unknown_error')
-const executionFailed = rowOf('execution_failed')
-const bySuffix = suffixes.map(({ suffix, code }) => ({ suffix, row: rowOf(code) }))
+const withoutReason = revertByCode('reverted_without_reason')
+const unknownReason = revertByCode('unknown_reason')
+const unknownError = revertByCode('unknown_error')
+const executionFailed = revertByCode('execution_failed')
+const bySuffix = suffixes.map(({ suffix, code }) => ({ suffix, row: revertByCode(code) }))
 
 const decoded = ({ code, hint }: Revert, reason: string): DecodedRevert => ({
   code,

@@ -1,0 +1,68 @@
+import type { Chain } from '../chain/chain.ts'
+import { MAX_UINT256, min, mulDivDown } from '../lib/fixed.ts'
+import type { Body } from '../tx/compile.ts'
+import type { Action } from './actions.ts'
+import { baseOf, type Draft, type Situation, tokensOf } from './draft.ts'
+import type { EventTokens } from './event-tokens.ts'
+import type { Intent } from './intents.ts'
+import { priceOf } from './price.ts'
+import { actionStep, approval, type Step } from './step.ts'
+import type { Facts } from './subjects.ts'
+
+/** Seconds until a purchase reverts, unless the request has another value. */
+const DEADLINE_SECONDS = 600
+
+const BPS_ONE = 10_000n
+
+/** The approvals before a step that takes up to `amount`. */
+const approvalsOf = (
+  { allowance, needsReset, token }: NonNullable<Awaited<ReturnType<typeof priceOf>>['price']>,
+  amount: bigint,
+  { approval: mode }: Intent,
+  { deployment }: Chain,
+): Step[] => {
+  if (allowance !== null && allowance >= amount) return []
+  const isReset = needsReset && allowance !== 0n
+  return [
+    ...(isReset ? [approval('reset-approval', token, 0n, deployment)] : []),
+    approval('approve', token, mode === 'unlimited' ? MAX_UINT256 : amount, deployment),
+  ]
+}
+
+/** The last second at which a purchase is accepted: the deadline, or the one before the event's expiry. */
+const lastSecond = (deadline: bigint, { core }: Facts): bigint =>
+  // An event that does not exist has an expiry of 0.
+  core === undefined || core.expiryDate === 0n || deadline < core.expiryDate ? deadline : core.expiryDate - 1n
+
+/** Drafts an action that pulls tokens: prices it first, for its approval and its maximum cost. */
+export const draftSpending = async (
+  situation: Situation,
+  action: Action,
+  body: Body,
+  until: bigint | null,
+  eventTokens: EventTokens,
+): Promise<Draft> => {
+  const { name, intent, chain, block, time } = situation
+  const { from } = intent
+  const { price, facts, createdId } = await priceOf(
+    chain,
+    eventTokens,
+    { blockHash: block.hash, time },
+    { name, action, body, from },
+  )
+  const isLimited = action.derived.includes('maxCost')
+  const total = price?.total ?? 0n
+  const slack = isLimited ? BigInt(intent.maxCostBps ?? 0) : 0n
+  // An absurd amount has a cost that no argument can hold. Its call reverts for its own reason.
+  const maxCost = min(total + mulDivDown(total, slack, BPS_ONE), MAX_UINT256)
+  const deadline = time + BigInt(intent.deadlineSeconds ?? DEADLINE_SECONDS)
+  const step = actionStep(name, action, { ...body, maxCost, deadline }, chain.deployment)
+  const steps = [...(price === null ? [] : approvalsOf(price, maxCost, intent, chain)), step]
+  const tokens = new Set([...(price === null ? tokensOf(chain) : [price.token])])
+  return {
+    ...baseOf(situation),
+    ...{ steps, price, maxCost, createdId, tokens: [...tokens] },
+    facts: steps.map((each) => (each === step ? facts : {})),
+    validUntil: isLimited ? lastSecond(deadline, facts) : until,
+  }
+}

@@ -1,0 +1,64 @@
+import type { Address } from 'viem'
+import type { Chain } from '../chain/chain.ts'
+import type { Block } from '../chain/rpc/requests.ts'
+import { entities } from '../protocol/entities.ts'
+import { claimablesOf } from '../reads/listings/portfolio.ts'
+import type { ListSources } from '../reads/listings/sources.ts'
+import { type Action, type ActionName, actions } from './actions.ts'
+import { baseOf, type Draft, type Situation, tokensOf } from './draft.ts'
+import { actionStep, type Step } from './step.ts'
+import { type Facts, factRequests, factsOf, type Payable } from './subjects.ts'
+
+/** Most steps of a plan that claims everything. */
+const MAX_CLAIMS = 50
+
+/** Reads the facts of the subjects of steps at a block. */
+const readFacts = async ({ send, deployment }: Chain, block: Block, steps: readonly Step[]): Promise<Facts[]> => {
+  const requests = steps.map(({ subject }) => factRequests(subject, deployment.diamond, block.hash))
+  if (requests.flat().length === 0) return steps.map(() => ({}))
+  const { outcomes } = await send({ outcomes: requests.flat() })
+  const left = [...outcomes]
+  return steps.map(({ subject }, nth) => factsOf(subject, left.splice(0, requests[nth]?.length)))
+}
+
+/** Drafts steps that need no approval. */
+export const draftSteps = async (
+  situation: Situation,
+  steps: readonly Step[],
+  tokens: readonly Address[],
+): Promise<Draft> => ({
+  ...baseOf(situation),
+  ...{ steps, price: null, maxCost: null, createdId: null },
+  facts: await readFacts(situation.chain, situation.block, steps),
+  tokens: [...new Set([...tokensOf(situation.chain), ...tokens])],
+})
+
+/** The action that claims each kind of claim, and the kind of entity that it is about. */
+const claimActions = new Map(
+  (Object.entries(actions) as [ActionName, Action][]).flatMap(([name, action]) =>
+    action.pays === null || action.subject === null
+      ? []
+      : [[action.pays as string, { name, action, argument: entities[action.subject].created.id }] as const],
+  ),
+)
+
+/** The kind of claim whose amount the other claims change. */
+const EARNINGS: Payable = 'creator-earnings'
+
+/** Drafts the claims of everything that the index knows to be claimable. */
+export const draftClaims = async (situation: Situation, lists: ListSources): Promise<Draft> => {
+  const { chainId, deployment } = situation.chain
+  // The fees of other claims add to the earnings of a creator.
+  const found = (await claimablesOf(lists, chainId, situation.intent.from)).toSorted(
+    (a, b) => Number(a.kind === EARNINGS) - Number(b.kind === EARNINGS),
+  )
+  const taken = found.slice(0, MAX_CLAIMS)
+  const steps = taken.flatMap(({ kind, id }): Step[] => {
+    const claim = claimActions.get(kind)
+    if (claim === undefined) return []
+    const { name, action, argument } = claim
+    return [actionStep(`${name}-${id}`, action, { chainId, [argument]: BigInt(id) }, deployment)]
+  })
+  const draft = await draftSteps(situation, steps, [...new Set(taken.map(({ token }) => token as Address))])
+  return { ...draft, remaining: found.length - taken.length }
+}

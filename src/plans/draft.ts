@@ -1,0 +1,54 @@
+import type { Address } from 'viem'
+import type { Chain } from '../chain/chain.ts'
+import type { Block } from '../chain/rpc/requests.ts'
+import { configuredTokens } from '../protocol/tokens.ts'
+import type { Intent } from './intents.ts'
+import type { Price } from './price.ts'
+import type { Step } from './step.ts'
+import type { Facts } from './subjects.ts'
+
+/** What a plan consists of, before its exact calls are simulated. */
+export type Draft = {
+  readonly name: string
+  readonly from: Address
+  readonly block: Block
+  /** Time of the block after it, in Unix seconds. */
+  readonly time: bigint
+  readonly steps: readonly Step[]
+  /** What is known of each step's subject. */
+  readonly facts: readonly Facts[]
+  /** The price of the step that spends, and the most that it may take; null when none spends. */
+  readonly price: Price | null
+  readonly maxCost: bigint | null
+  /** The id of what the last step will create; null when it is unknown or nothing is created. */
+  readonly createdId: bigint | null
+  /** The tokens that the steps may move, as far as they are known. */
+  readonly tokens: readonly Address[]
+  /** The last second at which the steps are accepted, in Unix seconds; null when no time makes them revert. */
+  readonly validUntil: bigint | null
+  /** Claims that did not fit into the plan. */
+  readonly remaining: number
+  /** True to return requests for steps that revert. */
+  readonly force: boolean
+}
+
+/** What is planned, and the state that it is planned on; `time` is that of the next block, in Unix seconds. */
+export type Situation = {
+  readonly name: string
+  readonly intent: Intent
+  readonly chain: Chain
+  readonly block: Block
+  readonly time: bigint
+}
+
+/** The fields of a draft that are the same for all actions. */
+export const baseOf = ({ name, intent, block, time }: Situation) => ({
+  ...{ name, block, time },
+  from: intent.from,
+  force: intent.force ?? false,
+  remaining: 0,
+  validUntil: null,
+})
+
+/** The payment tokens of a chain. */
+export const tokensOf = ({ deployment }: Chain): Address[] => configuredTokens(deployment).map(({ token }) => token)
