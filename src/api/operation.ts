@@ -34,17 +34,32 @@ const PageMeta = z
   .object({ limit: z.int().positive(), hasMore: z.boolean(), nextCursor: z.string().nullable(), ...revertedField })
   .meta({ id: 'PageMeta' })
 
+/** The same data has the same envelope, so that its serializer is compiled once. */
+const oncePerSchema = <W extends (data: z.ZodType) => z.ZodType>(wrap: W): W => {
+  const wrapped = new WeakMap<z.ZodType, z.ZodType>()
+  const once = (data: z.ZodType): z.ZodType => {
+    const schema = wrapped.get(data) ?? wrap(data)
+    wrapped.set(data, schema)
+    return schema
+  }
+  return once as W
+}
+
 /** The body of a success, with the payload under `data`. */
-export const envelope = <D extends z.ZodType>(data: D) => z.object({ data })
+export const envelope = oncePerSchema(<D extends z.ZodType>(data: D) => z.object({ data }))
 
 /** The body of a read that takes `afterTx`, with `meta` when that transaction reverted. */
-export const readEnvelope = <D extends z.ZodType>(data: D) => z.object({ data, meta: RevertedMeta.optional() })
+export const readEnvelope = oncePerSchema(<D extends z.ZodType>(data: D) =>
+  z.object({ data, meta: RevertedMeta.optional() }),
+)
 
 /** The body of a list, with `meta` when the list is paginated or the transaction of `afterTx` reverted. */
-export const pagedEnvelope = <D extends z.ZodType>(data: D) => z.object({ data, meta: PageMeta.optional() })
+export const pagedEnvelope = oncePerSchema(<D extends z.ZodType>(data: D) =>
+  z.object({ data, meta: PageMeta.optional() }),
+)
 
 /** The body of a page of rows. */
-export const listingEnvelope = <D extends z.ZodType>(data: D) => z.object({ data, meta: ListingMeta })
+export const listingEnvelope = oncePerSchema(<D extends z.ZodType>(data: D) => z.object({ data, meta: ListingMeta }))
 
 type Input = { readonly params?: z.ZodObject; readonly querystring?: z.ZodObject; readonly body?: z.ZodType }
 

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { QuoteRequest } from '../pricing/messages.ts'
 import { BodyChainId } from '../protocol/chains.ts'
 import { Address20, Bool, Destination } from '../protocol/request-fields.ts'
+import { builderOf } from '../tx/compiled.ts'
 import { type Action, actions } from './actions.ts'
-import { builderOf } from './step.ts'
 
 /* The bodies of plans: what a wallet wants. */
 

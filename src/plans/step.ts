@@ -1,19 +1,10 @@
 import { type Address, encodeAbiParameters, type Hex, keccak256 } from 'viem'
 import type { Deployment } from '../protocol/chains.ts'
 import { type BuiltTx, encode } from '../tx/build.ts'
-import { builders } from '../tx/builders.ts'
-import { type Body, type CompiledBuilder, compile } from '../tx/compile.ts'
+import type { Body } from '../tx/compile.ts'
+import { builderOf } from '../tx/compiled.ts'
 import type { Action } from './actions.ts'
 import type { Subject } from './subjects.ts'
-
-const compiled = new Map<string, CompiledBuilder>(builders.map((builder) => [builder.function, compile(builder)]))
-
-/** The builder of a function. Throws a TypeError for a function without one. */
-export const builderOf = (name: string): CompiledBuilder => {
-  const builder = compiled.get(name)
-  if (builder === undefined) throw new TypeError(`no builder encodes ${name}`)
-  return builder
-}
 
 /** A transaction of a plan. */
 export type Step = {

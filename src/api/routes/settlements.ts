@@ -30,13 +30,14 @@ const operation: Operation = {
   headers: ['X-Data-Source', 'X-Index-Lag', 'X-Transaction', 'Cache-Control', 'Vary', 'Server-Timing', 'ETag'],
 }
 
+const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
+
 /** `/hedge/settlements`: the feed of settlements, in pages or as a stream. */
 export const settlementRoutes: CachedRoutes<{
   readonly sources: SettlementSources
   readonly streams: Streams
 }> = async (app, options) => {
   const { sources, waits, cache, streams } = options
-  const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
   app.addHook('preClose', async () => streams.close())
 
   app.get<{ Querystring: SettlementsQuery }>(

@@ -4,14 +4,20 @@ import { keccak256 } from 'viem'
 import { type Chains, chainOf } from '../../reads/read.ts'
 import type { Senders } from '../../reads/transactions/replacement.ts'
 import { answerSchema, BuiltTx, build, encode } from '../../tx/build.ts'
-import { builders } from '../../tx/builders.ts'
-import { type Body, compile } from '../../tx/compile.ts'
+import type { Body } from '../../tx/compile.ts'
+import { compiledBuilders } from '../../tx/compiled.ts'
 import { Broadcast, BroadcastBody, relay } from '../../tx/relay.ts'
 import { BODY_LIMIT } from '../limits.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 import { serializerCompiler } from '../schema.ts'
 
 const built = envelope(BuiltTx)
+
+/** Each builder with the serializer of its answers. */
+const mounted = compiledBuilders.map((builder) => ({
+  builder,
+  serialize: fastJsonStringify({ type: 'object', properties: { data: answerSchema(builder) } }),
+}))
 
 /** Largest body in bytes. Networks reject transactions above 128 KB, which take twice as many characters in hex. */
 const BROADCAST_LIMIT = 262_144
@@ -24,7 +30,7 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
   app,
   { chains, senders },
 ) => {
-  for (const builder of builders.map(compile)) {
+  for (const { builder, serialize } of mounted) {
     const operation: Operation = {
       id: `build${builder.function.charAt(0).toUpperCase()}${builder.function.slice(1)}`,
       tag: 'Transactions',
@@ -32,7 +38,6 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
       description: `Encodes a call of \`${builder.signature}\`. With \`from\`, \`simulation\` reports whether the call would succeed now and, if not, why and what to do. \`estimatedGas\` is null unless the request has \`from\` and the simulated call succeeds.`,
       example: (body) => encode(builder, DIAMOND, builder.body.parse(body)),
     }
-    const serialize = fastJsonStringify({ type: 'object', properties: { data: answerSchema(builder) } })
     const options: RouteShorthandOptions = {
       ...route(operation, built, { body: builder.body }),
       bodyLimit: builder.bodyLimit ?? BODY_LIMIT,
