@@ -5,6 +5,7 @@ import type { PricingClient } from '../pricing/client.ts'
 import type { Quote } from '../pricing/messages.ts'
 import type { Deployment } from '../protocol/chains.ts'
 import { type Intent, type PlannedQuote, unsigned } from './intents.ts'
+import type { Issue } from './records.ts'
 
 /** The engine's terms in the form of `createEvent`, 1e6 fixed point. */
 const FixedTerms = z.object({
@@ -13,13 +14,35 @@ const FixedTerms = z.object({
   payoutCapFixed6: z.string().regex(/^\d{1,78}$/),
 })
 
-/** The arguments of `createEvent` that a quote sets, and the last second at which its signature is valid. */
-export type Terms = { readonly arguments: Readonly<Record<string, unknown>>; readonly expiresAt: bigint | null }
+/** The arguments of `createEvent` that a quote sets. */
+export type Terms = {
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** The last second at which the signature is valid; null without one. */
+  readonly expiresAt: bigint | null
+  readonly issues: readonly Issue[]
+}
 
 /** What actions without a quote have. */
-export const NO_TERMS: Terms = { arguments: {}, expiresAt: null }
+export const NO_TERMS: Terms = { arguments: {}, expiresAt: null, issues: [] }
 
-const termsOf = ({ premiumRateFixed6, attestation, breakdown }: Quote, asked: z.output<typeof PlannedQuote>): Terms => {
+/** Why a quote is not signed. */
+const UnsignedReason = z.object({ attestation: z.object({ reason: z.string() }) })
+
+/** The issue of a quote without a signature, unless none was asked for; `signed` is that of the request. */
+const unsignedIssues = ({ attestation, breakdown }: Quote, signed: boolean | undefined): Issue[] =>
+  attestation !== null || signed === false
+    ? []
+    : [
+        {
+          code: 'unsigned_quote',
+          message: `the pricing engine did not sign its quote: ${UnsignedReason.safeParse(breakdown).data?.attestation.reason ?? 'no reason given'}`,
+          hint: 'Set `quote.signed` to false to create the event without a signature.',
+          blocking: signed === true,
+        },
+      ]
+
+const termsOf = (quote: Quote, asked: z.output<typeof PlannedQuote>): Terms => {
+  const { premiumRateFixed6, attestation, breakdown } = quote
   const fixed = FixedTerms.safeParse(breakdown)
   if (!fixed.success) throw upstream("the pricing engine's quote has no terms in fixed point", fixed.error)
   return {
@@ -40,6 +63,7 @@ const termsOf = ({ premiumRateFixed6, attestation, breakdown }: Quote, asked: z.
           }),
     },
     expiresAt: attestation === null ? null : BigInt(attestation.expiresAt),
+    issues: unsignedIssues(quote, asked.signed),
   }
 }
 
@@ -54,7 +78,7 @@ export const eventTerms = async (
   { chainId, diamond }: Deployment,
 ): Promise<Terms> => {
   const asked = intent.quote as z.output<typeof PlannedQuote> | undefined
-  if (asked === undefined) return { arguments: { ...unsigned, ...defined(intent) }, expiresAt: null }
+  if (asked === undefined) return { ...NO_TERMS, arguments: { ...unsigned, ...defined(intent) } }
   const { signed = true, ...range } = asked
   const quote = await pricing.quote({ ...range, ...(signed && { chainId, diamondAddress: diamond, creator }) })
   return termsOf(quote, asked)

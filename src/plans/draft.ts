@@ -4,6 +4,7 @@ import type { Block } from '../chain/rpc/requests.ts'
 import { configuredTokens } from '../protocol/tokens.ts'
 import type { Intent } from './intents.ts'
 import type { Price } from './price.ts'
+import type { Issue } from './records.ts'
 import type { Step } from './step.ts'
 import type { Facts } from './subjects.ts'
 
@@ -28,6 +29,8 @@ export type Draft = {
   readonly validUntil: bigint | null
   /** Claims that did not fit into the plan. */
   readonly remaining: number
+  /** The issues that were found before the simulation. */
+  readonly issues: readonly Issue[]
   /** True to return requests for steps that revert. */
   readonly force: boolean
 }
@@ -47,6 +50,7 @@ export const baseOf = ({ name, intent, block, time }: Situation) => ({
   from: intent.from,
   force: intent.force ?? false,
   remaining: 0,
+  issues: [],
   validUntil: null,
 })
 

@@ -43,7 +43,12 @@ export const unsigned = { signature: '0x', quoteTimestamp: 0n, quoteNonce: `0x${
 export const PlannedQuote = z
   .strictObject(QuoteRequest.shape)
   .omit({ chainId: true, diamondAddress: true, creator: true })
-  .extend({ signed: Bool.optional().meta({ description: 'Whether to ask for a signature; true by default' }) })
+  .extend({
+    signed: Bool.optional().meta({
+      description:
+        'Whether to ask for a signature; true by default. With an explicit true, a quote that the engine does not sign makes the plan not executable',
+    }),
+  })
 
 /** The schemas of an action's arguments, without those that the plan works out. */
 const argumentsOf = ({ function: name, derived }: Action): Record<string, z.ZodType> => {

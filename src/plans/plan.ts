@@ -61,6 +61,7 @@ export const planOf = async (
   )
   const money = moneyIssues(price, maxCost, main, steps)
   const issues = [
+    ...draft.issues,
     ...money,
     ...reverts.filter(({ code }) => !money.some((issue) => issue.blocking && issue.code === code)),
     ...accountIssues(account, gasCost?.total ?? null, deployment.symbol),

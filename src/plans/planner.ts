@@ -68,7 +68,7 @@ export const createPlanner = (sources: PlanSources) => {
     return limited(() =>
       chain.pinned(async (block) => {
         const drafted = await draft({ name, intent, chain, block, time: timeAfter(block) }, terms)
-        return planOf(chain, { tokens: sources.tokens, eventTokens }, drafted)
+        return planOf(chain, { tokens: sources.tokens, eventTokens }, { ...drafted, issues: terms.issues })
       }),
     )
   }

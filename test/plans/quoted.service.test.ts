@@ -16,8 +16,10 @@ const { execute, revertOf } = createPlanRunner(protocol)
 const nodes = [{ url: protocol.url, deployment: protocol.deployment }]
 const engine = await startEngine({ diamond: protocol.diamond })
 const api = usePlans({ nodes, engineUrl: engine.url })
+const keyless = await startEngine({ diamond: protocol.diamond, key: undefined })
+const unsigned = usePlans({ nodes, engineUrl: keyless.url })
 const alone = usePlans({ nodes })
-afterAll(engine.close)
+afterAll(() => Promise.all([engine.close(), keyless.close()]))
 
 const quote = async () => ({
   pair: 'USD/GHS',
@@ -73,6 +75,19 @@ describe('a plan that creates an event', () => {
     ])
     const { data } = await api.post('/pricing/quote', await quote())
     expect(core.premiumRate).toBe(BigInt((data as { premiumRateFixed6: string }).premiumRateFixed6))
+  })
+
+  test('announces that an engine without a key did not sign, and is executable unless a signature was asked for', async () => {
+    for (const [more, executable] of [
+      [{}, true],
+      [{ signed: true }, false],
+    ] as const) {
+      const plan = await planOf(unsigned, 'create-event', { ...seeded, quote: { ...(await quote()), ...more } })
+      expect([plan.executable, plan.issues]).toMatchObject([
+        executable,
+        [{ code: 'unsigned_quote', message: expect.stringContaining('no signing key'), blocking: !executable }],
+      ])
+    }
   })
 
   describe('with a registered signer', () => {

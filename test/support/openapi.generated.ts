@@ -3712,7 +3712,7 @@ export interface components {
             executable: boolean;
             issues: {
                 /**
-                 * @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`
+                 * @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`
                  * @example insufficient_balance
                  */
                 code: string;
@@ -3721,7 +3721,7 @@ export interface components {
                 /** @example Send enough of the payment token to the wallet. */
                 hint: string;
                 /**
-                 * @description True when the plan reverts because of it
+                 * @description True when the plan reverts because of it, or does not do what the request asks for
                  * @example true
                  */
                 blocking: boolean;
@@ -10197,7 +10197,7 @@ export interface operations {
                         notional: number;
                         /** @description true: protection against a rise of the rate; false: against a fall */
                         strikeAbove: boolean;
-                        /** @description Whether to ask for a signature; true by default */
+                        /** @description Whether to ask for a signature; true by default. With an explicit true, a quote that the engine does not sign makes the plan not executable */
                         signed?: boolean;
                     };
                 };
