@@ -78,7 +78,7 @@ export default defineConfig({
           ...common,
           name: 'e2e',
           include: ['test/**/*.e2e.test.ts'],
-          globalSetup: ['test/support/built.ts', 'test/support/shared-sandbox.ts'],
+          globalSetup: 'test/support/built.ts',
           testTimeout: 180_000,
           hookTimeout: 180_000,
           provide: settings,

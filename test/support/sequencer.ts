@@ -11,7 +11,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/load/differential.service.test.ts': 48,
   'test/db/stale-texts-races.service.test.ts': 43,
   'test/indexer/index.service.test.ts': 37,
-  'test/e2e/lifecycle.e2e.test.ts': 36,
+  'test/e2e/sandbox.e2e.test.ts': 50,
   'test/e2e/restart-and-faults.e2e.test.ts': 35,
   'test/faults/faults.service.test.ts': 30,
   'test/jobs/outage.service.test.ts': 30,

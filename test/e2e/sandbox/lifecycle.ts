@@ -1,8 +1,7 @@
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { markets, runLifecycle } from '../../examples/lifecycle.ts'
-
-const sandbox = inject('sandbox')
+import { markets, runLifecycle } from '../../../examples/lifecycle.ts'
+import { sandbox } from './process.ts'
 
 /** Success or error; other tests check the payloads against their schemas. */
 const Body = z.object({ data: z.any(), error: z.any() }).partial()

@@ -1,11 +1,10 @@
 import { createWalletClient, erc20Abi, type Hex, http, maxUint256 } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
-import { expect, inject, test } from 'vitest'
-import { createClient } from '../../examples/api-client.ts'
-import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import type { Quote } from '../../src/pricing/messages.ts'
-
-const sandbox = inject('sandbox')
+import { expect, test } from 'vitest'
+import { createClient } from '../../../examples/api-client.ts'
+import { protocolAbi } from '../../../src/abi/protocol.generated.ts'
+import type { Quote } from '../../../src/pricing/messages.ts'
+import { sandbox } from './process.ts'
 
 const user = (addressIndex: number) =>
   mnemonicToAccount('test test test test test test test test test test test junk', { addressIndex })

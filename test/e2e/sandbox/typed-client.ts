@@ -1,11 +1,11 @@
 import createClient from 'openapi-fetch'
 import { createPublicClient, http } from 'viem'
-import { describe, expect, inject, test } from 'vitest'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
-import type { paths } from '../support/openapi.generated.ts'
-import { document } from '../support/openapi.ts'
+import { describe, expect, test } from 'vitest'
+import { createAccounts } from '../../../src/sandbox/accounts.ts'
+import type { paths } from '../../support/openapi.generated.ts'
+import { document } from '../../support/openapi.ts'
+import { sandbox } from './process.ts'
 
-const sandbox = inject('sandbox')
 const api = createClient<paths>({ baseUrl: sandbox.url })
 
 const chainId = 8453
