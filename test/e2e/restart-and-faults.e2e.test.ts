@@ -11,6 +11,7 @@ import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { builtCommand } from '../support/built.ts'
 import { longTimeouts } from '../support/long-timeouts.ts'
 import { eventually } from '../support/process.ts'
+import { byForm } from '../support/repetitions.ts'
 import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
 
 /*
@@ -116,8 +117,10 @@ const auditIsClean = async (): Promise<void> => {
   expect(report.match(/no differences/g), report).toHaveLength(2)
 }
 
-test('five kills of the worker during live activity neither lose nor duplicate a row', async () => {
-  for (let times = 0; times < 5; times++) {
+const KILLS = byForm(3, 10)
+
+test(`${KILLS} kills of the worker during live activity neither lose nor duplicate a row`, async () => {
+  for (let times = 0; times < KILLS; times++) {
     // The sandbox waits longer after each crash before it restarts the service.
     await eventually('there is a worker to kill', () => kill(/cli\.js worker/) === 1)
     await sleep(1_500)

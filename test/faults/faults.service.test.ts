@@ -45,8 +45,8 @@ type Case = {
 }
 
 const targets: Readonly<Record<string, Case>> = {
-  '1': { target: loss, seeds: seedsFrom(2), variantSeeds: seedsFrom(1) },
-  '2': { target: reorgs, seeds: seedsFrom(2), variantSeeds: seedsFrom(2) },
+  '1': { target: loss, seeds: seedsFrom(1), variantSeeds: seedsFrom(1) },
+  '2': { target: reorgs, seeds: seedsFrom(1), variantSeeds: seedsFrom(1) },
   '6': { target: kills, seeds: seedsOfPhases(seed), variantSeeds: seedsFrom(1) },
 }
 

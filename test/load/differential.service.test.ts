@@ -3,7 +3,7 @@ import { byForm, seed } from '../support/repetitions.ts'
 import { hasEveryKind } from './differential/report.ts'
 import { differential } from './differential/session.ts'
 
-const SECONDS = byForm(8, 120)
+const SECONDS = byForm(4, 120)
 
 test(
   'an API that caches answers as one that does not, body, headers and 304 alike, while two chains live on',

@@ -127,6 +127,8 @@ const refusalOf = (name: string, release: Image) =>
 /** Runs the image's health check against a process until it passes. */
 const healthy = async ({ name, env, child }: Awaited<ReturnType<typeof start>>): Promise<void> => {
   const [program = '', ...args] = image.healthCheck
+  /** Each check is a process of its own. */
+  const everyMs = 1_000
   const isHealthy = () =>
     run(program, args, { env, cwd: image.folder }).then(
       () => true,
@@ -135,7 +137,7 @@ const healthy = async ({ name, env, child }: Awaited<ReturnType<typeof start>>):
         return false
       },
     )
-  await eventually(`${name} is healthy`, isHealthy)
+  await eventually(`${name} is healthy`, isHealthy, 30_000, everyMs)
 }
 
 test('a service that starts before the migration exits with an error that names the migrate command', async () => {

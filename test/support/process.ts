@@ -16,10 +16,11 @@ export const eventually = async (
   what: string,
   check: () => boolean | Promise<boolean>,
   timeoutMs = 30_000,
+  everyMs = 25,
 ): Promise<void> => {
   const began = ranMs()
   while (!(await check())) {
     if (ranMs() - began > timeoutMs) throw new Error(`${what}: not within ${timeoutMs} ms`)
-    await sleep(25)
+    await sleep(everyMs)
   }
 }
