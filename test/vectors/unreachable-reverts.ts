@@ -8,6 +8,9 @@ const payouts = [
 const ofTokens = ['token_account_blocked', 'token_paused']
 const both = ['reference', 'deployed'] as const
 
+/** The reason of codes whose texts `deployedReverts` has. */
+export const ELSEWHERE = 'only deployments outside this repository make this check'
+
 type Pairs = readonly (readonly [codes: readonly string[], functions: readonly string[]])[]
 
 /** Codes that the catalogue has for a function, but that no transaction of a profile can end with. */
@@ -17,7 +20,7 @@ export const unreachableReverts: readonly {
   readonly pairs: Pairs
 }[] = [
   {
-    why: 'only deployments outside this repository make this check',
+    why: ELSEWHERE,
     of: both,
     pairs: [
       [['payout_range_too_wide', 'quote_timestamp_required'], ['createEvent']],
@@ -49,10 +52,11 @@ export const unreachableReverts: readonly {
     pairs: [
       [['initial_liquidity_too_small'], ['createEvent']],
       [['deposit_too_small'], ['deposit']],
-      [['notional_too_small', 'event_settled'], ['buyProtection']],
+      [['notional_too_small'], ['buyProtection']],
       [['resubmit_cooldown'], ['submitRate']],
     ],
   },
+  { why: 'a settled event is reported as expired', of: ['reference'], pairs: [[['event_settled'], ['buyProtection']]] },
   {
     why: 'a transfer to the protocol fails with "Token transfer failed", whatever the token returns',
     of: ['reference'],
