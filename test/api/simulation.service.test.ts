@@ -233,7 +233,7 @@ const withCode = (...parts: readonly Hex[]) => replaceCode(hostile.token, ...par
 /** Calls `claimPayout(0)` of the protocol from every call, and reverts with what that returned. */
 const callsBack: State = () =>
   withCode('0x63', selector('claimPayout(uint256)'), '0x5f525f5f6024601c5f73', diamond, '0x5af1503d5f5f3e3d5ffd')
-/** Returns 18 for a call without arguments, such as `decimals()`, and reverts with the bytes after the code for others. */
+/** Returns 18 for a call without arguments, such as `decimals()`. Reverts with the bytes after the code for others. */
 const revertsWith = (data: Hex): State => {
   const length = numberToHex((data.length - 2) / 2, { size: 2 })
   const ofOthers = ['0x61', length, '0x601c5f3961', length, '0x5ffd'] as const
@@ -438,6 +438,7 @@ const ofAdministration: readonly Row[] = [
     client.setBalance({ address: diamond, value: 1n }),
   ),
   row('Reentrant call', 'reentrant_call', deposits(event(inHostile)), callsBack),
+  // The flag that the protocol sets during a call.
   ...each(
     [...pullsOf(usdc), ...pushes, rescues(stray), rescuesCoins(heir), submits()],
     'Reentrant call',
