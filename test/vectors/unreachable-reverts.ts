@@ -42,7 +42,7 @@ export const unreachableReverts: readonly {
     ],
   },
   {
-    why: 'the token is called before its code is checked; only deployments with SafeERC20 of OpenZeppelin 5.0 report it',
+    why: 'the token is called before its code is checked; only SafeERC20 of OpenZeppelin 5.0 reports it',
     of: both,
     pairs: [[['token_has_no_code'], pulls]],
   },
