@@ -39,12 +39,10 @@ const Issue = z.object({
   }),
   message: z.string().meta({ example: 'the wallet has 0 of 231150000 units of USDC' }),
   hint: z.string().meta({ example: 'Send enough of the payment token to the wallet.' }),
-  blocking: z
-    .boolean()
-    .meta({
-      description: 'True when the plan reverts because of it, or does not do what the request asks for',
-      example: true,
-    }),
+  blocking: z.boolean().meta({
+    description: 'True when the plan reverts because of it, or does not do what the request asks for',
+    example: true,
+  }),
   step: z.string().optional().meta({ description: 'The id of the step', example: 'buy-protection' }),
   have: Decimal.optional().meta({ example: '0' }),
   need: Decimal.optional().meta({ example: '231150000' }),

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import {
   type Address,
   concatHex,
@@ -18,15 +17,20 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import { attestationMessage } from '../../src/protocol/attestation.ts'
+import { profiles } from '../../src/protocol/profiles.ts'
 import { reverts } from '../../src/protocol/reverts/catalogue.ts'
-import { diamonds } from '../../src/sandbox/deploy.ts'
+import { revertOf } from '../../src/protocol/reverts/decode.ts'
+import { builders } from '../../src/tx/builders.ts'
 import { openApp } from '../support/app.ts'
 import { deployHostileToken } from '../support/hostile-token.ts'
+import { textsByFunction } from '../support/source-texts.ts'
 import { DAI, DAY, USDC, useProtocol } from '../support/use-protocol.ts'
+import { impossibleTexts, unreachableReverts } from '../vectors/unreachable-reverts.ts'
 
 /*
- * Builds transactions that the chain rejects, and checks what the simulation reports. Every text that the contracts of
- * the profile can return is reached once, or `unreachable` has the reason why it cannot be.
+ * Builds transactions that the chain rejects, and checks what the simulation reports. Every function is rejected with
+ * every code that the catalogue has for it and with every text of its source, or `unreachableReverts` has the reason
+ * why that cannot be.
  */
 
 const profile = inject('profile')
@@ -80,7 +84,7 @@ const upgrades = {
   addExisting: { cuts: [{ ...addName, functionSelectors: [selector('isPaused()')] }] },
   removeMissing: { cuts: [{ ...addName, facetAddress: zeroAddress, action: 2 }] },
   replaceBySame: { cuts: [{ facetAddress: viewFacet, action: 1, functionSelectors: [selector('isPaused()')] }] },
-  failingInit: { cuts: [addName], init: facet, initData: '0xdeadbeef' },
+  failingInit: { cuts: [addName], init: usdc, initData: '0xdeadbeef' },
   late: { cuts: [addName] },
 } as const satisfies Record<string, Upgrade>
 type UpgradeName = keyof typeof upgrades
@@ -118,7 +122,6 @@ for (const rich of [creator, lp, hedger]) {
   await approve(rich, maxUint256, hostile.token)
 }
 const inHostile = await open({ ...later, paymentToken: hostile.token, initialLiquidity: 10_000n * DAI })
-await buy(hedger, inHostile, 10n * DAI)
 
 const engine = privateKeyToAccount(`0x${'01'.repeat(32)}`)
 await send(owner, 'setPricingEngineSigner', [engine.address])
@@ -127,10 +130,17 @@ await send(oracleA, 'submitRate', [expired, 12_000_000n])
 await send(oracleAdmin, 'settleEvent', [fresh, 12_500_000n])
 if (isReference) await queue('late')
 const stray = await on.deploy('TestToken', ['Stray', 'STR', 18])
+/** A token that the protocol never accepted and holds. */
+const strange = await deployHostileToken(protocol)
+await mint(diamond, 1n, strange.token)
 const now = await on.now()
 
-const seeds = { won: await seedOf(won), untouched: await seedOf(untouched), current: await seedOf(current) }
-const seedInHostile = await seedOf(inHostile)
+const seeds = {
+  won: await seedOf(won),
+  lost: await seedOf(lost),
+  untouched: await seedOf(untouched),
+  current: await seedOf(current),
+}
 
 const newEvent = {
   name: 'Cedi',
@@ -166,22 +176,26 @@ const fees = {
   lpProfitFeeRate: '50000',
   creatorLoyaltyRate: '100000',
 }
+const abi = parseAbi(['error Error(string)', 'error Panic(uint256)', 'error Unheard(uint256)'])
 type State = () => Promise<unknown>
-type Call = readonly [path: string, from: Address, body: object]
+type Call = readonly [path: string, from: Address, body: object | (() => Promise<object>)]
 type Row = {
   readonly reason: string
   readonly code: string
-  readonly call: Call | (() => Promise<Call>)
+  readonly call: Call
   readonly state?: State | undefined
 }
 
-const row = (reason: string, code: string, call: Row['call'], state?: State): Row => ({ reason, code, call, state })
+const row = (reason: string, code: string, call: Call, state?: State): Row => ({ reason, code, call, state })
+/** The same text of several calls. */
+const each = (calls: readonly Call[], reason: string, code: string, state?: State): readonly Row[] =>
+  calls.map((call) => row(reason, code, call, state))
 /** The text of each profile for the same cause. */
 const by = (reference: string, deployed: string): string => (isReference ? reference : deployed)
 const only = (one: 'reference' | 'deployed', rows: readonly Row[]): readonly Row[] => (one === profile ? rows : [])
 
 const creates = (change: object): Call => ['/tx/hedge/create-event', creator, { ...newEvent, ...change }]
-const createsByQuote = async (): Promise<Call> => creates(await quote())
+const createsByQuote: Call = ['/tx/hedge/create-event', creator, async () => ({ ...newEvent, ...(await quote()) })]
 const deposits = (change: object = {}): Call => ['/tx/hedge/deposit', lp, { ...deposit, ...change }]
 const buys = (change: object = {}): Call => ['/tx/hedge/buy-protection', hedger, { ...purchase, ...change }]
 const asOwner = (path: string, body: object = {}): Call => [path, owner, body]
@@ -195,6 +209,14 @@ const executes = (name: UpgradeName): Call => {
     : asOwner('/tx/governance/diamond-cut', { cuts, init, initData })
 }
 
+const withdrawsFees = (amount: string): Call => asOwner('/tx/hedge/withdraw-platform-fees', { amount })
+const withdrawsFeesByToken = (amount: string, token = usdc): Call =>
+  asOwner('/tx/hedge/withdraw-platform-fees-by-token', { token, amount })
+const rescuesCoins = (to: Address): Call => asOwner('/tx/hedge/rescue-eth', { to })
+const rescues = (token: Address, to = heir): Call => asOwner('/tx/hedge/rescue-erc20', { token, to })
+const allows = (token: Address, allowed = true): Call =>
+  asOwner('/tx/hedge/set-allowed-payment-token', { token, allowed })
+
 /** Writes to the storage of the protocol, or of one of its events, to reach limits without hundreds of calls. */
 const base = BigInt(keccak256(toBytes('fx.protection.protocol.storage')))
 const store = (slot: bigint, value: bigint): Promise<void> =>
@@ -204,16 +226,21 @@ const storeOf = (eventId: bigint, slot: bigint, value: bigint): Promise<void> =>
   return store(BigInt(keccak256(words)) + slot, value)
 }
 
+const replaceCode = (address: Address, ...parts: readonly Hex[]) =>
+  client.setCode({ address, bytecode: concatHex(parts) })
 /** Replaces the code of the hostile token. */
-const withCode = (...parts: readonly Hex[]) => client.setCode({ address: hostile.token, bytecode: concatHex(parts) })
+const withCode = (...parts: readonly Hex[]) => replaceCode(hostile.token, ...parts)
 /** Calls `claimPayout(0)` of the protocol from every call, and reverts with what that returned. */
 const callsBack: State = () =>
   withCode('0x63', selector('claimPayout(uint256)'), '0x5f525f5f6024601c5f73', diamond, '0x5af1503d5f5f3e3d5ffd')
-/** Copies the bytes after these 12 bytes of code to memory, and reverts with them. */
+/** Returns 18 for a call without arguments, such as `decimals()`. Reverts with the bytes after the code for others. */
 const revertsWith = (data: Hex): State => {
   const length = numberToHex((data.length - 2) / 2, { size: 2 })
-  return () => withCode('0x61', length, '0x600c5f3961', length, '0x5ffd', data)
+  const ofOthers = ['0x61', length, '0x601c5f3961', length, '0x5ffd'] as const
+  return () => withCode('0x36600414601357', ...ofOthers, '0x5b60125f5260205ff3', data)
 }
+const revertsWithText = (text: string): State =>
+  revertsWith(encodeErrorResult({ abi, errorName: 'Error', args: [text] }))
 
 const signedEvent: State = async () => {
   const { quoteTimestamp, quoteNonce } = await quote()
@@ -245,7 +272,11 @@ const ofEvents: readonly Row[] = [
   row('Quote nonce used', 'quote_nonce_used', createsByQuote, signedEvent),
   row('Bad quote signature', 'bad_quote_signature', createsByQuote),
   ...only('reference', [
-    row('Amount too large', 'amount_too_large', creates({ initialLiquidity: String(2n ** 128n) })),
+    ...each(
+      [creates({ initialLiquidity: String(2n ** 128n) }), deposits({ amount: String(2n ** 128n) })],
+      'Amount too large',
+      'amount_too_large',
+    ),
     row('No pricing signer', 'no_pricing_signer', creates(quoted), () =>
       send(owner, 'setPricingEngineSigner', [zeroAddress]),
     ),
@@ -271,7 +302,7 @@ const ofPools: readonly Row[] = [
   row('Already withdrawn', 'already_withdrawn', ['/tx/hedge/withdraw-capital', creator, { depositId: seeds.won }]),
   row('Not creator', 'not_creator', ['/tx/hedge/withdraw-creator-earnings', lp, event(won)]),
   row('No earnings', 'no_earnings', ['/tx/hedge/withdraw-creator-earnings', creator, event(untouched)]),
-  row('Amount is zero', 'amount_is_zero', asOwner('/tx/hedge/withdraw-platform-fees', { amount: '0' })),
+  ...each([withdrawsFees('0'), withdrawsFeesByToken('0')], 'Amount is zero', 'amount_is_zero'),
   ...only('reference', [
     row('Pool closed', 'pool_closed', deposits(event(closed))),
     row('External LP not allowed', 'external_lp_not_allowed', deposits(event(internal))),
@@ -280,6 +311,7 @@ const ofPools: readonly Row[] = [
   ...only('deployed', [
     row('Pool closed to external LPs', 'external_lp_not_allowed', deposits(event(closed))),
     row('Min deposit: 10 USDC', 'deposit_too_small', deposits({ amount: '9999999' })),
+    row('Event not open', 'event_settled', buys(event(won))),
   ]),
 ]
 
@@ -324,7 +356,7 @@ const consensus: State = () => send(owner, 'activateOracleV2', [])
 
 const ofSettlement: readonly Row[] = [
   row('Not oracle admin', 'not_oracle_admin', settles({}, stranger)),
-  row('Price is zero', 'price_is_zero', settles({ settlementPrice: '0' })),
+  ...each([settles({ settlementPrice: '0' }), submits({ price: '0' })], 'Price is zero', 'price_is_zero'),
   row('Event not expired', 'event_not_expired', settles(event(current))),
   row('Oracle consensus active', 'oracle_consensus_active', settles(), consensus),
   row('Oracle consensus active', 'oracle_consensus_already_active', asOwner('/tx/hedge/activate-oracle-v2'), consensus),
@@ -354,6 +386,20 @@ const ofSettlement: readonly Row[] = [
   ]),
 ]
 
+/** Calls that pull the caller's tokens, and calls that pay the default token. */
+const pullsOf = (token: Address, from?: Address): readonly Call[] => {
+  const pool = event(token === usdc ? current : inHostile)
+  const calls = [creates({ paymentToken: token }), deposits(pool), buys(pool)]
+  return calls.map(([path, usual, body]) => [path, from ?? usual, body])
+}
+const pushes: readonly Call[] = [
+  claims(1),
+  ['/tx/hedge/claim-premiums', creator, { depositId: seeds.current }],
+  ['/tx/hedge/withdraw-capital', creator, { depositId: seeds.lost }],
+  ['/tx/hedge/withdraw-creator-earnings', creator, event(won)],
+  ...[withdrawsFees('1'), withdrawsFeesByToken('1')],
+]
+
 const paused: State = () => send(owner, 'pause', [])
 const initializes = (change: object): Call => asOwner('/tx/hedge/initialize-fees', { ...fees, ...change })
 
@@ -368,28 +414,37 @@ const ofAdministration: readonly Row[] = [
   ),
   row('Paused', 'already_paused', asOwner('/tx/hedge/pause'), paused),
   row('Not paused', 'not_paused', asOwner('/tx/hedge/unpause')),
-  row('Zero address', 'zero_address', asOwner('/tx/ownership/transfer-ownership', { newOwner: zeroAddress })),
-  row('Zero address', 'zero_address', asOwner('/tx/oracle/add-oracle', { oracle: zeroAddress })),
+  ...each(
+    [
+      asOwner('/tx/ownership/transfer-ownership', { newOwner: zeroAddress }),
+      asOwner('/tx/oracle/add-oracle', { oracle: zeroAddress }),
+      ...[allows(zeroAddress), rescuesCoins(zeroAddress), rescues(stray, zeroAddress)],
+    ],
+    'Zero address',
+    'zero_address',
+  ),
   row('Creation fee too high', 'creation_fee_too_high', initializes({ creationFee: '1000000001' })),
   row('Fee rate too high', 'fee_rate_too_high', initializes({ payoutFeeRate: '100001' })),
   row('Loyalty rate too high', 'loyalty_rate_too_high', initializes({ creatorLoyaltyRate: '500001' })),
-  row(
+  ...each(
+    [withdrawsFees(String(maxUint256)), withdrawsFeesByToken('1', stray)],
     'Exceeds collected fees',
     'exceeds_collected_fees',
-    asOwner('/tx/hedge/withdraw-platform-fees-by-token', { token: stray, amount: '1' }),
   ),
-  row(
-    'Default token',
-    'default_token',
-    asOwner('/tx/hedge/set-allowed-payment-token', { token: usdc, allowed: false }),
-  ),
-  row('Payment token', 'payment_token', asOwner('/tx/hedge/rescue-erc20', { token: usdc, to: heir })),
-  row('Nothing to rescue', 'nothing_to_rescue', asOwner('/tx/hedge/rescue-erc20', { token: stray, to: heir })),
-  row('Nothing to rescue', 'nothing_to_rescue', asOwner('/tx/hedge/rescue-eth', { to: heir })),
-  row('Transfer failed', 'coin_transfer_failed', asOwner('/tx/hedge/rescue-eth', { to: facet }), () =>
+  row('Default token', 'default_token', allows(usdc, false)),
+  row('Payment token', 'payment_token', rescues(usdc)),
+  ...each([rescues(stray), rescuesCoins(heir)], 'Nothing to rescue', 'nothing_to_rescue'),
+  row('Transfer failed', 'coin_transfer_failed', rescuesCoins(facet), () =>
     client.setBalance({ address: diamond, value: 1n }),
   ),
   row('Reentrant call', 'reentrant_call', deposits(event(inHostile)), callsBack),
+  // The flag that the protocol sets during a call.
+  ...each(
+    [...pullsOf(usdc), ...pushes, rescues(stray), rescuesCoins(heir), submits()],
+    'Reentrant call',
+    'reentrant_call',
+    () => store(base, 1n),
+  ),
 ]
 
 /** The owner's functions, with a body that the owner could send. */
@@ -438,7 +493,8 @@ const ofOtherFunctions: readonly Row[] = [
   row('Not your deposit', 'not_your_deposit', ['/tx/hedge/claim-premiums', lp, { depositId: seeds.won }]),
 ]
 
-const proposalId = `0x${'ab'.repeat(32)}`
+const proposalId = `0x${'ab'.repeat(32)}` as const
+const cancels = (id: Hex): Call => asOwner('/tx/governance/cancel-cut', { proposalId: id })
 
 const ofUpgrades: readonly Row[] = [
   ...ofOwner.map(([path, body]) => row('Not owner', 'not_owner', [path, stranger, body])),
@@ -462,11 +518,17 @@ const ofUpgrades: readonly Row[] = [
     ),
     row('Not owner', 'not_owner', ['/tx/governance/execute-cut', stranger, { proposalId }]),
     row('Not owner', 'not_owner', ['/tx/governance/cancel-cut', stranger, { proposalId }]),
-    row('Proposal not found', 'proposal_not_found', asOwner('/tx/governance/cancel-cut', { proposalId })),
-    row('Already cancelled', 'already_cancelled', executes('cancelled')),
-    row('Already executed', 'already_executed', executes('good'), () =>
+    ...each(
+      [asOwner('/tx/governance/execute-cut', { proposalId }), cancels(proposalId)],
+      'Proposal not found',
+      'proposal_not_found',
+    ),
+    ...each([executes('cancelled'), cancels(proposalOf('cancelled'))], 'Already cancelled', 'already_cancelled'),
+    ...each([executes('good'), cancels(proposalOf('good'))], 'Already executed', 'already_executed', () =>
       send(owner, 'executeCut', [proposalOf('good')]),
     ),
+    row('Facet has no code', 'facet_has_no_code', executes('good'), () => replaceCode(facet)),
+    row('Init has no code', 'init_has_no_code', executes('failingInit'), () => replaceCode(usdc)),
     row('Timelock not elapsed', 'timelock_not_elapsed', executes('late')),
     row('Proposal expired', 'proposal_expired', executes('good'), () => mineAt(now + 40n * DAY)),
     row('Function not found', 'function_not_mounted', asOwner('/tx/hedge/pause'), () =>
@@ -485,44 +547,52 @@ const ofUpgrades: readonly Row[] = [
   ]),
 ]
 
-const poor: State = () => approve(stranger, maxUint256)
-const fromStranger: Call = ['/tx/hedge/deposit', stranger, deposit]
-const claimsHostile: Call = ['/tx/hedge/claim-premiums', creator, { depositId: seedInHostile }]
-const depositsHostile = deposits(event(inHostile))
-
-const ofTokens: readonly Row[] = [
-  row(by('Insufficient allowance', 'Transfer amount exceeds allowance'), 'insufficient_allowance', fromStranger),
-  row(by('Insufficient balance', 'Transfer amount exceeds balance'), 'insufficient_balance', fromStranger, poor),
-  row('Token transfer failed', 'token_transfer_failed', claimsHostile, () => hostile.behave('saysNo')),
-  row('Token has no code', 'token_has_no_code', claimsHostile, () => withCode()),
-  row(
-    'Bad token decimals',
-    'bad_token_decimals',
-    asOwner('/tx/hedge/set-allowed-payment-token', { token: stranger, allowed: true }),
-  ),
-  ...only('reference', [
-    row('Token took a fee', 'token_took_a_fee', depositsHostile, () => hostile.behave('takesFee')),
-  ]),
-  ...only('deployed', [
-    row('SafeERC20FailedOperation(address)', 'token_transfer_failed', depositsHostile, () => hostile.behave('saysNo')),
-  ]),
-]
-
-const abi = parseAbi(['error Error(string)', 'error Panic(uint256)', 'error Unheard(uint256)'])
 const approves: Call = [
   ...(['/tx/erc20/approve', lp] as const),
   { token: hostile.token, spender: diamond, amount: '1' },
+]
+const pullsOfHostile = pullsOf(hostile.token)
+const pullsOfStranger = pullsOf(usdc, stranger)
+
+const ofTokens: readonly Row[] = [
+  ...each(pullsOfStranger, by('Insufficient allowance', 'Transfer amount exceeds allowance'), 'insufficient_allowance'),
+  ...each(pullsOfStranger, by('Insufficient balance', 'Transfer amount exceeds balance'), 'insufficient_balance', () =>
+    approve(stranger, maxUint256),
+  ),
+  ...each(
+    pullsOfHostile,
+    by('Token transfer failed', 'SafeERC20FailedOperation(address)'),
+    'token_transfer_failed',
+    () => hostile.behave('saysNo'),
+  ),
+  ...each(pushes, 'Token transfer failed', 'token_transfer_failed', () => replaceCode(usdc, '0x60205ff3')),
+  row('Token transfer failed', 'token_transfer_failed', rescues(strange.token), () => strange.behave('saysNo')),
+  ...each(pushes, 'Token has no code', 'token_has_no_code', () => replaceCode(usdc)),
+  row('Bad token decimals', 'bad_token_decimals', allows(stranger)),
+  row('Bad token decimals', 'bad_token_decimals', creates({ paymentToken: hostile.token }), () => withCode()),
+  row('Bad token decimals', 'bad_token_decimals', initializes({}), () => replaceCode(usdc)),
+  ...only(
+    'reference',
+    each(pullsOfHostile, 'Token took a fee', 'token_took_a_fee', () => hostile.behave('takesFee')),
+  ),
+  ...[
+    ['Blacklistable: account is blacklisted', 'token_account_blocked'] as const,
+    ['Pausable: paused', 'token_paused'] as const,
+  ].flatMap(([text, code]) =>
+    each([approves, ...(isReference ? [] : pullsOfHostile)], text, code, revertsWithText(text)),
+  ),
+  row(
+    'ERC20: approve to the zero address',
+    'token_bad_address',
+    approves,
+    revertsWithText('ERC20: approve to the zero address'),
+  ),
 ]
 
 /** Whatever a token may answer. */
 const ofMachine: readonly Row[] = [
   row('execution reverted', 'reverted_without_reason', approves, () => withCode('0x5f5ffd')),
-  row(
-    'a text of its own',
-    'unknown_reason',
-    approves,
-    revertsWith(encodeErrorResult({ abi, errorName: 'Error', args: ['a\ntext of its own'] })),
-  ),
+  row('a text of its own', 'unknown_reason', approves, revertsWithText('a\ntext of its own')),
   row(
     toFunctionSelector('Unheard(uint256)'),
     'unknown_error',
@@ -555,18 +625,19 @@ type Built = {
 }
 
 const build = async ([path, from, body]: Call): Promise<Built> => {
-  const { status, data } = await api.post(path, { chainId: 8453, from, ...body })
+  const fields = typeof body === 'function' ? await body() : body
+  const { status, data } = await api.post(path, { chainId: 8453, from, ...fields })
   expect(status).toBe(200)
   return data as Built
 }
 
 describe('the simulation of a transaction that the chain rejects reports', () => {
-  test.each(rows.map((it) => [it.reason, typeof it.call === 'function' ? '' : it.call[0], it.code, it] as const))(
+  test.each(rows.map((it) => [it.reason, it.call[0], it.code, it] as const))(
     '"%s" of %s as %s',
     async (reason, _path, code, { call, state }) => {
       await state?.()
       const number = Number(await client.getBlockNumber({ cacheTime: 0 }))
-      const built = await build(typeof call === 'function' ? await call() : call)
+      const built = await build(call)
       const found = reverts.find((it) => it.code === code)
       expect(built.simulation).toEqual({ status: 'reverted', code, reason, hint: found?.hint, blockNumber: number })
       expect(built.estimatedGas).toBeNull()
@@ -596,57 +667,39 @@ describe('a simulation', () => {
   })
 })
 
-/** Texts that no transaction of this profile can end with, and why. */
-const overridden = 'the facet of this profile has a function of its own instead'
-const unreachable: Readonly<Record<string, string>> = isReference
-  ? {}
-  : {
-      'Amount too large': overridden,
-      'Function not found: function_not_mounted': 'the proxy of this profile has another text',
-      'Cost exceeds maxCost': overridden,
-      'Exceeds capacity': overridden,
-      'External LP not allowed': overridden,
-      'Past deadline': overridden,
-      'Payout rounds to zero': overridden,
-      'Pool closed': overridden,
-      'Premium rounds to zero': overridden,
-      'Insufficient allowance': "tokens are pulled without checks, so the token's own text is returned",
-      'Insufficient balance': "tokens are pulled without checks, so the token's own text is returned",
-      'No pricing signer': 'signatures are not checked without a signer',
-      'Token took a fee': 'tokens are pulled without checks',
-    }
+const has = (list: readonly string[]) => (it: string) => list.includes(it)
+const functionOf = ([path]: Call): string => builders.find((builder) => builder.path === path)?.function ?? path
+const isMounted = (name: string): boolean => !has(profiles[profile].mayLack)(name)
 
-/** The texts that the sources of this profile's contracts use. */
-const texts = (): Set<string> => {
-  const folder = new URL('../../contracts/', import.meta.url)
-  const sourceOf = (path: string): string => readFileSync(new URL(path, folder), 'utf8')
-  const constants = new Map(
-    [...sourceOf('libraries/Reasons.sol').matchAll(/constant (\w+) = "(.*)";/g)].map(([, name, text]) => [name, text]),
-  )
-  const all = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.sol'))
-  const { diamond: proxyName, facets } = diamonds[profile]
-  const names = [proxyName, ...facets].flatMap((name) => [name, name.replace('Deployed', '')])
-  const used = all.filter((path) => {
-    const name = path.replace(/^.*\/|\.sol$/g, '')
-    return path.startsWith('libraries/') || names.includes(name) || (!isReference && name === 'LibDeployed')
-  })
-  const found = used.flatMap((path) =>
-    [...sourceOf(path).matchAll(/Reasons\.(\w+)/g)].map(([, name]) => constants.get(name)),
-  )
-  return new Set(found.flatMap((text) => text ?? []))
-}
+/** Pairs of a code and a function that no transaction of this profile leads to. */
+const unreachable = unreachableReverts.flatMap(({ of, pairs }) =>
+  of.includes(profile)
+    ? pairs.flatMap(([codes, names]) => codes.flatMap((code) => names.map((name) => `${code}: ${name}`)))
+    : [],
+)
+const reached = new Set(rows.map(({ code, call }) => `${code}: ${functionOf(call)}`))
 
-test('every text of the contracts is reached with each of its codes, or cannot be reached', () => {
-  const expected = [...texts()].flatMap((text) => {
-    if (unreachable[text] !== undefined) return []
-    return reverts
-      .filter(({ reasons }) => reasons.includes(text))
-      .map(({ code }) => `${text}: ${code}`)
-      .filter((pair) => unreachable[pair] === undefined)
+test('every function is rejected with each of its codes of the catalogue, or cannot be', () => {
+  const isBuilt = has(builders.map((builder) => builder.function))
+  const catalogued = reverts.flatMap(({ code, functions }) =>
+    functions.filter((name) => isBuilt(name) && isMounted(name)).map((name) => `${code}: ${name}`),
+  )
+  const ofAnyFunction = reverts.filter(({ functions }) => functions.length === 0).map(({ code }) => code)
+  const ofOne = [...reached].filter((pair) => !ofAnyFunction.some((code) => pair.startsWith(`${code}: `)))
+  expect([...ofOne, ...unreachable].toSorted()).toEqual(catalogued.toSorted())
+})
+
+test('every function is rejected with each text of its source, or cannot be', () => {
+  const texts = textsByFunction(profile)
+  expect(texts.length).toBeGreaterThan(120)
+  const codeOf = (text: string, name: string): string =>
+    revertOf({ data: null, message: `execution reverted: ${text}` }, name).code
+  const reachable = texts.flatMap(([name, text]) =>
+    unreachable.includes(`${codeOf(text, name)}: ${name}`) ? [] : [`${text}: ${name}`],
+  )
+  const withTexts = rows.map(({ reason, code, call }) => {
+    const name = code === 'function_not_mounted' ? 'fallback' : functionOf(call)
+    return `${reason}: ${name}`
   })
-  expect(expected.length).toBeGreaterThan(80)
-  const reached = new Set(rows.map(({ reason, code }) => `${reason}: ${code}`))
-  expect(expected.filter((it) => !reached.has(it))).toEqual([])
-  const isReached = (key: string): boolean => reached.has(key) || rows.some(({ reason }) => reason === key)
-  expect(Object.keys(unreachable).filter(isReached)).toEqual([])
+  expect(reachable.filter((pair) => !withTexts.includes(pair)).toSorted()).toEqual(impossibleTexts.toSorted())
 })

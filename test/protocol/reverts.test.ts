@@ -3,9 +3,10 @@ import { toFunctionSelector } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
-import { reverts } from '../../src/protocol/reverts/catalogue.ts'
+import { revertByCode, reverts } from '../../src/protocol/reverts/catalogue.ts'
 import { revertOf } from '../../src/protocol/reverts/decode.ts'
 import { deployedReverts } from '../vectors/deployed-reverts.ts'
+import { ELSEWHERE, unreachableReverts } from '../vectors/unreachable-reverts.ts'
 
 /** A wallet and a token of tests: what they revert with is no reason of the protocol or of a token that it accepts. */
 const outside = ['mocks/BatchAccount.sol', 'mocks/StrictToken.sol']
@@ -102,6 +103,17 @@ describe('a reason of a deployment', () => {
       expect(revertOf({ data: null, message: `execution reverted: ${reason}` }, name).code).toBe(fitting[0]?.code)
     }
   })
+})
+
+test('a code that only other deployments return for a function has one of their texts for it', () => {
+  const elsewhere = unreachableReverts.filter(({ why }) => why === ELSEWHERE).flatMap(({ pairs }) => pairs)
+  expect(elsewhere.length).toBeGreaterThan(5)
+  for (const [codes, names] of elsewhere)
+    for (const code of codes)
+      for (const name of names) {
+        const { reasons } = revertByCode(code)
+        expect([code, name, reasons.some((it) => deployedReverts[name]?.includes(it))]).toEqual([code, name, true])
+      }
 })
 
 test.each([

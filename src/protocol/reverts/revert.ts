@@ -18,16 +18,18 @@ export type Revert = {
 /** Functions that pull the caller's tokens. */
 export const pulls = ['createEvent', 'deposit', 'buyProtection'] as const
 
-/** Functions that pay tokens out. */
-const pushes = [
+/** Functions that pay out what the protocol owes. */
+const payouts = [
   'claimPayout',
   'claimPremiums',
   'withdrawCapital',
   'withdrawCreatorEarnings',
   'withdrawPlatformFees',
   'withdrawPlatformFeesByToken',
-  'rescueERC20',
 ] as const
 
-/** Functions that move tokens. */
-export const transfers = [...pulls, ...pushes] as const
+/** Functions that move a payment token. */
+export const payments = [...pulls, ...payouts] as const
+
+/** Functions that move any token. */
+export const transfers = [...payments, 'rescueERC20'] as const

@@ -1,7 +1,9 @@
-import { pulls, type Revert, transfers } from './revert.ts'
+import { payments, pulls, type Revert, transfers } from './revert.ts'
+
+const ofToken = ['transfer', 'transferFrom'] as const
 
 /** Every function that moves tokens of an account, also of the token itself. */
-const moves = [...transfers, 'transfer', 'transferFrom'] as const
+const moves = [...transfers, ...ofToken] as const
 
 /** Payment tokens: the protocol's own checks, ERC-20 tokens of OpenZeppelin 4 and 5, USDC, and BEP-20 tokens. */
 export const tokenReverts: readonly Revert[] = [
@@ -28,7 +30,8 @@ export const tokenReverts: readonly Revert[] = [
       'BEP20: transfer amount exceeds balance',
       'ERC20InsufficientBalance(address,uint256,uint256)',
     ],
-    functions: moves,
+    // `rescueERC20` sends the balance that it has read.
+    functions: [...payments, ...ofToken],
     cause: 'The account that pays has fewer payment tokens than the call costs.',
     hint: 'Get more of the payment token, or send a smaller amount.',
   },
@@ -55,7 +58,7 @@ export const tokenReverts: readonly Revert[] = [
   {
     code: 'token_has_no_code',
     reasons: ['Token has no code', 'AddressEmptyCode(address)'],
-    functions: transfers,
+    functions: payments,
     cause: 'There is no contract at the address of the token.',
     hint: 'Check the address of the token and `chainId`.',
   },
@@ -96,7 +99,8 @@ export const tokenReverts: readonly Revert[] = [
       'ERC20InvalidSender(address)',
       'ERC20InvalidReceiver(address)',
     ],
-    functions: [...moves, 'approve'],
+    // The protocol never sends tokens to or from the zero address.
+    functions: [...ofToken, 'approve'],
     cause: 'The token does not accept the address, which in general is the zero address.',
     hint: 'Send the address of an account or of the protocol.',
   },
