@@ -168,6 +168,9 @@ const Millionths = z
   .regex(/^(0|[1-9]\d{0,14})$/, { error: 'expected a rate in millionths of at most 15 digits' })
 const PositiveMillionths = Millionths.refine((text) => text !== '0', { error: 'expected a rate above 0' })
 
+/** The largest rate divided by the smallest one. */
+const MAX_RATE = 1e15
+
 /** The payout range of an event; `payoutCap` 0 is a single-strike event. */
 export const ValueRange = z.strictObject({
   pair: PairName,
@@ -194,8 +197,8 @@ export const valueRefusals = ['expired', 'unsupported_pair', 'unsupported_terms'
 
 const RangeValue = z.union([
   z.object({
-    /** The present value of the payout as a fraction of the notional. */
-    rate: z.number().nonnegative(),
+    /** The present value of the payout as a fraction of the notional. The bound is that of the rates. */
+    rate: z.number().min(0).max(MAX_RATE),
     /** The rate of the pair that it was valued at. */
     spotFixed6: Digits,
     /** YYYY-MM-DD. */
@@ -211,7 +214,7 @@ const RangeValue = z.union([
 export type RangeValue = z.output<typeof RangeValue>
 
 /** The values of ranges, in their order, at the time `asOf` (Unix seconds). */
-export const Values = z.object({ asOf: z.int(), values: z.array(RangeValue) })
+export const Values = z.object({ asOf: z.int().nonnegative(), values: z.array(RangeValue) })
 
 export type Values = z.output<typeof Values>
 

@@ -190,10 +190,25 @@ test('values are never stored: they follow the engine while the index does not c
       }
 })
 
-test('rows without a stored text have the same values', async () => {
+test('rows without a stored text, or not observed yet, have the same values', async () => {
   const before = await positionsOf(valuing)
   await api.database.run((handle) => handle.execute(sql`UPDATE position_observations SET row_text = NULL`))
   expect(await positionsOf(valuing)).toEqual(before)
+  // Rows that are not observed are read from the chain.
+  const lists = Object.values(valuePaths()).filter((path) => path.startsWith('/hedge'))
+  await api.database.run(async (handle) => {
+    await handle.execute(sql`CREATE TABLE aside AS SELECT * FROM position_observations`)
+    await handle.execute(sql`DELETE FROM position_observations`)
+  })
+  try {
+    const rows = await Promise.all(lists.map(async (path) => positionsIn((await valuing.get(path)).data)))
+    expect(rows).toEqual(before.slice(0, lists.length))
+  } finally {
+    await api.database.run(async (handle) => {
+      await handle.execute(sql`INSERT INTO position_observations SELECT * FROM aside`)
+      await handle.execute(sql`DROP TABLE aside`)
+    })
+  }
 })
 
 test('an engine that is down, silent or broken leaves out the values and nothing else, after a second at most', async () => {
@@ -209,7 +224,9 @@ test('an engine that is down, silent or broken leaves out the values and nothing
   expect(rows.map(({ value: _, valueReason: __, ...row }) => row)).toEqual(plain)
   // One request a page.
   expect(publisher.asked).toEqual(Object.keys(valuePaths()).map(() => '/values'))
-  for (const broken of ['', '{}', '{"data":{"asOf":1,"values":[]}}', '{"data":{"asOf":1,"values":[{"rate":-1}]}}']) {
+  const flags = '"spotFixed6":"1","spotDate":"","stale":false,"synthetic":false,"usdRateFallback":false'
+  const rates = ['-1', '1e300'].map((rate) => `{"data":{"asOf":1,"values":[{"rate":${rate},${flags}}]}}`)
+  for (const broken of ['', '{}', '{"data":{"asOf":1,"values":[]}}', ...rates]) {
     body = broken
     expect(await reasonsOf(other, 1)).toEqual(new Set(['engine_unavailable']))
   }

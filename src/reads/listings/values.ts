@@ -41,11 +41,11 @@ const shown = ({ notional, value: { range } }: Unvalued, asOf: number, value: Ra
 /** Asks for the values of ranges by their keys; null when the engine does not answer. */
 const ask = async (pricing: Pick<PricingClient, 'values'>, ranges: ReadonlyMap<string, ValueRange>) => {
   const asked = [...ranges].slice(0, MAX_RANGES)
-  if (asked.length === 0) return { asOf: 0, byKey: new Map<string, RangeValue>() }
+  if (asked.length === 0) return { asOf: 0, byKey: new Map<string | undefined, RangeValue>() }
   try {
     const { asOf, values } = await pricing.values({ ranges: asked.map(([, range]) => range) })
     if (values.length !== asked.length) return null
-    return { asOf, byKey: new Map(asked.map(([key], at) => [key, values[at] as RangeValue])) }
+    return { asOf, byKey: new Map(values.map((value, at) => [asked[at]?.[0], value])) }
   } catch (fault) {
     if (fault instanceof ServiceError) return null
     throw fault
