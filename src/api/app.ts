@@ -55,7 +55,7 @@ import { serializerCompiler, validatorCompiler } from './schema.ts'
 import { createStreams } from './streams.ts'
 
 /** The sources of all routes. */
-export type AppSources = ListSources &
+export type AppSources = Omit<ListSources, 'pricing'> &
   SettlementSources &
   HealthSources & { readonly checks: Pick<Checks, 'of'>; readonly finality: FinalityCache }
 
@@ -151,14 +151,15 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(docsRoutes, { prefix: '/v1' })
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, waits, cache, defaultChainId })
-  await app.register(listingRoutes, { prefix: '/v1', sources, waits, cache })
-  await app.register(portfolioRoutes, { prefix: '/v1', sources, waits, cache })
+  const lists: ListSources = { ...sources, pricing }
+  await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, cache })
+  await app.register(portfolioRoutes, { prefix: '/v1', sources: lists, waits, cache })
   await app.register(settlementRoutes, { prefix: '/v1', sources, waits, cache, streams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing, chains })
   await app.register(txRoutes, { prefix: '/v1', chains, senders })
   await app.register(transactionRoutes, { prefix: '/v1', transactions })
   await app.register(revertRoutes, { prefix: '/v1' })
-  const plan = createPlanner({ chains, tokens: sources.lists.tokens, pricing, lists: sources })
+  const plan = createPlanner({ chains, tokens: sources.lists.tokens, pricing, lists })
   await app.register(planRoutes, { prefix: '/v1', plan })
   return app
 }

@@ -6,13 +6,19 @@ import { ErrorBody } from '../lib/problem.ts'
 import { OversizedJson, readJson } from '../lib/read-json.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import { truncate } from '../lib/truncate.ts'
-import { Health, Quote, type QuoteRequest, Signer } from './messages.ts'
+import { Health, Quote, type QuoteRequest, Signer, Values, type ValuesRequest } from './messages.ts'
 
 /** Maximum size of the engine's answers in bytes. The health answer has one entry per pair. */
 const MAX_BYTES = 2 ** 20
 
 /** Maximum requests in flight to the engine, and maximum requests in the queue. */
 const LIMITS = { atOnce: 64, waiting: 256 }
+
+/** The same for requests for values, which are many times larger. They must not delay quotes. */
+const VALUES_LIMITS = { atOnce: 8, waiting: 64 }
+
+/** Maximum milliseconds of a request for values: a page of positions waits for it, and is complete without it. */
+const VALUES_WITHIN_MS = 1_000
 
 /** Maximum details of a rejection that are passed on. */
 const MAX_DETAILS = 20
@@ -21,6 +27,8 @@ const Envelope = z.object({ data: z.unknown() })
 
 export type PricingClient = {
   quote(request: QuoteRequest): Promise<Quote>
+  /** Waits for a second at most. */
+  values(request: ValuesRequest): Promise<Values>
   health(): Promise<Health>
   signer(): Promise<z.output<typeof Signer>>
   close(): Promise<void>
@@ -61,10 +69,10 @@ const hasDisconnected = (fault: unknown): boolean =>
  */
 export const createPricingClient = (options: { readonly url: string; readonly timeoutMs: number }): PricingClient => {
   const dispatcher = new Agent({ connections: LIMITS.atOnce })
-  const limited = createConcurrencyLimit({
-    ...LIMITS,
-    refuse: () => unavailable('the pricing engine is overloaded: too many requests at once, retry after 1 s'),
-  })
+  const refuse = (): ServiceError =>
+    unavailable('the pricing engine is overloaded: too many requests at once, retry after 1 s')
+  const limited = createConcurrencyLimit({ ...LIMITS, refuse })
+  const valuesLimited = createConcurrencyLimit({ ...VALUES_LIMITS, refuse })
   const once = createSingleFlight<Answer>()
 
   const send = async (method: 'GET' | 'POST', path: string, signal: AbortSignal, body?: object): Promise<Answer> => {
@@ -102,6 +110,10 @@ export const createPricingClient = (options: { readonly url: string; readonly ti
 
   return {
     quote: async (body) => dataOf(Quote, await ask('POST', '/quote', body)),
+    async values(body) {
+      const signal = AbortSignal.timeout(Math.min(options.timeoutMs, VALUES_WITHIN_MS))
+      return dataOf(Values, await valuesLimited(() => send('POST', '/values', signal, body)))
+    },
     health: async () => dataOf(Health, await get('/health')),
     signer: async () => dataOf(Signer, await get('/signer')),
     close: () => dispatcher.close(),

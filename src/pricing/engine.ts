@@ -8,11 +8,13 @@ import { isStale, localRatesFault, usdRateFault } from './freshness.ts'
 import { readLocalRates } from './market/local-rates.ts'
 import { openMarket, type Rates } from './market/open-market.ts'
 import { createUsdRate } from './market/usd-rate.ts'
-import type { Health, Quote, QuoteRequest } from './messages.ts'
+import type { Health, Quote, QuoteRequest, Values, ValuesRequest } from './messages.ts'
+import { createModel } from './model.ts'
 import { pairName } from './pair.ts'
 import { createQuoter } from './quote.ts'
 import { createSign } from './signing.ts'
 import { classify, type TierName, tiers } from './tiers.ts'
+import { createValuer } from './values.ts'
 
 export type EngineOptions = Rates & {
   /** The signing key; without it quotes are advisory. */
@@ -52,6 +54,8 @@ export type EngineHealth = Pick<Health, 'usdRate' | 'pricingEngineSigner'> & {
 
 export type Engine = {
   quote(request: QuoteRequest): Promise<Quote>
+  /** Values what is left of ranges that were bought earlier. */
+  values(request: ValuesRequest): Promise<Values>
   health(): Promise<EngineHealth>
   /** The signer's address; null in advisory mode. */
   readonly signerAddress: string | null
@@ -93,18 +97,10 @@ export const openEngine = async (options: EngineOptions): Promise<Engine> => {
   const chainTimes = createChainTimes(options)
   await Promise.all([refresh(), attester === null || chainTimes.readNewestBlocks()])
 
+  const model = createModel({ market, calibrations, usdRate, localRates, volMarkups, maxStalenessDays, now })
   return {
-    quote: createQuoter({
-      market,
-      calibrations,
-      usdRate,
-      localRates,
-      volMarkups,
-      maxStalenessDays,
-      isProduction,
-      sign: createSign({ attester, chainTimes }),
-      now,
-    }),
+    quote: createQuoter({ model, maxStalenessDays, isProduction, sign: createSign({ attester, chainTimes }), now }),
+    values: createValuer({ model, now }),
     signerAddress,
     refresh,
     async watchChains(signal) {

@@ -19,18 +19,20 @@ const positive = (description: string) =>
     .max(MAX_AMOUNT, { error: `expected a number of at most ${MAX_AMOUNT}` })
     .meta({ description })
 
+const PairName = z
+  .string({ error: 'expected a pair BASE/QUOTE' })
+  .min(3, { error: 'expected a pair BASE/QUOTE', abort: true })
+  .max(7, { error: 'expected a pair BASE/QUOTE', abort: true })
+  .refine((text) => parsePair(text) !== undefined, {
+    error: 'expected a pair BASE/QUOTE of two currency codes, as in USD/GHS',
+  })
+  .meta({ description: 'BASE/QUOTE; rates are QUOTE per 1 BASE', example: 'USD/GHS' })
+
 const attested = ['chainId', 'diamondAddress', 'creator'] as const
 
 export const QuoteRequest = z
   .strictObject({
-    pair: z
-      .string({ error: 'expected a pair BASE/QUOTE' })
-      .min(3, { error: 'expected a pair BASE/QUOTE', abort: true })
-      .max(7, { error: 'expected a pair BASE/QUOTE', abort: true })
-      .refine((text) => parsePair(text) !== undefined, {
-        error: 'expected a pair BASE/QUOTE of two currency codes, as in USD/GHS',
-      })
-      .meta({ description: 'BASE/QUOTE; rates are QUOTE per 1 BASE', example: 'USD/GHS' }),
+    pair: PairName,
     strike: positive('Entry edge of the payout zone').meta({ example: 12 }),
     payoutCap: positive('Far edge of the payout zone').meta({ example: 13.5 }),
     expiryUnixSeconds: z.int({ error: 'expected Unix seconds' }).positive().meta({ example: 1_800_000_000 }),
@@ -156,6 +158,65 @@ export const Quote = z
   .meta({ id: 'PricingQuote' })
 
 export type Quote = z.output<typeof Quote>
+
+/** Most ranges in one request for values: one for each row of the longest page. */
+export const MAX_RANGES = 200
+
+/** A rate in the protocol's millionths. A number holds 15 digits exactly. */
+const Millionths = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,14})$/, { error: 'expected a rate in millionths of at most 15 digits' })
+const PositiveMillionths = Millionths.refine((text) => text !== '0', { error: 'expected a rate above 0' })
+
+/** The largest rate divided by the smallest one. */
+const MAX_RATE = 1e15
+
+/** The payout range of an event; `payoutCap` 0 is a single-strike event. */
+export const ValueRange = z.strictObject({
+  pair: PairName,
+  strike: PositiveMillionths,
+  payoutCap: Millionths,
+  initialRate: PositiveMillionths,
+  strikeAbove: Bool,
+  expiryUnixSeconds: z.int({ error: 'expected Unix seconds' }).positive(),
+})
+
+export type ValueRange = z.output<typeof ValueRange>
+
+export const ValuesRequest = z.strictObject({
+  ranges: z
+    .array(ValueRange)
+    .min(1)
+    .max(MAX_RANGES, { error: `expected at most ${MAX_RANGES} ranges` }),
+})
+
+export type ValuesRequest = z.output<typeof ValuesRequest>
+
+/** Why a range has no value. */
+export const valueRefusals = ['expired', 'unsupported_pair', 'unsupported_terms'] as const
+
+const RangeValue = z.union([
+  z.object({
+    /** The present value of the payout as a fraction of the notional. The bound is that of the rates. */
+    rate: z.number().min(0).max(MAX_RATE),
+    /** The rate of the pair that it was valued at. */
+    spotFixed6: Digits,
+    /** YYYY-MM-DD. */
+    spotDate: z.string(),
+    /** As in a quote's breakdown: the history is too old to sign on, rates are invented, the dollar rate is a fallback. */
+    stale: z.boolean(),
+    synthetic: z.boolean(),
+    usdRateFallback: z.boolean(),
+  }),
+  z.object({ reason: z.enum(valueRefusals) }),
+])
+
+export type RangeValue = z.output<typeof RangeValue>
+
+/** The values of ranges, in their order, at the time `asOf` (Unix seconds). */
+export const Values = z.object({ asOf: z.int().nonnegative(), values: z.array(RangeValue) })
+
+export type Values = z.output<typeof Values>
 
 /** `signing` of an engine's health, in addition to the fields of the specification. */
 export const Signing = z.object({

@@ -1,15 +1,11 @@
 import { invalid, type ServiceError } from '../lib/errors.ts'
-import type { Calibrations } from './calibrations.ts'
-import { type Drift, empiricalDrift, parityDrift } from './drift.ts'
-import { driftFault, isStale, usdRateFault } from './freshness.ts'
-import { deriveInputs } from './inputs.ts'
-import { seriesHolds } from './kernel/jumps.ts'
+import type { Drift } from './drift.ts'
+import { driftFault, usdRateFault } from './freshness.ts'
 import { spreadPrice } from './kernel/spread.ts'
-import type { LocalRates } from './market/local-rates.ts'
-import type { History, Market } from './market/market.ts'
+import type { History } from './market/market.ts'
 import type { UsdRate } from './market/usd-rate.ts'
 import type { Quote, QuoteRequest } from './messages.ts'
-import { type Pair, parsePair } from './pair.ts'
+import { type Model, type PairModel, yearsBetween } from './model.ts'
 import {
   amountsDown,
   type FixedRange,
@@ -23,22 +19,15 @@ import {
   widthOf,
 } from './premium.ts'
 import type { Sign } from './signing.ts'
-import { type Classification, classify, type TierName, tiers } from './tiers.ts'
 import { TRADING_DAYS } from './variance.ts'
 
-const YEAR_SECONDS = 365 * 86_400
 const METHOD = 'Garman-Kohlhagen spread with a 50-term Merton jump overlay over GARCH(1,1) expected-average variance'
 
 /** Millionths: more than 15 digits are not exact in a number. */
 const MAX_PAYOUT = 10n ** 15n - 1n
 
 export type QuoterOptions = {
-  readonly market: Market
-  readonly calibrations: Calibrations
-  readonly usdRate: { read(): Promise<UsdRate> }
-  readonly localRates: LocalRates
-  /** Factors of the volatility by tier; 1 for tiers that are not listed. */
-  readonly volMarkups: Readonly<Partial<Record<TierName, number>>>
+  readonly model: Model
   /** A history that ends more days ago is stale, and quotes on it are never signed. */
   readonly maxStalenessDays: number
   /** Rejects signatures on fallback or old rates of any kind. Otherwise only on stale histories. */
@@ -50,30 +39,17 @@ export type QuoterOptions = {
 
 const refuse = (path: string, message: string): ServiceError => invalid(message, [{ path, message }])
 
-type Subject = { readonly pair: Pair; readonly classification: Classification; readonly history: History }
-
-const subjectOf = (market: Market, name: string): Subject => {
-  const pair = parsePair(name)
-  const classification = pair && classify(pair)
-  const history = classification && market.history(pair)
-  if (pair === undefined || classification === undefined || history === undefined) {
-    throw refuse('pair', `unsupported pair ${name}: no history of at least 30 closes in 90 days`)
-  }
-  return { pair, classification, history }
-}
-
 /** The range in the protocol's millionths, so that the priced range equals the range on chain. */
-const rangeOf = ({ strike, payoutCap, strikeAbove }: QuoteRequest, spot: number): FixedRange => {
-  const snap = (path: string, rate: number): bigint => {
-    const six = snapRate(rate)
+const rangeOf = ({ strike, payoutCap, strikeAbove }: QuoteRequest, spot: bigint | undefined): FixedRange => {
+  const snap = (path: string, six: bigint | undefined): bigint => {
     if (six === undefined)
       throw refuse(path, `${path === 'pair' ? 'the spot' : path} needs more than six decimals: quote the inverted pair`)
     return six
   }
   const range = {
     initialRate: snap('pair', spot),
-    strike: snap('strike', strike),
-    payoutCap: snap('payoutCap', payoutCap),
+    strike: snap('strike', snapRate(strike)),
+    payoutCap: snap('payoutCap', snapRate(payoutCap)),
   }
   if (strikeAbove && range.payoutCap <= range.strike)
     throw refuse('payoutCap', 'an upward range has its cap above its strike')
@@ -97,39 +73,33 @@ const notesOf = (drift: Drift, usd: UsdRate, history: History, stale: boolean, p
  * or below its premium, and a payout that rounds to 0.
  *
  * @example
- * const settings = { volMarkups: {}, maxStalenessDays: 7, isProduction: true, now: Date.now }
- * const quote = createQuoter({ market, calibrations, usdRate, localRates, sign, ...settings })
+ * const quote = createQuoter({ model, sign, maxStalenessDays: 7, isProduction: true, now: Date.now })
  * const { premiumRateFixed6, breakdown } = await quote(request)
  */
 export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) => Promise<Quote>) => {
-  const { market, calibrations, usdRate, localRates, volMarkups, maxStalenessDays, isProduction, sign, now } = options
+  const { model, maxStalenessDays, isProduction, sign, now } = options
 
   /** Why a quote on these rates is not signed; null when it may be signed. */
-  const faultOf = (history: History, usd: UsdRate, drift: Drift): string | null => {
-    if (isStale(history, now(), maxStalenessDays))
-      return `the history ends on ${history.last.date}, more than ${maxStalenessDays} days ago`
+  const faultOf = ({ history, stale, usd, drift }: PairModel): string | null => {
+    if (stale) return `the history ends on ${history.last.date}, more than ${maxStalenessDays} days ago`
     return isProduction ? (usdRateFault(usd, now(), maxStalenessDays) ?? driftFault(drift, now())) : null
   }
 
   return async (request) => {
     const asOf = Math.floor(now() / 1000)
     if (request.expiryUnixSeconds <= asOf) throw refuse('expiryUnixSeconds', 'the expiry has passed')
-    const { pair, classification, history } = subjectOf(market, request.pair)
-    const range = rangeOf(request, history.spot.close)
+    const priced = await model(request.pair)
+    if (priced === undefined)
+      throw refuse('pair', `unsupported pair ${request.pair}: no history of at least 30 closes in 90 days`)
+    const { history, stale, usd, drift, parameters, tier } = priced
+    const range = rangeOf(request, priced.spot)
     const width = widthOf(range)
     const spot = fromSix(range.initialRate)
     const edges = { strike: fromSix(range.strike), payoutCap: fromSix(range.payoutCap) }
 
-    const years = (request.expiryUnixSeconds - asOf) / YEAR_SECONDS
-    const tradingDays = TRADING_DAYS * years
-    const parameters = calibrations.of(pair, classification)
-    if (!seriesHolds(parameters.jumps, years)) throw refuse('expiryUnixSeconds', 'horizon too long for the jump series')
-
-    const usd = await usdRate.read()
-    const tier = tiers[classification.tier]
-    const drift = tier.useEmpiricalDrift ? empiricalDrift(history, usd.rate) : parityDrift(pair, usd.rate, localRates)
-    const volMarkup = volMarkups[classification.tier] ?? 1
-    const inputs = deriveInputs({ history, parameters, tier, drift, r: usd.rate, volMarkup, tradingDays })
+    const years = yearsBetween(asOf, request.expiryUnixSeconds)
+    const inputs = priced.inputsFor(years)
+    if (inputs === undefined) throw refuse('expiryUnixSeconds', 'horizon too long for the jump series')
 
     const { sigma, r, qEffective, jump } = inputs
     const fairValue = spreadPrice({ spot, ...edges, years, sigma, r, q: qEffective }, jump)
@@ -163,8 +133,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
     if (maxPayout === 0n)
       throw refuse('notional', 'the greatest payout rounds to 0 at six decimals: raise the notional')
 
-    const stale = isStale(history, now(), maxStalenessDays)
-    const fault = faultOf(history, usd, drift)
+    const fault = faultOf(priced)
     const { attestation, details } = await sign(request, { range, premiumRate, asOf, fault })
     return {
       premiumRate: fromSix(premiumRate),
@@ -184,7 +153,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
         coveragePercent: (100 * Number(width)) / Number(range.initialRate),
         method: METHOD,
         pairClassification: {
-          tier: classification.tier,
+          tier: priced.tierName,
           useEmpiricalDrift: tier.useEmpiricalDrift,
           notes: notesOf(drift, usd, history, stale, premiumRate),
         },
@@ -192,7 +161,7 @@ export const createQuoter = (options: QuoterOptions): ((request: QuoteRequest) =
         // The following fields are not in the specification.
         attestation: details,
         asOf,
-        tradingDays,
+        tradingDays: TRADING_DAYS * years,
         fairValue,
         fairRate: fairValue / spot,
         leverage: Number(width * 1_000_000n) / Number(range.initialRate * premiumRate),

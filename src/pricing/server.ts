@@ -12,11 +12,14 @@ import type { Metrics } from '../lib/metrics.ts'
 import { parseInput } from '../lib/parse.ts'
 import { problem } from '../lib/problem.ts'
 import type { Engine } from './engine.ts'
-import { QuoteRequest } from './messages.ts'
+import { QuoteRequest, ValuesRequest } from './messages.ts'
 import { measureRates } from './metrics.ts'
 
 /** Maximum bytes of a request body, which has nine short fields. */
 const BODY_LIMIT = 16_384
+
+/** Maximum bytes of a request for values, whose 200 ranges take up to 200 bytes each. */
+const VALUES_LIMIT = 65_536
 
 /** Maximum milliseconds for a request to arrive. */
 const REQUEST_WITHIN_MS = 10_000
@@ -29,7 +32,7 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
 }
 
 /**
- * The engine's own small HTTP app: `POST /quote`, `GET /health`, `GET /signer`, `GET /livez` and `GET /readyz`, in the
+ * The engine's own small HTTP app: `POST /quote`, `POST /values`, `GET /health`, `GET /signer`, `GET /livez` and `GET /readyz`, in the
  * API's envelopes. Only the API should reach it: do not expose it to a public network.
  */
 export const buildEngineApp = ({
@@ -63,6 +66,9 @@ export const buildEngineApp = ({
   })
 
   app.post('/quote', async ({ body }) => ({ data: await engine.quote(parseInput(QuoteRequest, body, 'body')) }))
+  app.post('/values', { bodyLimit: VALUES_LIMIT }, async ({ body }) => ({
+    data: await engine.values(parseInput(ValuesRequest, body, 'body')),
+  }))
   app.get('/health', async () => ({ data: await engine.health() }))
   app.get('/signer', async () => ({ data: { signerAddress: engine.signerAddress } }))
   app.get('/livez', async () => ({ data: { status: 'ok' } }))

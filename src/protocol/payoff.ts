@@ -14,7 +14,7 @@ export type Range = {
 const distance = (a: bigint, b: bigint): bigint => max(a, b) - min(a, b)
 
 /** The width of the payout zone (1e6): from strike to cap, or from strike to initial rate for a single-strike event. */
-const width = ({ strike, payoutCap, initialRate }: Range): bigint =>
+export const width = ({ strike, payoutCap, initialRate }: Range): bigint =>
   payoutCap === 0n ? distance(strike, initialRate) : distance(strike, payoutCap)
 
 /**
@@ -40,6 +40,10 @@ const move = (range: Range, settlement: bigint): bigint => {
  */
 export const payoff = (range: Range, settlement: bigint, notional: bigint): bigint =>
   settlement === 0n ? 0n : mulDivDown(notional, move(range, settlement), range.initialRate)
+
+/** The worst-case payout of `notional`, in its token units, rounded down: what the pool reserves for it. */
+export const worstCasePayout = (range: Range, notional: bigint): bigint =>
+  mulDivDown(notional, width(range), range.initialRate)
 
 /**
  * The largest notional whose worst-case payout fits into `free` liquidity, both in token units: the greatest n with

@@ -157,6 +157,18 @@ export const eventSummary = (
   }
 }
 
+/** What the value of an open event's positions follows from, in the words of the pricing engine. */
+export const valueTerms = (
+  { underlying, strike, payoutCap, initialRate, strikeAbove, expiryDate }: z.output<typeof EventCore>,
+  state: z.output<typeof EventSummary>['state'],
+) => ({
+  state,
+  range: {
+    ...{ pair: underlying.toUpperCase(), strike, payoutCap, initialRate, strikeAbove },
+    expiryUnixSeconds: expiryDate,
+  },
+})
+
 export const EventStats = z
   .object({
     settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled', example: 1_800_000_300 }),
@@ -244,7 +256,7 @@ export const Position = z
   .meta({ id: 'Position' })
 
 /** The status of a position whose event is not settled yet. */
-const ACTIVE = 0
+export const ACTIVE = 0
 
 /**
  * A purchase. Some deployments return the worst case as `payoutAmount` until settlement; the record has 0 until then.

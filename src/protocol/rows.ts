@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Hex } from 'viem'
 import type { Deployment } from './chains.ts'
+import type { Kind } from './entities.ts'
 import { profiles } from './profiles.ts'
 import * as record from './records.ts'
 import { ROW_FORMAT } from './records.ts'
@@ -19,10 +20,23 @@ export const inclusions = ['stats', 'utilization', 'range'] as const
 /** The same for rows of deposits, with the event's summary, which is made from its stored row. */
 export const depositInclusions = [...inclusions, 'event'] as const
 
-/** The same for rows of positions, with the payout, whose text is made from the row. */
-export const positionInclusions = [...depositInclusions, 'payout'] as const
+/**
+ * The same for rows of positions, with the value, which the pricing engine computes from the event's terms, and the
+ * payout, whose text is made from the row.
+ */
+export const positionInclusions = [...depositInclusions, 'value', 'payout'] as const
 
 export type Inclusion = (typeof positionInclusions)[number]
+
+const byKind: Readonly<Record<Kind, readonly Inclusion[]>> = {
+  event: inclusions,
+  deposit: depositInclusions,
+  position: positionInclusions,
+}
+
+/** Those of the inclusions that rows of a kind can show. */
+export const shownBy = (kind: Kind, include: readonly Inclusion[]): readonly Inclusion[] =>
+  include.filter((name) => byKind[kind].includes(name))
 
 /** The transaction that created an entity; `txHash` is null when the entity was found in the chain's state. */
 export type Creation = { readonly chainId: number; readonly blockNumber: bigint; readonly txHash: Hex | null }
@@ -44,16 +58,22 @@ export const inclusionTexts = (event: EventViews, profile: Deployment['profile']
   return inclusions.map((name) => JSON.stringify(texts[name]))
 }
 
-/** The text of an event's summary. */
-export const summaryText = (event: EventViews): string => {
+type Settlement = Parameters<typeof record.eventSummary>[1]
+
+const textsOf = (core: Parameters<typeof record.eventSummary>[0], settlement: Settlement): string[] => {
+  const summary = record.eventSummary(core, settlement)
+  return [JSON.stringify(summary), JSON.stringify(record.valueTerms(core, summary.state))]
+}
+
+/** The texts of an event's summary and of its terms. */
+export const summaryTexts = (event: EventViews): string[] => {
   const { stats, time } = event
-  const settlement = { isSettled: stats.settledAt > 0n, triggered: stats.triggered, time }
-  return JSON.stringify(record.eventSummary(record.eventCore(event), settlement))
+  return textsOf(record.eventCore(event), { isSettled: stats.settledAt > 0n, triggered: stats.triggered, time })
 }
 
 /** The same from the event's stored row, and from whether it is settled and triggered and the time of its block. */
-export const storedSummaryText = (row: string, settlement: Parameters<typeof record.eventSummary>[1]): string =>
-  JSON.stringify(record.eventSummary(JSON.parse(row), settlement))
+export const storedSummaryTexts = (row: string, settlement: Settlement): string[] =>
+  textsOf(JSON.parse(row), settlement)
 
 /** The text of a position's payout, from the text of its row; the rate is null where it is unknown. */
 export const payoutText = (row: string, feeRate: bigint | null): string =>

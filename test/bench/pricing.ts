@@ -6,7 +6,7 @@ import { createPricingClient } from '../../src/pricing/client.ts'
 import { openEngine } from '../../src/pricing/engine.ts'
 import { bundledFeed } from '../../src/pricing/market/bundled.ts'
 import { createMarket } from '../../src/pricing/market/market.ts'
-import { QuoteRequest } from '../../src/pricing/messages.ts'
+import { MAX_RANGES, QuoteRequest } from '../../src/pricing/messages.ts'
 import { tiers } from '../../src/pricing/tiers.ts'
 import { logReturns } from '../../src/pricing/variance.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
@@ -15,7 +15,7 @@ import { eventually } from '../support/process.ts'
 
 /*
  * Measures quotes per second of processor time, signed and unsigned, on the history that the service includes, the time
- * of one pair's calibration, and the memory of a process with all pairs.
+ * of a request for values and of one pair's calibration, and the memory of a process with all pairs.
  */
 
 const QUOTES = 5_000
@@ -55,6 +55,17 @@ for (const [name, request] of Object.entries(requests)) {
   const spent = await processorTime(quote)
   console.log(`${name.padEnd(14)} ${Math.round((1_000 * QUOTES) / spent)} quotes per second and core`)
 }
+
+const { pair, strikeAbove, expiryUnixSeconds } = advisory
+const terms = { pair, strikeAbove, expiryUnixSeconds, initialRate: '11400000', payoutCap: '13500000' }
+const ranges = Array.from({ length: MAX_RANGES }, (_, nth) => ({ ...terms, strike: String(12_000_000 + nth) }))
+const REQUESTS = 100
+const value = async (): Promise<void> => {
+  for (let i = 0; i < REQUESTS; i += 1) await engine.values({ ranges })
+}
+await value()
+const perRequest = (await processorTime(value)) / REQUESTS
+console.log(`values         ${perRequest.toFixed(1)} ms for a request of ${MAX_RANGES} ranges`)
 
 const market = createMarket({ feeds: [bundledFeed()], now: Date.now, log })
 await market.refresh()

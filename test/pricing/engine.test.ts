@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { createPricingClient, type PricingClient } from '../../src/pricing/client.ts'
 import { type Engine, openEngine } from '../../src/pricing/engine.ts'
-import { QuoteRequest } from '../../src/pricing/messages.ts'
+import { MAX_RANGES, QuoteRequest } from '../../src/pricing/messages.ts'
 import { buildEngineApp } from '../../src/pricing/server.ts'
 import { engineOptions, ENGINE_KEY as key } from '../support/engine.ts'
 import { startPublisher } from '../support/publisher.ts'
@@ -58,6 +58,25 @@ describe('the engine on the bundled history', () => {
     expect(premiumRate).toBeLessThan(0.06)
     expect(attestation?.signerAddress).toBe(signer)
     expect(breakdown).toMatchObject({ history: { synthetic: true }, spot: 11.4, initialRateFixed6: '11400000' })
+  })
+
+  test('the engine values as many ranges as a page has rows in one request, and rejects more and malformed ones with their field', async () => {
+    const { pair, strikeAbove, expiryUnixSeconds } = cedi
+    const terms = { pair, strikeAbove, expiryUnixSeconds, initialRate: '11400000', payoutCap: '100000000000000' }
+    const rangesOf = (count: number) =>
+      Array.from({ length: count }, (_, nth) => ({ ...terms, strike: `${12e6 + nth}` }))
+    const { asOf, values } = await client.values({ ranges: rangesOf(MAX_RANGES) })
+    expect(Math.abs(asOf - Date.now() / 1000)).toBeLessThan(60)
+    const rates = values.map((value) => ('rate' in value ? value.rate : Number.NaN))
+    expect(rates).toEqual(rates.toSorted((a, b) => b - a))
+    expect(new Set(rates).size).toBe(MAX_RANGES)
+    const refused = async (body: object) => {
+      const answer = await app.inject({ method: 'POST', url: '/values', payload: body })
+      return [answer.statusCode, answer.json().error.details?.[0]?.path]
+    }
+    expect(await refused({ ranges: rangesOf(MAX_RANGES + 1) })).toEqual([400, 'ranges'])
+    expect(await refused({ ranges: [{ ...terms, strike: '-1' }] })).toEqual([400, 'ranges.0.strike'])
+    expect((await refused({ ranges: [{ ...terms, pair: 'x'.repeat(70_000) }] }))[0]).toBe(413)
   })
 
   test('the metrics show how many pairs are stale, and the day of each source’s newest close', async () => {
@@ -255,6 +274,26 @@ describe('the API’s client of the engine', () => {
     expect(slow.asked.filter((path) => path === '/health')).toHaveLength(1)
     await pricing.close()
     await slow.close()
+  })
+
+  test('the client gives up on values after a second, sends few requests for them at once, and sends others meanwhile', async () => {
+    const silent = await startPublisher((path) =>
+      path === '/signer' ? { body: '{"data":{"signerAddress":null}}' } : undefined,
+    )
+    const pricing = createPricingClient({ url: silent.url, timeoutMs: 30_000 })
+    const { pair, strikeAbove, expiryUnixSeconds } = cedi
+    const terms = { pair, strikeAbove, expiryUnixSeconds }
+    const range = { ...terms, strike: '12000000', payoutCap: '0', initialRate: '11400000' }
+    const faults = Array.from({ length: 80 }, () => fault(pricing.values({ ranges: [range] })))
+    expect(await faults[79]).toMatchObject({ message: expect.stringContaining('overloaded') })
+    expect(await pricing.signer()).toEqual({ signerAddress: null })
+    expect(await Promise.all(faults)).toEqual(
+      faults.map(() => expect.objectContaining({ code: 'service_unavailable' })),
+    )
+    // A few of the queue may follow the first 8 just before their own second is over.
+    expect(silent.asked.filter((path) => path === '/values').length).toBeLessThanOrEqual(16)
+    await pricing.close()
+    await silent.close()
   })
 
   test('the client rejects answers that are too long or nested too deep, and truncates a long rejection', async () => {

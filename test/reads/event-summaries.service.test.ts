@@ -2,23 +2,35 @@ import { sql } from 'drizzle-orm'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { Quote } from '../../src/pricing/messages.ts'
 import { DepositRow, EventRow, PositionRow } from '../../src/reads/listings/records.ts'
 import type { openApp } from '../support/app.ts'
+import { startEngine } from '../support/engine.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
 import { eventually } from '../support/process.ts'
+import { startPublisher } from '../support/publisher.ts'
 
-/* What `include=event` adds to rows of positions and deposits, while only their events change. */
+/* What `include=event` and `include=value` add to rows, while only their events change. */
 
 let world: World
 let indexed: Awaited<ReturnType<typeof startIndexed>>
 let api: Awaited<ReturnType<typeof openApp>>
+let engine: Awaited<ReturnType<typeof startEngine>>
+/** An API with the engine; `api` has none. */
+let valuing: Awaited<ReturnType<typeof openApp>>
+/** The engine's clock, in Unix milliseconds. */
+let engineTime = Date.now()
 
 beforeAll(async () => {
-  indexed = await startIndexed([8453])
+  ;[indexed, engine] = await Promise.all([startIndexed([8453]), startEngine({ now: () => engineTime })])
   world = indexed.world
   api = await indexed.open()
+  valuing = await indexed.open({ engineUrl: engine.url })
 })
-afterAll(() => indexed?.close())
+afterAll(async () => {
+  await indexed?.close()
+  await engine?.close()
+})
 
 const addressOf = (name: 'creator' | 'lp' | 'hedger'): Address => world[name].account.address
 
@@ -112,6 +124,117 @@ test('include=event is no inclusion of the list of events', async () => {
   expect([status, error?.details?.map(({ path }) => path)]).toEqual([400, ['include']])
 })
 
+/** The paths whose rows of positions show their values. */
+const valuePaths = () => ({
+  positions: '/hedge/positions?chainId=8453&include=value',
+  'positions by id, with everything': '/hedge/positions?chainId=8453&ids=1,2,3,4&include=payout,value,event,range',
+  'positions of a wallet': `/hedge/positions?wallet=${addressOf('hedger')}&chainId=8453&include=value,value`,
+  portfolio: `/wallets/${addressOf('hedger')}/portfolio?chainId=8453&state=all&include=event,value`,
+  'portfolio without events': `/wallets/${addressOf('hedger')}/portfolio?chainId=8453&state=all&include=value`,
+})
+
+const positionsIn = (data: unknown): z.output<typeof PositionRow>[] =>
+  rowsIn(data).filter((row): row is z.output<typeof PositionRow> => 'notional' in row)
+
+/** The positions of each path, after a check of its headers. */
+const positionsOf = async (from: typeof api) =>
+  Promise.all(
+    Object.entries(valuePaths()).map(async ([name, path]) => {
+      const { statusCode, headers, payload } = await from.app.inject({ url: `/v1${path}` })
+      expect([name, statusCode, headers['cache-control'], headers.etag]).toEqual([name, 200, 'no-store', undefined])
+      return positionsIn(JSON.parse(payload).data)
+    }),
+  )
+
+const reasonsOf = async (from: typeof api, eventId: number) =>
+  new Set(
+    (await positionsOf(from)).flatMap((rows) =>
+      rows.flatMap((row) => (row.eventId === eventId ? [row.value === null ? row.valueReason : 'a value'] : [])),
+    ),
+  )
+
+test('positions of an open event show what the engine quotes for the rest of its term, and others why they have no value', async () => {
+  await indexed.quiet()
+  const { expiry } = world.upward
+  const quoted = await valuing.post('/pricing/quote', {
+    ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true, notional: 1, expiryUnixSeconds: expiry },
+  })
+  const { breakdown } = Quote.parse(quoted.data)
+  for (const rows of await positionsOf(valuing)) {
+    expect(rows.map(({ eventId }) => eventId).toSorted()).toEqual([1, 1, 1, 2])
+    for (const { eventId, notional, value, valueReason } of rows) {
+      if (eventId === 2) expect([value, valueReason]).toEqual([null, 'settled'])
+      else {
+        const expected = (Number(notional) * Number(breakdown.fairValue)) / 11.4
+        expect(Math.abs(Number(value?.amount) - expected)).toBeLessThanOrEqual(1)
+        expect(value).toMatchObject({ asOf: breakdown.asOf, spot: '11400000', stale: false, synthetic: true })
+        expect(valueReason).toBeNull()
+      }
+    }
+  }
+  for (const path of ['/hedge/deposits', '/hedge/events']) {
+    const { status, error } = await valuing.get(`${path}?include=value`)
+    expect([status, error?.details?.map((detail) => detail.path)]).toEqual([400, ['include']])
+  }
+})
+
+test('values are never stored: they follow the engine while the index does not change', async () => {
+  const before = await positionsOf(valuing)
+  engineTime += 86_400_000
+  const after = await positionsOf(valuing)
+  for (const [at, rows] of before.entries())
+    for (const [nth, { value }] of rows.entries())
+      if (value != null) {
+        expect(after[at]?.[nth]?.value?.asOf).toBe(value.asOf + 86_400)
+        expect(BigInt(after[at]?.[nth]?.value?.amount ?? -1)).not.toBe(BigInt(value.amount))
+      }
+})
+
+test('rows without a stored text, or not observed yet, have the same values', async () => {
+  const before = await positionsOf(valuing)
+  await api.database.run((handle) => handle.execute(sql`UPDATE position_observations SET row_text = NULL`))
+  expect(await positionsOf(valuing)).toEqual(before)
+  // Rows that are not observed are read from the chain.
+  const lists = Object.values(valuePaths()).filter((path) => path.startsWith('/hedge'))
+  await api.database.run(async (handle) => {
+    await handle.execute(sql`CREATE TABLE aside AS SELECT * FROM position_observations`)
+    await handle.execute(sql`DELETE FROM position_observations`)
+  })
+  try {
+    const rows = await Promise.all(lists.map(async (path) => positionsIn((await valuing.get(path)).data)))
+    expect(rows).toEqual(before.slice(0, lists.length))
+  } finally {
+    await api.database.run(async (handle) => {
+      await handle.execute(sql`INSERT INTO position_observations SELECT * FROM aside`)
+      await handle.execute(sql`DROP TABLE aside`)
+    })
+  }
+})
+
+test('an engine that is down, silent or broken leaves out the values and nothing else, after a second at most', async () => {
+  const plain = positionsIn((await api.get('/hedge/positions?chainId=8453')).data)
+  expect(await reasonsOf(api, 1)).toEqual(new Set(['engine_unavailable']))
+  let body: string | undefined
+  const publisher = await startPublisher(() => (body === undefined ? undefined : { body }))
+  const other = await indexed.open({ engineUrl: publisher.url })
+  const started = performance.now()
+  const [rows = []] = await positionsOf(other)
+  // Other requests to the engine of these tests may take 15 seconds.
+  expect(performance.now() - started).toBeLessThan(12_000)
+  expect(rows.map(({ value: _, valueReason: __, ...row }) => row)).toEqual(plain)
+  // One request a page.
+  expect(publisher.asked).toEqual(Object.keys(valuePaths()).map(() => '/values'))
+  const flags = '"spotFixed6":"1","spotDate":"","stale":false,"synthetic":false,"usdRateFallback":false'
+  const rates = ['-1', '1e300'].map((rate) => `{"data":{"asOf":1,"values":[{"rate":${rate},${flags}}]}}`)
+  for (const broken of ['', '{}', '{"data":{"asOf":1,"values":[]}}', ...rates]) {
+    body = broken
+    expect(await reasonsOf(other, 1)).toEqual(new Set(['engine_unavailable']))
+  }
+  body = '{"data":{"asOf":1,"values":[{"reason":"unsupported_pair"}]}}'
+  expect(await reasonsOf(other, 1)).toEqual(new Set(['unsupported_pair']))
+  await publisher.close()
+})
+
 const ask = async (path: string, etag?: string) => {
   const headers = etag === undefined ? {} : { 'if-none-match': etag }
   const { statusCode, headers: sent, payload } = await api.app.inject({ url: `/v1${path}`, headers })
@@ -154,5 +277,7 @@ test('a tag ends and cached bodies are replaced when only the event changes: at 
     await world.actions.warp(expiry)
     await world.actions.node.mine({ blocks: 1 })
   }, 'expired')
+  expect(await reasonsOf(valuing, 1)).toEqual(new Set(['expired']))
   await change(() => world.actions.settle(world.owner, 1n, 13_000_000n), 'triggered')
+  expect(await reasonsOf(valuing, 1)).toEqual(new Set(['settled']))
 })

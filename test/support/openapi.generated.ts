@@ -2622,6 +2622,40 @@ export interface components {
                  */
                 net: string | null;
             } | null;
+            /** @description The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value` */
+            value?: {
+                /**
+                 * @description What the rest of the protection is worth, in the token's units, before the fee on payouts; never above the worst-case payout
+                 * @example 273219585
+                 */
+                amount: string;
+                /**
+                 * @description The time it was valued at, in Unix seconds
+                 * @example 1800000000
+                 */
+                asOf: number;
+                /**
+                 * @description The rate of the pair that it was valued at
+                 * @example 11400000
+                 */
+                spot: string;
+                /**
+                 * @description The day of that rate
+                 * @example 2026-11-20
+                 */
+                spotDate: string;
+                /** @description True when the history of the pair is too old to sign a quote on */
+                stale: boolean;
+                /** @description True for invented rates, as the sandbox has them */
+                synthetic: boolean;
+                /** @description True when the dollar's interest rate is the configured one */
+                usdRateFallback: boolean;
+            } | null;
+            /**
+             * @description Why `value` is null. `expired`, `settled`: the event is not open; `unsupported_pair`: the engine has no rates of the pair; `unsupported_terms`: its model does not cover the rates or the expiry; `engine_unavailable`: the engine did not answer within a second; `too_many_events`: the response has positions of more than 200 open events. With `include=value`
+             * @enum {string|null}
+             */
+            valueReason?: "expired" | "unsupported_pair" | "unsupported_terms" | "settled" | "engine_unavailable" | "too_many_events" | null;
         };
         EventSummary: {
             /**

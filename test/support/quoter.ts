@@ -7,9 +7,11 @@ import type { LocalRates } from '../../src/pricing/market/local-rates.ts'
 import { createMarket } from '../../src/pricing/market/market.ts'
 import type { Close, Source } from '../../src/pricing/market/series.ts'
 import { QuoteRequest } from '../../src/pricing/messages.ts'
+import { createModel, type ModelOptions } from '../../src/pricing/model.ts'
 import { parsePair } from '../../src/pricing/pair.ts'
 import { createQuoter, type QuoterOptions } from '../../src/pricing/quote.ts'
 import { createSign } from '../../src/pricing/signing.ts'
+import { createValuer } from '../../src/pricing/values.ts'
 import { signingTarget } from './engine.ts'
 
 const DAY_MS = 86_400_000
@@ -86,9 +88,12 @@ const localRates: LocalRates = {
 
 /** The quoter on the rates above, USD at 4.25 % and GHS calibrated as in the worked example. */
 export const openQuoter = async (
-  options: Partial<QuoterOptions> & { readonly key?: string; readonly diamond?: Address } = {},
+  options: Partial<QuoterOptions & Pick<ModelOptions, 'volMarkups'>> & {
+    readonly key?: string
+    readonly diamond?: Address
+  } = {},
 ) => {
-  const { key, diamond = signingTarget, now = () => quotingTime, ...others } = options
+  const { key, diamond = signingTarget, now = () => quotingTime, volMarkups = {}, ...others } = options
   const log = pino({ level: 'silent' })
   const market = createMarket({
     feeds: [{ name: 'test', read: async () => sources }],
@@ -114,12 +119,12 @@ export const openQuoter = async (
   const usd = { rate: 0.0425, recordDate: '2026-11-19', fetchedAt: quotingTime, fallback: false }
   const headTime = async (): Promise<bigint> => BigInt(Math.floor(now() / 1_000))
   const chainTimes = createChainTimes({ deployments: [{ chainId: 8453, diamond, headTime }], now, log })
-  const quote = createQuoter({
-    market,
-    calibrations,
+  const model = createModel({
+    ...{ market, calibrations, localRates, volMarkups, maxStalenessDays: 7, now },
     usdRate: { read: async () => usd },
-    localRates,
-    volMarkups: {},
+  })
+  const quote = createQuoter({
+    model,
     maxStalenessDays: 7,
     isProduction: false,
     sign: createSign({ attester: openAttester({ key, isProduction: false }), chainTimes }),
@@ -129,6 +134,7 @@ export const openQuoter = async (
   return {
     market,
     calibrations,
+    values: createValuer({ model, now }),
     async quote(request: object) {
       await chainTimes.readNewestBlocks()
       return quote(QuoteRequest.parse({ ...cedi, ...request }))

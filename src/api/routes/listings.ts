@@ -44,9 +44,10 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
           pageFor(sources, listing, request.query, atLeast?.block ?? null),
         )
         const { rows, freshness, isIndexed } = page
+        const isLive = request.query.include?.includes('value') === true
         const meta = { ...page.meta, ...reverted }
         const link = linkHeader(request.url, meta.nextCursor)
-        reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': REVALIDATE })
+        reply.headers({ ...freshnessHeaders(freshness), ...link, 'cache-control': isLive ? 'no-store' : REVALIDATE })
         if (isIndexed) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
         reply.type('application/json; charset=utf-8')
         return reply.send(`{"data":[${rows.join()}],"meta":${JSON.stringify(meta)}}`)

@@ -44,12 +44,14 @@ const sendPortfolios = (
 
 type Include = z.output<typeof PortfoliosQuery>['include']
 
-const inclusionsOf = (include: Include): readonly ['event'] | readonly [] =>
-  include?.includes('event') === true ? ['event'] : []
+/** What rows show in addition. */
+const inclusionsOf = (include: Include) => (include ?? []).filter((name) => name !== 'balances')
 
-/** Adds the balances of the same wallets to portfolios. They change without a change of the index. */
-const addBalances = async (sources: ListSources, reply: FastifyReply, asked: Parameters<typeof balancesOf>[1]) => {
-  reply.header('cache-control', 'no-store')
+/** Whether the response changes without a change of the index. */
+const isLive = (include: Include): boolean => include?.some((name) => name === 'balances' || name === 'value') === true
+
+/** Adds the balances of the same wallets to portfolios. */
+const addBalances = async (sources: ListSources, asked: Parameters<typeof balancesOf>[1]) => {
   const { records } = await balancesOf(sources, asked)
   return (portfolio: string, at: number): string =>
     `${portfolio.slice(0, -1)},"balances":${JSON.stringify(records[at])}}`
@@ -72,18 +74,18 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const atLeast = await awaitIndex(waits, clientOf(request), chainIds, query, { observed: true })
       const reverted = markReverted(reply, atLeast)
       const include = inclusionsOf(query.include)
-      const isLive = query.include?.includes('balances') === true
+      const live = isLive(query.include)
       // With the summaries of events, a change of any event may change the response, as in lists.
       const scopes = [ofWallet(params.addr), ...(include.length > 0 ? [ofKind('event')] : [])]
-      if (!isLive && cache.check(resourceOf(chainIds, ...scopes), request, reply)) return reply
+      if (!live && cache.check(resourceOf(chainIds, ...scopes), request, reply)) return reply
       const wallets = [params.addr]
       const asked = { wallets, chainIds, state: query.state, include, atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([
         afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, asked)),
-        isLive ? addBalances(sources, reply, asked) : null,
+        query.include?.includes('balances') === true ? addBalances(sources, asked) : null,
       ])
+      reply.header('cache-control', live ? 'no-store' : REVALIDATE)
       if (withBalances !== null) return sendPortfolios(reply, found, found.records.map(withBalances).join(), reverted)
-      reply.header('cache-control', REVALIDATE)
       if (found.isIndexed) cache.tag(request, reply, found.freshness, LAG_MAX_AGE_MS)
       return sendPortfolios(reply, found, found.records.join(), reverted)
     },
@@ -133,8 +135,9 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const asked = { ...body, chainIds, include: inclusionsOf(query.include), atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([
         afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, asked)),
-        query.include?.includes('balances') === true ? addBalances(sources, reply, asked) : null,
+        query.include?.includes('balances') === true ? addBalances(sources, asked) : null,
       ])
+      if (isLive(query.include)) reply.header('cache-control', 'no-store')
       const records = withBalances === null ? found.records : found.records.map(withBalances)
       return sendPortfolios(reply, found, `[${records.join()}]`, reverted)
     },

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { entities, type Kind, kinds, perKind } from '../../protocol/entities.ts'
-import type { Inclusion } from '../../protocol/rows.ts'
+import { type Inclusion, shownBy } from '../../protocol/rows.ts'
 import type { Database } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
 import { bytes, isActive, isClaimable } from './filters.ts'
@@ -67,7 +67,7 @@ const holdings = (kind: Kind, { activeOnly, include, columns }: Form, [owned, li
     feeRates[kind],
     ...Object.values(figures[kind]),
   ]
-  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, include: kind === 'event' ? [] : include, columns })} AS row
+  const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, include: shownBy(kind, include), columns })} AS row
     FROM (SELECT *, query.render_key FROM ${facts}) f ${observedJoins(kind)} WHERE f.chain_id = query.chain_id AND f.${owner} = owned.by AND f.block_number <= query.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
     ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
   return asOneText(`SELECT f.row FROM query CROSS JOIN ${owned}
@@ -102,7 +102,7 @@ type PortfolioQuery = {
   /** The chains, with the render key whose texts may be served. */
   readonly chains: readonly Pick<ListQuery, 'chainId' | 'renderKey'>[]
   readonly activeOnly: boolean
-  /** What rows of deposits and positions show of their event. */
+  /** What rows show in addition, where their kind can. */
   readonly include: readonly Inclusion[]
   readonly limit: number
 }

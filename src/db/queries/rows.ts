@@ -12,10 +12,10 @@ import { entityTables, type FactRow, type ObservationRow } from '../stored.ts'
 
 /*
  * SQL of list rows. PostgreSQL returns a row as `head US text`, and with inclusions as `head US text US stats US
- * utilization US range`: the stored text and the texts that can be added to it. With the event's summary, `US event US
- * settlement` follows: the event's own stored text, and what `parseSettlement` parses. With the payout, `US rate`
- * follows: the rate of its fee, or `-` where it is unknown. If no text is stored under the reader's key, the row is
- * `head US`, or with columns `head US US columns`: the columns from which to render it, as JSON. Columns make the
+ * utilization US range`: the stored text and the texts that can be added to it. With the event's summary or the value,
+ * `US event US settlement` follows: the event's own stored text, and what `parseSettlement` parses. With the payout, `US
+ * rate` follows: the rate of its fee, or `-` where it is unknown. If no text is stored under the reader's key, the row
+ * is `head US`, or with columns `head US US columns`: the columns from which to render it, as JSON. Columns make the
  * statement a sixth slower, so it runs with them only if a text is missing. Record separators separate rows. JSON
  * escapes both control characters.
  */
@@ -61,8 +61,12 @@ export const feeRateOf = (rate: keyof FeeRates): string =>
 /** Whether rows show records of their event that are stored as texts of their own. */
 export const hasRecords = (include: readonly Inclusion[]): boolean => inclusions.some((name) => include.includes(name))
 
+/** Whether rows show what is made from the stored text of their event. */
+export const hasSummary = (include: readonly Inclusion[]): boolean =>
+  include.includes('event') || include.includes('value')
+
 /** Whether rows show anything of their event. */
-const showsEvent = (include: readonly Inclusion[]): boolean => hasRecords(include) || include.includes('event')
+const showsEvent = (include: readonly Inclusion[]): boolean => hasRecords(include) || hasSummary(include)
 
 /** The joins that a row's text needs. A look-up of all columns would make a page a tenth slower. */
 export const textJoins = (kind: Kind, include: readonly Inclusion[]): string => {
@@ -117,9 +121,7 @@ export const rowSql = (kind: Kind, { head, include = [], columns }: RowParts): s
   const text = [
     `${ownAlias}.row_text`,
     ...(hasRecords(include) ? ['e.inclusions'] : []),
-    ...(include.includes('event')
-      ? ['e.row_text', `concat_ws(',', e.settled_at > 0, e.triggered, e.block_timestamp)`]
-      : []),
+    ...(hasSummary(include) ? ['e.row_text', `concat_ws(',', e.settled_at > 0, e.triggered, e.block_timestamp)`] : []),
     ...(include.includes('payout') ? [`coalesce(${payoutFeeRate}::text, '${UNKNOWN}')`] : []),
   ]
   return `concat(${head.join(`, ',', `)}, '${UNIT}', CASE WHEN ${isRendered.join(' AND ')} THEN ${text.join(` || '${UNIT}' || `)}

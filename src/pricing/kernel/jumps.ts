@@ -1,4 +1,4 @@
-import { black, checkOption, type Option, optionPrice } from './option.ts'
+import { black, checkOption, type ExpectedPayoff, type Option, optionPrice } from './option.ts'
 
 /** Jumps of the rate: their number a year, and the mean and standard deviation of the LOG jump. */
 export type Jumps = {
@@ -35,14 +35,14 @@ export const seriesHolds = (jumps: Jumps, years: number): boolean =>
  *
  * @example jumpOptionPrice(option, { lambda: 0.75, jumpMean: 0.1, jumpStd: 0.1 })
  */
-export const jumpOptionPrice = (option: Option, jumps: Jumps): number => {
+export const jumpOptionPrice = (option: Option, jumps: Jumps, expected: ExpectedPayoff = black): number => {
   const { lambda, jumpMean, jumpStd } = jumps
   if (
     !(Number.isFinite(lambda) && lambda >= 0 && Number.isFinite(jumpMean) && Number.isFinite(jumpStd) && jumpStd >= 0)
   ) {
     throw new RangeError('jumps need a finite intensity and deviation of at least 0, and a finite mean')
   }
-  if (lambda === 0 || option.years === 0) return optionPrice(option)
+  if (lambda === 0 || option.years === 0) return optionPrice(option, expected)
   checkOption(option)
   const { type, spot, strike, years, sigma, r, q } = option
   if (!seriesHolds(jumps, years)) throw new RangeError('horizon too long for the jump series')
@@ -59,7 +59,7 @@ export const jumpOptionPrice = (option: Option, jumps: Jumps): number => {
     // forward.
     const forward = spot * Math.exp(logWeight + growth)
     const v = Math.sqrt(sigma ** 2 * years + n * jumpStd ** 2)
-    sum += black(type, forward, strike * Math.exp(logWeight), moneyness + growth, v)
+    sum += expected(type, forward, strike * Math.exp(logWeight), moneyness + growth, v)
   }
   return Math.exp(-r * years) * sum
 }

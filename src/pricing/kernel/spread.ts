@@ -1,5 +1,5 @@
 import { type Jumps, jumpOptionPrice } from './jumps.ts'
-import type { Option } from './option.ts'
+import { type Option, strikeOrNothing } from './option.ts'
 
 /** A range of protection: it pays the move of the rate from `strike` towards `payoutCap`, limited to that range. */
 export type Spread = Omit<Option, 'type'> & { readonly payoutCap: number }
@@ -18,3 +18,10 @@ export const spreadPrice = ({ payoutCap, ...range }: Spread, jumps: Jumps): numb
   // The bounds hold exactly; the rounding of a difference could cross them.
   return Math.min(Math.max(near - far, 0), most)
 }
+
+/**
+ * The value today of 1 QUOTE at expiry if the rate is then at the strike or beyond it: above it for a call, below it
+ * for a put. It lies between 0 and the discounted 1. Throws the errors of `jumpOptionPrice`.
+ */
+export const digitalPrice = (option: Option, jumps: Jumps): number =>
+  Math.min(jumpOptionPrice(option, jumps, strikeOrNothing) / option.strike, Math.exp(-option.r * option.years))

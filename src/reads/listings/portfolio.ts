@@ -6,7 +6,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
 import { feeOn } from '../../protocol/records.ts'
 import { decimal } from '../../protocol/response-fields.ts'
-import type { Inclusion } from '../../protocol/rows.ts'
+import { type Inclusion, shownBy } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
 import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
@@ -121,7 +121,7 @@ export const portfoliosOf = async (
     readonly wallets: readonly Address[]
     readonly chainIds?: readonly ChainId[] | undefined
     readonly state?: 'active' | 'all' | undefined
-    /** What rows of deposits and positions show of their event. */
+    /** What rows show in addition, where their kind can. */
     readonly include?: readonly Inclusion[]
     /** The oldest block that the answer may be as of. With it, a row that cannot be read is an error, not left out. */
     readonly atLeast?: bigint | null
@@ -150,7 +150,7 @@ export const portfoliosOf = async (
     const holdings = found.holdings[kind]
     const texts = holdings.map(({ text }) => text)
     const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
-    const shown = { kind, include: kind === 'event' ? [] : include }
+    const shown = { kind, include: shownBy(kind, include) }
     const made = await rowsOf(sources, shown, texts, atLeast === null ? onUnread : undefined)
     isIndexed &&= made.isIndexed
     for (const [at, holding] of holdings.entries()) {

@@ -116,7 +116,7 @@ export const DepositsQuery = z.object({
 export const PositionsQuery = z.object({
   ...commonFields(
     positionInclusions,
-    `${EVENT_RECORDS}; \`payout\`: the payout of the position before and after its fee`,
+    `${EVENT_RECORDS}; \`payout\`: the payout of the position before and after its fee; \`value\`: the present value of the position, from the pricing engine. A response with \`value\` has no \`ETag\` and must not be stored`,
   ),
   ...holdingFields('Return positions of which a payout can be claimed now (`true`) or not (`false`)'),
   claimed: Flag.optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_RANGES, valueRefusals } from '../../pricing/messages.ts'
 import { OfChain } from '../../protocol/chains.ts'
 import {
   Deposit,
@@ -10,7 +11,7 @@ import {
   Position,
   Utilization,
 } from '../../protocol/records.ts'
-import { Account, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
+import { Account, Amount, Id, Integer, Rate, UnixSeconds } from '../../protocol/response-fields.ts'
 import { revertedField } from '../freshness/reverted.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
@@ -54,6 +55,23 @@ const memberFields = {
 }
 
 export const DepositRow = z.object({ ...Deposit.shape, ...memberFields }).meta({ id: 'DepositRow' })
+/** Why a position has no value. */
+export const valueReasons = [...valueRefusals, 'settled', 'engine_unavailable', 'too_many_events'] as const
+
+const PositionValue = z.object({
+  amount: Amount.meta({
+    description:
+      "What the rest of the protection is worth, in the token's units, before the fee on payouts; never above the worst-case payout",
+    example: '273219585',
+  }),
+  asOf: UnixSeconds.meta({ description: 'The time it was valued at, in Unix seconds' }),
+  spot: Rate.meta({ description: 'The rate of the pair that it was valued at', example: '11400000' }),
+  spotDate: z.string().meta({ description: 'The day of that rate', example: '2026-11-20' }),
+  stale: z.boolean().meta({ description: 'True when the history of the pair is too old to sign a quote on' }),
+  synthetic: z.boolean().meta({ description: 'True for invented rates, as the sandbox has them' }),
+  usdRateFallback: z.boolean().meta({ description: "True when the dollar's interest rate is the configured one" }),
+})
+
 export const PositionRow = z
   .object({
     ...Position.shape,
@@ -61,6 +79,17 @@ export const PositionRow = z
     payout: Payout.nullable().optional().meta({
       description: 'The payout before and after its fee; null until the event is settled; with `include=payout`',
     }),
+    value: PositionValue.nullable().optional().meta({
+      description:
+        'The present value of the position while its event is open; null when `valueReason` has a reason; with `include=value`',
+    }),
+    valueReason: z
+      .enum(valueReasons)
+      .nullable()
+      .optional()
+      .meta({
+        description: `Why \`value\` is null. \`expired\`, \`settled\`: the event is not open; \`unsupported_pair\`: the engine has no rates of the pair; \`unsupported_terms\`: its model does not cover the rates or the expiry; \`engine_unavailable\`: the engine did not answer within a second; \`too_many_events\`: the response has positions of more than ${MAX_RANGES} open events. With \`include=value\``,
+      }),
   })
   .meta({ id: 'PositionRow' })
 

@@ -26,10 +26,14 @@ const eventScopes = ({ wallet, eventId, claimable, include = [] }: ListingQuery)
   return [eventId === undefined ? ofKind('event') : ofEvent(eventId)]
 }
 
-/** The resource of a page; null when it changes with time alone: by which events expired or which blocks are final. */
+/**
+ * The resource of a page; null when it changes without a change of the index: by which events expired, which blocks are
+ * final, or what positions are worth.
+ */
 export const pageResource = (kind: Kind, query: ListingQuery): Resource | null => {
-  const { state, finality = 'latest' } = query
-  if (state === 'open' || state === 'expired' || finality !== 'latest') return null
+  const { state, finality = 'latest', include } = query
+  if (state === 'open' || state === 'expired' || finality !== 'latest' || include?.includes('value') === true)
+    return null
   const scopes = [...rowScopes(kind, query), ...(kind === 'event' ? [] : eventScopes(query))]
   return resourceOf(chainsOf(query.chainId), ...new Set(scopes))
 }

@@ -1,5 +1,12 @@
 import type { Address } from 'viem'
-import { hasRecords, parseColumns, parseRate, parseSettlement, type RowColumns } from '../../db/queries/rows.ts'
+import {
+  hasRecords,
+  hasSummary,
+  parseColumns,
+  parseRate,
+  parseSettlement,
+  type RowColumns,
+} from '../../db/queries/rows.ts'
 import { UNIT } from '../../db/rendering.ts'
 import { storedEntity } from '../../db/stored.ts'
 import { isUnavailable } from '../../lib/errors.ts'
@@ -12,8 +19,8 @@ import {
   inclusionTexts,
   payoutText,
   rowText,
-  storedSummaryText,
-  summaryText,
+  storedSummaryTexts,
+  summaryTexts,
   withInclusions,
 } from '../../protocol/rows.ts'
 import type { Token } from '../../protocol/tokens.ts'
@@ -21,6 +28,7 @@ import { fromChain } from '../entities/entity.ts'
 import * as subject from '../entities/subjects.ts'
 import { chainOf } from '../read.ts'
 import type { ListSources } from './sources.ts'
+import { withValues } from './values.ts'
 
 type Asked<K extends Kind = Kind> = { readonly kind: K; readonly include: readonly Inclusion[] }
 
@@ -62,7 +70,7 @@ const readRow = async (
     text,
     () => [
       ...inclusionTexts(found.data, deployment.profile),
-      summaryText(found.data),
+      ...summaryTexts(found.data),
       ...payoutOf(include, text, feeRate),
     ],
     include,
@@ -84,21 +92,21 @@ const renderRow = async <K extends Kind>(
     text,
     () => [
       ...renderer.inclusions(event, eventSeen),
-      summaryText({ ...storedEntity('event', event, eventSeen), time: eventSeen.blockTimestamp }),
+      ...summaryTexts({ ...storedEntity('event', event, eventSeen), time: eventSeen.blockTimestamp }),
       ...payoutOf(asked.include, text, feeRate),
     ],
     asked.include,
   )
 }
 
-/** Returns the summary of an event from its stored texts, and keeps it: most rows of a page are of few events. */
+/** Returns the texts of an event's summary and terms, and keeps them: most rows of a page are of few events. */
 const createSummaries = () => {
-  const summaries = new Map<string, string>()
-  return ([event = '', settlement = '']: readonly string[]): string => {
+  const summaries = new Map<string, readonly string[]>()
+  return ([event = '', settlement = '']: readonly string[]): readonly string[] => {
     const key = event + settlement
-    const summary = summaries.get(key) ?? storedSummaryText(event, parseSettlement(settlement))
-    summaries.set(key, summary)
-    return summary
+    const texts = summaries.get(key) ?? storedSummaryTexts(event, parseSettlement(settlement))
+    summaries.set(key, texts)
+    return texts
   }
 }
 
@@ -113,22 +121,20 @@ const storedRow = (
   if (include.length === 0) return row.slice(start)
   const [text = '', ...parts] = row.slice(start).split(UNIT)
   const records = hasRecords(include) ? parts.splice(0, inclusions.length) : inclusions.map(() => '')
-  const summary = include.includes('event') ? summaryOf(parts.splice(0, 2)) : ''
+  const summary = hasSummary(include) ? summaryOf(parts.splice(0, 2)) : ['', '']
   const rate = include.includes('payout') ? parseRate(parts[0] ?? '') : null
-  return withInclusions(text, () => [...records, summary, ...payoutOf(include, text, rate)], include)
+  return withInclusions(text, () => [...records, ...summary, ...payoutOf(include, text, rate)], include)
 }
 
-/**
- * Returns rows as JSON, and whether all come from the index. A row is null when a reorg has removed it. A row whose
- * views the index has not read yet is read from the chain. When no node is in reach for that, `unread` is called with
- * the position of the row, and the row is null; without `unread`, the error is thrown.
- */
-export const rowsOf = async (
+type Rendered = { readonly rows: (string | null)[]; readonly isIndexed: boolean }
+
+/** Renders rows. With the inclusion `value`, rows have the terms to value their events by. */
+const renderRows = async (
   sources: ListSources,
   asked: Asked,
   rows: readonly string[],
   unread?: (at: number) => void,
-): Promise<{ readonly rows: (string | null)[]; readonly isIndexed: boolean }> => {
+): Promise<Rendered> => {
   const summaryOf = createSummaries()
   const stored = rows.map((row) => storedRow(row, asked.include, summaryOf))
   if (!stored.includes(null)) return { rows: stored, isIndexed: true }
@@ -149,4 +155,20 @@ export const rowsOf = async (
     }),
   )
   return { rows: found, isIndexed }
+}
+
+/**
+ * Returns rows as JSON, and whether all come from the index. A row is null when a reorg has removed it. A row whose
+ * views the index has not read yet is read from the chain. When no node is in reach for that, `unread` is called with
+ * the position of the row, and the row is null; without `unread`, the error is thrown.
+ */
+export const rowsOf = async (
+  sources: ListSources,
+  asked: Asked,
+  rows: readonly string[],
+  unread?: (at: number) => void,
+): Promise<Rendered> => {
+  const rendered = await renderRows(sources, asked, rows, unread)
+  if (!asked.include.includes('value')) return rendered
+  return { ...rendered, rows: await withValues(sources.pricing, rendered.rows) }
 }

@@ -5,6 +5,7 @@ import { createHeldTokens } from '../../db/queries/held-tokens.ts'
 import { createListings } from '../../db/queries/listings.ts'
 import { createPortfolios } from '../../db/queries/portfolios.ts'
 import { createRenderer, type Renderer } from '../../db/rendering.ts'
+import type { PricingClient } from '../../pricing/client.ts'
 import type { ChainId, Deployment } from '../../protocol/chains.ts'
 import type { FinalityCache } from '../freshness/finality.ts'
 import type { ReadSources } from '../read.ts'
@@ -37,5 +38,6 @@ type Lists = ReturnType<typeof createLists>
 /** The sources of lists of whole records. */
 export type ListSources = Pick<ReadSources, 'chains' | 'maxLagSeconds'> & {
   readonly lists: Lists
+  readonly pricing: Pick<PricingClient, 'values'>
   readonly finality: Pick<FinalityCache, 'finalBlock'>
 }

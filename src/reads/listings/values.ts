@@ -1,0 +1,81 @@
+import type { z } from 'zod'
+import { ServiceError } from '../../lib/errors.ts'
+import { min, mulDivDown } from '../../lib/fixed.ts'
+import type { PricingClient } from '../../pricing/client.ts'
+import { MAX_RANGES, type RangeValue, ValueRange } from '../../pricing/messages.ts'
+import { worstCasePayout } from '../../protocol/payoff.ts'
+import { ACTIVE, type Position, type valueTerms } from '../../protocol/records.ts'
+import { decimal } from '../../protocol/response-fields.ts'
+import type { PositionRow, valueReasons } from './records.ts'
+
+/** A row whose `value` is still the terms of its event. */
+type Unvalued = z.output<typeof Position> & { readonly value: ReturnType<typeof valueTerms> }
+
+type Reason = (typeof valueReasons)[number]
+
+type Shown = Pick<z.output<typeof PositionRow>, 'value' | 'valueReason'>
+
+/** The scale at which the engine's rate is multiplied: more digits than its number has. */
+const SCALE = 10n ** 18n
+
+const without = (valueReason: Reason): Shown => ({ value: null, valueReason })
+
+/** Why a position cannot have a value, whatever the engine's rates; null when the engine is to be asked. */
+const refusalOf = ({ status, value: { state, range } }: Unvalued): Reason | null => {
+  if (state === 'expired') return 'expired'
+  if (state !== 'open' || status !== ACTIVE) return 'settled'
+  const { error } = ValueRange.safeParse(range)
+  if (error === undefined) return null
+  return error.issues.some(({ path: [field] }) => field === 'pair') ? 'unsupported_pair' : 'unsupported_terms'
+}
+
+const shown = ({ notional, value: { range } }: Unvalued, asOf: number, value: RangeValue): Shown => {
+  if ('reason' in value) return without(value.reason)
+  const { rate, spotFixed6, ...flags } = value
+  const [strike, payoutCap, initialRate] = [BigInt(range.strike), BigInt(range.payoutCap), BigInt(range.initialRate)]
+  const most = worstCasePayout({ strike, payoutCap, initialRate, strikeAbove: range.strikeAbove }, BigInt(notional))
+  const amount = mulDivDown(BigInt(notional), BigInt(Math.floor(rate * Number(SCALE))), SCALE)
+  return { value: { amount: decimal(min(amount, most)), asOf, spot: spotFixed6, ...flags }, valueReason: null }
+}
+
+/** Asks for the values of ranges by their keys; null when the engine does not answer. */
+const ask = async (pricing: Pick<PricingClient, 'values'>, ranges: ReadonlyMap<string, ValueRange>) => {
+  const asked = [...ranges].slice(0, MAX_RANGES)
+  if (asked.length === 0) return { asOf: 0, byKey: new Map<string | undefined, RangeValue>() }
+  try {
+    const { asOf, values } = await pricing.values({ ranges: asked.map(([, range]) => range) })
+    if (values.length !== asked.length) return null
+    return { asOf, byKey: new Map(values.map((value, at) => [asked[at]?.[0], value])) }
+  } catch (fault) {
+    if (fault instanceof ServiceError) return null
+    throw fault
+  }
+}
+
+/**
+ * Replaces the terms in rows of positions, which the inclusion `value` adds, by the positions' values. The engine is
+ * asked once for all events. Rows have no value, and a reason instead, when it does not answer.
+ */
+export const withValues = async (
+  pricing: Pick<PricingClient, 'values'>,
+  rows: readonly (string | null)[],
+): Promise<(string | null)[]> => {
+  const parsed = rows.map((row) => {
+    if (row === null) return null
+    const position: Unvalued = JSON.parse(row)
+    return { position, refusal: refusalOf(position), key: JSON.stringify(position.value.range) }
+  })
+  const open = parsed.flatMap((row) => (row?.refusal === null ? [[row.key, row.position.value.range] as const] : []))
+  const found = await ask(pricing, new Map(open))
+  return parsed.map((row) => {
+    if (row === null) return null
+    const { position, refusal, key } = row
+    if (refusal !== null) return JSON.stringify({ ...position, ...without(refusal) })
+    const value = found?.byKey.get(key)
+    const missing = found === null ? 'engine_unavailable' : 'too_many_events'
+    return JSON.stringify({
+      ...position,
+      ...(found === null || value === undefined ? without(missing) : shown(position, found.asOf, value)),
+    })
+  })
+}
