@@ -32,6 +32,8 @@ const settings = { form, seed }
  */
 export default defineConfig({
   test: {
+    // The projects load mostly the same modules: each file is transformed once for all of them.
+    experimental: { fsModuleCache: true },
     // Two more than a small machine has cores: many tests wait, for a lease, a block or a process.
     maxWorkers: 4,
     // A sandbox stops in order, which takes up to the grace period of its processes.
