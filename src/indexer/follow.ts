@@ -12,7 +12,7 @@ import {
   takeLease,
 } from '../db/index/lease.ts'
 import type { Database } from '../db/pool.ts'
-import { backoffMs } from '../lib/backoff.ts'
+import { backoffMs, isLogged } from '../lib/backoff.ts'
 import { errorText } from '../lib/errors.ts'
 import { sleep } from '../lib/lifecycle.ts'
 import type { Logger } from '../lib/log.ts'
@@ -117,7 +117,8 @@ export const follow = async (
       if (fault instanceof LeaseLost) lease = null
       const pause = backoffMs(faults, 100, MAX_PAUSE_MS)
       faults += 1
-      log.warn({ chainId, fault: errorText(fault), faults, pauseMs: Math.round(pause) }, 'index step failed')
+      if (isLogged(faults))
+        log.warn({ chainId, fault: errorText(fault), faults, pauseMs: Math.round(pause) }, 'index step failed')
       await sleep(pause, signal)
     }
   }

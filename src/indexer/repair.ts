@@ -3,6 +3,7 @@ import type { Block } from '../chain/rpc/requests.ts'
 import { createdIn, type LastIds } from '../db/index/progress.ts'
 import type { DatedFact } from '../db/index/write.ts'
 import type { Database } from '../db/pool.ts'
+import { isLogged } from '../lib/backoff.ts'
 import type { Logger } from '../lib/log.ts'
 import { type Entity, firstExisting } from './existence.ts'
 import { absentWith, beforeFirst, DuplicateRow, findGap, MissingRow } from './gaps.ts'
@@ -48,7 +49,7 @@ export const createRepair = ({ chain, database, log }: Deps) => {
     gap = { row, times }
     const fields = { chainId, row, times }
     if (times === 1) log.info(fields, 'a row is missing')
-    else if (Number.isInteger(Math.log2(times))) log.warn(fields, 'a row is missing')
+    else if (isLogged(times)) log.warn(fields, 'a row is missing')
     return times
   }
 

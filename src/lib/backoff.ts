@@ -11,3 +11,9 @@ export const backoffMs = (
   const full = Math.min(capMs, baseMs * 2 ** Math.min(attempt, 30))
   return full / 2 + (full / 2) * random()
 }
+
+/**
+ * Whether the `times`-th repetition of a failure gets a log line: the first, second, fourth, eighth and so on. A failure
+ * that lasts then neither fills the log nor disappears from it.
+ */
+export const isLogged = (times: number): boolean => Number.isInteger(Math.log2(times))

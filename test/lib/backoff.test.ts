@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { backoffMs } from '../../src/lib/backoff.ts'
+import { backoffMs, isLogged } from '../../src/lib/backoff.ts'
 
 test('a wait is between half of the doubled base and all of it, and never above the cap', () => {
   fc.assert(
@@ -16,4 +16,9 @@ test('a wait is between half of the doubled base and all of it, and never above 
       },
     ),
   )
+})
+
+test('a failure that lasts is logged at ever longer intervals', () => {
+  const logged = Array.from({ length: 20 }, (_, times) => times).filter(isLogged)
+  expect(logged).toEqual([1, 2, 4, 8, 16])
 })

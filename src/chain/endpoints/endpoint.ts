@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isLogged } from '../../lib/backoff.ts'
 import type { Logger } from '../../lib/log.ts'
 import { type Batch, flatten, type Outcomes, unflatten } from '../rpc/batch.ts'
 import { NodeUnreachable, redactUrls } from '../rpc/errors.ts'
@@ -70,10 +71,11 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
     if (state.width.blocks < before.width.blocks) {
       log.info({ ...fields, width: state.width.blocks.toString() }, 'log width of the node reduced')
     }
-    if (report.is === 'fault' && isNodeFault(report.fault)) {
+    const isReported = state.failures > before.failures && isLogged(state.failures)
+    if (isReported && report.is === 'fault' && isNodeFault(report.fault)) {
       log.warn({ ...fields, failures: state.failures, kind: report.fault.kind, fault: report.text }, 'node failed')
     }
-    if (report.is === 'silent' && state.failures > before.failures) {
+    if (isReported && report.is === 'silent') {
       log.warn({ ...fields, failures: state.failures, fault: state.fault }, 'node failed')
     }
     if (state.penalty !== null && state.penalty !== before.penalty) {
