@@ -14,10 +14,10 @@ import { queryAllEndpoints } from './pool/query-all.ts'
 import { createEndpointRegistry } from './pool/registry.ts'
 import { createReader, type Reader } from './read.ts'
 import type { Batch, EndpointAnswer } from './rpc/batch.ts'
-import { isMissingBlock, type NodeError } from './rpc/errors.ts'
+import { isMissingBlock } from './rpc/errors.ts'
 import type { Block } from './rpc/requests.ts'
 import { type Simulation, simulate } from './simulate.ts'
-import { failureOf, type SignedCall } from './simulate-signed.ts'
+import { type SignedCall, type SimulatedCall, simulateSigned } from './simulate-signed.ts'
 import { createSimulator, type Simulator } from './simulator.ts'
 
 /** One chain: its nodes and the protocol on it. */
@@ -44,8 +44,8 @@ export type Chain = Node &
     logs(span: Parameters<typeof fetchLogs>[1]): Promise<LogRange>
     /** Simulates a call at the newest block, within two seconds; never throws for a node. */
     simulate(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<Simulation>
-    /** The error with which a signed call would fail, or null; see `failureOf`. */
-    failureOf(call: SignedCall): Promise<NodeError | null>
+    /** Simulates a signed call; see `simulateSigned`. */
+    simulateSigned(call: SignedCall): Promise<SimulatedCall | null>
     /** Reads what wallets have; see `readBalances`. Also throws `service_unavailable` when too many such reads wait. */
     balances(block: Pick<Block, 'hash'>, holdings: readonly Holdings[]): Promise<readonly Held[]>
     /** Relays signed bytes; see `broadcast`. Also throws `service_unavailable` when too many broadcasts wait. */
@@ -154,7 +154,7 @@ export const createChain = (options: ChainOptions): Chain => {
     },
     logs: (span) => fetchLogs({ registry, deployment }, span),
     simulate: (tx) => simulate(node, tx, simulations),
-    failureOf: (call) => failureOf(node, call, simulations),
+    simulateSigned: (call) => simulateSigned(node, call, simulations),
     balances: (block, holdings) => balances(() => readBalances(node, block, { spender: deployment.diamond, holdings })),
     broadcast: (signedTx) => broadcasts(() => broadcast(node, signedTx)),
     queryAllEndpoints: (batch) => queryAllEndpoints({ registry, chainId }, batch),

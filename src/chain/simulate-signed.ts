@@ -11,21 +11,30 @@ const TIMEOUT_MS = 300
 /** A call of a signed transaction. */
 export type SignedCall = CallOf & { readonly hash: Hex; readonly nonce: bigint }
 
+/** The error with which a signed call would fail at the newest block; null when it would succeed. */
+export type SimulatedCall = { readonly error: NodeError | null }
+
 /**
- * The error with which a signed call would fail at the newest block. Null when it would succeed, when a node already
- * has the transaction, when earlier transactions of its sender are not mined yet, and when no node answers within 300
- * milliseconds: a simulation never fails a broadcast.
+ * Simulates a signed call at the newest block. Null when a node already has the transaction, when earlier transactions
+ * of its sender are not mined yet, and when no node answers within 300 milliseconds: a simulation never fails a
+ * broadcast.
  */
-export const failureOf = async (node: Node, call: SignedCall, limited: ConcurrencyLimit): Promise<NodeError | null> => {
+export const simulateSigned = async (
+  node: Node,
+  call: SignedCall,
+  limited: ConcurrencyLimit,
+): Promise<SimulatedCall | null> => {
   const ended = new AbortController()
   const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(TIMEOUT_MS)])
   const batch = { known: getTransaction(call.hash), count: getNonce(call.from, 'latest'), done: callAs(call, 'latest') }
-  const simulate = async (): Promise<NodeError | null> => {
+  const simulate = async (): Promise<SimulatedCall | null> => {
     const { known, count, done } = await limited(() =>
       node.send(batch, { signal, isAnswer: (found) => found.done.ok || isFailedCall(found.done.error) }),
     )
     const isNext = known.ok && known.value === null && count.ok && count.value === call.nonce
-    return isNext && !done.ok && isFailedCall(done.error) ? done.error : null
+    if (!isNext) return null
+    if (done.ok) return { error: null }
+    return isFailedCall(done.error) ? { error: done.error } : null
   }
   const timeout = async (): Promise<null> => {
     // The time in the queue counts too.

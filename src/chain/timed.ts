@@ -11,7 +11,7 @@ export const timed = (chain: Chain): Chain => ({
   head: (atLeast) => waited('rpc', () => chain.head(atLeast)),
   pinned: (read) => waited('rpc', () => chain.pinned(read)),
   simulate: (tx) => waited('rpc', () => chain.simulate(tx)),
-  failureOf: (call) => waited('rpc', () => chain.failureOf(call)),
+  simulateSigned: (call) => waited('rpc', () => chain.simulateSigned(call)),
   balances: (block, holdings) => waited('rpc', () => chain.balances(block, holdings)),
   broadcast: (signedTx) => waited('rpc', () => chain.broadcast(signedTx)),
 })

@@ -81,7 +81,8 @@ export const unauthorized = (message: string): ServiceError => new ServiceError(
 export const notFound = (message: string): ServiceError => new ServiceError('not_found', message)
 
 /** The request asked not to do something in the present state. */
-export const conflict = (message: string): ServiceError => new ServiceError('conflict', message)
+export const conflict = (message: string, details: readonly ErrorDetail[]): ServiceError =>
+  new ServiceError('conflict', message, { details })
 
 /** A node, the engine or the identity provider answered with an error; the message carries its reason. */
 export const upstream = (message: string, cause?: unknown): ServiceError =>

@@ -45,7 +45,8 @@ export const costOf = (
   rehearsal: Rehearsal,
 ): NonNullable<Plan['cost']> => {
   const isPurchase = step?.action?.creates === 'positionId'
-  const position = isPurchase ? readAfter(rehearsal, positionOf(0n)) : null
+  const isBought = isPurchase && rehearsal?.steps.at(-1)?.ok === true
+  const position = isBought ? readAfter(rehearsal, positionOf(0n)) : null
   const ofPool = position?.premiumPaid ?? premium
   return {
     premium: premium === null ? null : String(ofPool),

@@ -33,11 +33,11 @@ export const examplePlan = {
       transaction: {
         ...{ chainId: 8453, to: DIAMOND, data, value: '0', function: 'buyProtection' },
         args: { eventId: '1', notional: '10000000000', maxCost: '231150000', deadline: `${DEADLINE}` },
-        estimatedGas: '477439',
+        estimatedGas: '367261',
         simulation,
       },
       request: {
-        ...{ type: '0x2', chainId: '0x2105', nonce: '0x5', to: DIAMOND, data, value: '0x0' },
+        ...{ type: '0x2', chainId: '0x2105', nonce: '0x5', from: FROM, to: DIAMOND, data, value: '0x0' },
         ...{ gas: '0x748ff', maxFeePerGas: '0x3c9f037c', maxPriorityFeePerGas: '0x3b9aca00' },
       },
       simulation,

@@ -70,6 +70,9 @@ export const accountOf = (outcomes: Outcomes<ReturnType<typeof accountRequests>>
   }
 }
 
+/** A gas limit of 1.3 times the gas that a transaction needs: the state may change before it is mined. */
+export const limitOf = (gas: bigint): bigint => (gas * 13n) / 10n
+
 /** The most that steps cost, in wei; null when prices or the gas are unknown. */
 export const gasCostOf = (
   { maxFeePerGas, dataFee }: Account,

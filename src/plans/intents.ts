@@ -16,6 +16,11 @@ const integer = (min: number, max: number, description: string, example: number)
 const common = {
   chainId: BodyChainId,
   from: Address20.meta({ description: 'The wallet that will send the transactions' }),
+  force: Bool.optional().meta({ description: 'Returns requests for a plan that would revert, too; false by default' }),
+}
+
+/** The fields of plans that set these arguments. */
+const ofPurchases = {
   deadlineSeconds: integer(1, 86_400, 'Seconds until a purchase reverts; 600 by default', 600),
   maxCostBps: integer(
     0,
@@ -23,15 +28,26 @@ const common = {
     'How far the cost of a purchase may rise above the planned one, in basis points; 0 by default',
     50,
   ),
+}
+
+/** The fields of plans that approve. */
+const ofSpending = {
   approval: z
     .enum(['exact', 'unlimited'], { error: 'expected exact or unlimited' })
     .optional()
     .meta({ description: 'The allowance that an approval sets; `exact`, the maximum cost, by default' }),
-  force: Bool.optional().meta({ description: 'Returns requests for a plan that would revert, too; false by default' }),
 }
 
+/** The fields of an action's plan that are no arguments of its function. */
+const optionsOf = ({ spends, derived }: Action) => ({
+  ...common,
+  ...(derived.length > 0 && ofPurchases),
+  ...(spends && ofSpending),
+})
+
 /** A parsed body. */
-export type Intent = z.output<z.ZodObject<typeof common>> & Readonly<Record<string, unknown>>
+export type Intent = z.output<z.ZodObject<typeof common & typeof ofPurchases & typeof ofSpending>> &
+  Readonly<Record<string, unknown>>
 
 /** The arguments of `createEvent` that a quote has. */
 const quoted = ['underlying', 'strike', 'payoutCap', 'premiumRate', 'expiry', 'initialRate', 'strikeAbove'] as const
@@ -77,7 +93,7 @@ const createEvent = (): z.ZodType<Intent> => {
   const fields = argumentsOf(actions['create-event'])
   return z
     .strictObject({
-      ...common,
+      ...optionsOf(actions['create-event']),
       ...fields,
       ...optional(fields, [...quoted, ...Object.keys(unsigned)]),
       quote: PlannedQuote.optional().meta({
@@ -96,7 +112,7 @@ const createEvent = (): z.ZodType<Intent> => {
 }
 
 const ofAction = (action: Action): z.ZodType<Intent> =>
-  z.strictObject({ ...common, ...argumentsOf(action) }) as unknown as z.ZodType<Intent>
+  z.strictObject({ ...optionsOf(action), ...argumentsOf(action) }) as unknown as z.ZodType<Intent>
 
 /** The bodies of plans by their names in the path. */
 export const intents: Readonly<Record<string, z.ZodType<Intent>>> = {

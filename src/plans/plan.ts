@@ -6,7 +6,7 @@ import { checkIssues } from './checks.ts'
 import type { Draft } from './draft.ts'
 import { balanceChanges, costOf, createdBy, payoutOf, sumOf } from './effects.ts'
 import type { EventTokens } from './event-tokens.ts'
-import { type Account, gasCostOf } from './gas.ts'
+import { type Account, gasCostOf, limitOf } from './gas.ts'
 import { accountIssues, moneyIssues, revertIssue, simulationOf } from './issues.ts'
 import type { Plan } from './records.ts'
 import { rehearseDraft } from './rehearse-draft.ts'
@@ -16,14 +16,14 @@ import { summaryOf } from './summary.ts'
 type Simulation = ReturnType<typeof simulationOf>
 
 /** The steps as transactions, from the wallet's next nonce on; undefined while prices, nonce or gas are unknown. */
-const requestOf = ({ transaction }: Step, nth: number, gas: bigint | null, account: Account) => {
+const requestOf = ({ transaction }: Step, nth: number, gas: bigint | null, from: Address, account: Account) => {
   const { nonce, maxFeePerGas, tip, isContract } = account
   if (nonce === null || maxFeePerGas === null || tip === null || gas === null || isContract) return undefined
   return {
     type: '0x2',
     chainId: hex(transaction.chainId),
     nonce: hex(nonce + BigInt(nth)),
-    ...{ to: transaction.to, data: transaction.data, value: '0x0' },
+    ...{ from, to: transaction.to, data: transaction.data, value: '0x0' },
     gas: hex(gas),
     maxFeePerGas: hex(maxFeePerGas),
     maxPriorityFeePerGas: hex(tip),
@@ -43,12 +43,14 @@ export const planOf = async (
   const { chainId, deployment } = chain
   const { rehearsal, account, tokenOf, facts } = await rehearseDraft(chain, eventTokens, draft)
   const known = new Map<Address | null, Token>()
-  const moved = [...(rehearsal?.steps.flatMap(({ changes }) => [...changes.keys()]) ?? []), ...tokenOf]
-  for (const token of new Set(moved)) if (token !== null) known.set(token, await tokens.ask(chainId, token))
+  const moved = rehearsal?.steps.flatMap(({ changes }) => [...changes.keys()]) ?? []
+  const approved = steps.flatMap(({ action, transaction }) => (action === null ? [transaction.to] : []))
+  for (const token of new Set([...moved, ...approved, ...tokenOf]))
+    if (token !== null) known.set(token, await tokens.ask(chainId, token))
   const main = known.get(price?.token ?? tokenOf.at(-1) ?? null) ?? null
 
   const results = rehearsal?.steps
-  const gasLimits = steps.map((_, nth) => results?.[nth]?.gasLimit ?? null)
+  const gasLimits = steps.map((_, nth) => (results?.[nth] ? limitOf(results[nth].gas) : null))
   const gasCost = gasCostOf(account, gasLimits)
   const payouts = steps.map((step, nth) =>
     payoutOf(step, facts[nth] ?? {}, results?.[nth], known.get(tokenOf[nth] ?? null)),
@@ -83,15 +85,16 @@ export const planOf = async (
     ...{ action: name, chainId, from },
     block: { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) },
     method: rehearsal?.method ?? null,
-    summary: summaryOf(calls, main),
+    summary: summaryOf(calls, main, (address) => known.get(address)),
     executable,
     issues,
     cost: price && maxCost !== null && main ? costOf(price, maxCost, main, steps.at(-1), rehearsal) : null,
     payout: sumOf(payouts),
     steps: steps.map((step, nth) => {
       const simulation = simulations[nth] as Simulation
-      const request = executable || force ? requestOf(step, nth, gasLimits[nth] ?? null, account) : undefined
-      const estimatedGas = simulation.status === 'success' ? (gasLimits[nth]?.toString() ?? null) : null
+      const request =
+        executable || force ? requestOf(step, nth, gasLimits[nth] ?? null, draft.from, account) : undefined
+      const estimatedGas = simulation.status === 'success' ? (results?.[nth]?.gas.toString() ?? null) : null
       return {
         id: step.id,
         transaction: { ...step.transaction, estimatedGas, simulation },

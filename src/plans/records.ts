@@ -77,6 +77,7 @@ const Step = z.object({
       type: z.literal('0x2'),
       chainId: Quantity('Chain id', '0x2105'),
       nonce: Quantity("The wallet's nonce for this step", '0x7'),
+      from: Account,
       to: Account,
       data: Calldata,
       value: Quantity('Wei', '0x0'),

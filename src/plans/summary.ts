@@ -1,4 +1,4 @@
-import { decodeFunctionData, formatUnits, type Hex } from 'viem'
+import { type Address, decodeFunctionData, formatUnits, type Hex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
@@ -15,12 +15,12 @@ const time = (seconds: unknown): string =>
     ? `Unix second ${seconds}`
     : new Date(Number(seconds) * 1_000).toISOString().replace('.000', '')
 
-type Write = (args: Arguments, amount: (value: unknown) => string) => string
+type Write = (args: Arguments, amount: (value: unknown) => string, called: string) => string
 
 /** A sentence part for each function, from its decoded arguments. */
 const sentences: Readonly<Record<string, Write>> = {
-  approve: ([, value], amount) =>
-    value === 0n ? 'take back the allowance of the protocol' : `allow the protocol to take ${amount(value)}`,
+  approve: ([, value], amount, called) =>
+    value === 0n ? `take back the protocol's allowance of ${called}` : `allow the protocol to take ${amount(value)}`,
   createEvent: ([params], amount) => {
     const { underlying, strike, payoutCap, premiumRate, expiryDate, initialLiquidity } = params as Record<
       string,
@@ -43,27 +43,34 @@ const sentences: Readonly<Record<string, Write>> = {
 
 const abi = [...protocolAbi, ...erc20Abi]
 
-const partOf = (data: Hex, token: Token | null): string => {
+type Call = { readonly to: Address; readonly data: Hex }
+
+const partOf = ({ to, data }: Call, main: Token | null, called: Token | undefined): string => {
   const { functionName, args = [] } = decodeFunctionData({ abi, data })
+  const token = called ?? main
   const amount = (value: unknown): string => {
     const units = BigInt(String(value))
     if (units === MAX_UINT256) return `any amount of ${token?.symbol ?? 'the token'}`
     if (token?.decimals == null) return `${units} units of ${token?.symbol ?? 'the token'}`
     return `${formatUnits(units, token.decimals)} ${token.symbol ?? 'tokens'}`
   }
-  return sentences[functionName]?.(args, amount) ?? functionName
+  return sentences[functionName]?.(args, amount, called?.symbol ?? to) ?? functionName
 }
 
 /** Most parts that a summary lists. */
 const MAX_PARTS = 5
 
 /**
- * One sentence that states what calls do, written from their calldata alone. `token` is the one that their
- * amounts are in.
+ * One sentence that states what calls do, written from their calldata alone. The amounts of calls of the protocol are
+ * in `main`; `tokenAt` knows the tokens that are called.
  */
-export const summaryOf = (calls: readonly { readonly data: Hex }[], token: Token | null): string => {
+export const summaryOf = (
+  calls: readonly Call[],
+  main: Token | null,
+  tokenAt: (address: Address) => Token | undefined,
+): string => {
   if (calls.length === 0) return 'Nothing to do.'
-  const parts = calls.slice(0, MAX_PARTS).map(({ data }) => partOf(data, token))
+  const parts = calls.slice(0, MAX_PARTS).map((call) => partOf(call, main, tokenAt(call.to)))
   const rest = calls.length - parts.length
   const text = [...parts, ...(rest > 0 ? [`do ${rest} more calls`] : [])].join(', then ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

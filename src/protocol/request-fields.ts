@@ -19,7 +19,7 @@ const SELECTOR = /^0x[0-9a-fA-F]{8}$/
 /** Decimal digits up to `max`. The length is checked first, so that no huge bigint is created. */
 const digits = (max: bigint, what: string) =>
   z
-    .string()
+    .string({ error: ({ input }) => (input === undefined ? 'required' : `expected ${what}`) })
     .refine((text) => DIGITS.test(text), { error: `expected ${what}`, abort: true })
     .refine((text) => text.length <= 78 && BigInt(text) <= max, { error: `expected ${what} of at most ${max}` })
 

@@ -43,9 +43,13 @@ export type BroadcastBody = z.output<typeof BroadcastBody>
 export const Broadcast = z
   .object({
     txHash: z.string().regex(/^0x[0-9a-f]{64}$/),
+    simulated: z.boolean().meta({
+      description:
+        'Whether the transaction was simulated before it was sent: false for a call of another contract, when the node already had it, when earlier transactions of the sender are not mined, and when no node answered within 300 ms',
+    }),
     warning: RevertReason.nullable().meta({
       description:
-        'Why the transaction would revert at the newest block, although it was sent. Null when it would not, or when that is not known',
+        'Why the transaction would revert at the newest block, although it was sent. Null when it would not, and when it was not simulated',
       example: null,
     }),
   })
@@ -76,12 +80,15 @@ export const relay = async (
     throw invalidField('signedTx', `signed for chain ${signedChain}, not ${chainId}`)
   }
   const call = await signedCallOf(signedTx, (to) => targetOf(to, deployment) !== null)
-  const failure = call && (await chain.failureOf(call))
+  const simulated = call && (await chain.simulateSigned(call))
+  const failure = simulated?.error ?? null
   const called = call && decodeCall(deployment, call.to, call.input)
   const warning: DecodedRevert | null = failure && revertOf(failure, called?.function)
   if (rejectIfReverts && warning !== null)
-    throw conflict(`not sent, because it would revert: ${warning.reason} (${warning.code}). ${warning.hint}`)
+    throw conflict(`not sent, because it would revert: ${warning.reason} (${warning.code}). ${warning.hint}`, [
+      { path: 'signedTx', message: warning.code },
+    ])
   const txHash = await chain.broadcast(signedTx)
   if (call !== null) onSent?.(call)
-  return { txHash, warning }
+  return { txHash, simulated: simulated !== null, warning }
 }

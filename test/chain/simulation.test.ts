@@ -31,7 +31,7 @@ describe('the results of eth_simulateV1', () => {
     },
   )
   test('the data of a call that succeeds is what it returned', () => {
-    expect(parsed({ status: '0x1', returnData: DATA })).toEqual([{ ok: true, data: DATA, gasLimit: 34_125n }])
+    expect(parsed({ status: '0x1', returnData: DATA })).toEqual([{ ok: true, data: DATA, gas: 26_250n }])
   })
   test('an answer without a result of each call is rejected', () => {
     expect(() => simulateBlock(sequence).parse([{ calls: [] }])).toThrow(RangeError)

@@ -282,12 +282,14 @@ const planAndSend = async (nth: number): Promise<void> => {
   const [action, wanted] = chance(4) ? (['revoke-approval', { token: pick(tokens) }] as const) : intent
   const need = BigInt(String(wanted.amount ?? wanted.notional ?? wanted.initialLiquidity ?? USDC))
   await changeMoney(from, need > 10n ** 30n ? 0n : need)
+  const isPurchase = action === 'buy-protection'
   const body = {
     ...wanted,
-    ...(chance(30) && { maxCostBps: pick([0, 1, 50, 10_000]) }),
-    ...(chance(30) && { approval: pick(['exact', 'unlimited']) }),
+    ...(isPurchase && chance(30) && { maxCostBps: pick([0, 1, 50, 10_000]) }),
+    ...(isPurchase && chance(20) && { deadlineSeconds: int(60, 86_400) }),
+    ...((isPurchase || action === 'deposit' || action === 'create-event') &&
+      chance(30) && { approval: pick(['exact', 'unlimited']) }),
     ...(chance(70) && { force: true }),
-    ...(chance(20) && { deadlineSeconds: int(60, 86_400) }),
   }
   const api = apps.pick({ method: nth % 2 === 0 ? 'eth_simulateV1' : 'eth_call', isDaiConfigured: chance(50) })
   const plan = await planOf(api, action, { from, ...body })

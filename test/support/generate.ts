@@ -436,7 +436,7 @@ export const planPaths: readonly string[] = [
   '/plans/revoke-approval',
 ]
 
-/** Fields that any plan may leave out. */
+/** Fields that plans may leave out. */
 const planOptions = {
   deadlineSeconds: mostly(
     good(fc.integer({ min: 1, max: 86_400 })),
@@ -451,6 +451,14 @@ const planOptions = {
     bad(fc.constantFrom<unknown>('', 'Exact', 1, null, true)),
   ),
   force: mostly(good(fc.boolean()), bad(fc.constantFrom<unknown>('true', 0, 1, null))),
+}
+
+type PlanOption = keyof typeof planOptions
+
+/** The optional fields that a plan has, by its path. */
+const optionsOf = (path: string): PlanOption[] => {
+  if (path === '/plans/buy-protection') return ['deadlineSeconds', 'maxCostBps', 'approval', 'force']
+  return path === '/plans/deposit' || path === '/plans/create-event' ? ['approval', 'force'] : ['force']
 }
 
 /** What an event takes from a quote, and what only a signed event has. */
@@ -469,7 +477,7 @@ const planOf = (
   const body = object(members, { ...more, chainId: bodyChain, wallet })
   const named = (name: string): string => (name === 'wallet' ? 'from' : name)
   return fc
-    .tuple(body, fc.record(planOptions), fc.subarray(Object.keys(planOptions) as (keyof typeof planOptions)[]))
+    .tuple(body, fc.record(planOptions), fc.subarray(optionsOf(path)))
     .map(([{ value, faults }, options, chosen]): Generated => {
       const renamed = Object.fromEntries(Object.entries(Object(value)).map(([name, it]) => [named(name), it]))
       const sent = { ...renamed, ...Object.fromEntries(chosen.map((name) => [name, options[name].value])) }

@@ -14,12 +14,14 @@ const Changelog = z
   .meta({ id: 'Changelog' })
 
 /**
- * Parses the releases of a changelog, newest first: the second-level headings and the list items under each.
+ * Parses the releases of a changelog, newest first: the second-level headings and the list items under each. Further
+ * headings and the rules of tables are left out.
  *
  * @internal
  */
 export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
   markdown
+    .replace(/^(?:###.*| *\|[ |-]*)\n/gm, '')
     .split(/^## /m)
     .slice(1)
     .map((section) => {

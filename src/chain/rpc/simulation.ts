@@ -25,12 +25,9 @@ export type SequenceResult = {
   readonly ok: boolean
   /** What it returned, or the data of its revert. */
   readonly data: Hex
-  /** A gas limit that is enough for a transaction with this call, on this state. */
-  readonly gasLimit: bigint
+  /** Gas that is enough for a transaction with this call on exactly this state: without a margin. */
+  readonly gas: bigint
 }
-
-/** A gas limit of 1.3 times the gas that a transaction needs. */
-const withMargin = (gas: bigint): bigint => (gas * 13n) / 10n
 
 /** Refunds lower the gas used by at most a fifth (EIP-3529), but the transaction needs the gas before refunds. */
 const beforeRefunds = (gasUsed: bigint): bigint => (gasUsed * 5n) / 4n
@@ -77,7 +74,7 @@ export const simulateBlock = (sequence: Sequence): Request<readonly SequenceResu
     return calls.map(({ status, returnData, gasUsed, error }) => ({
       ok: status === 1n,
       data: returnData === '0x' ? (error?.data ?? '0x') : returnData,
-      gasLimit: withMargin(beforeRefunds(gasUsed)),
+      gas: beforeRefunds(gasUsed),
     }))
   },
 })
@@ -119,7 +116,7 @@ export const callSequence = (sequence: Sequence): Request<readonly SequenceResul
     return results.map(({ ok, gasUsed, data }, at) => ({
       ok,
       data,
-      gasLimit: withMargin(gasUsed + intrinsicGas(sequence.calls[at]?.data ?? '0x') + coldAccess(sequence.calls, at)),
+      gas: gasUsed + intrinsicGas(sequence.calls[at]?.data ?? '0x') + coldAccess(sequence.calls, at),
     }))
   },
 })

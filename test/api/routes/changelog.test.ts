@@ -8,3 +8,10 @@ test('a release is a heading and the list under it, however its lines are broken
     { version: '1.0.0', changes: [] },
   ])
 })
+
+test('headings within a release and the rules of tables are no part of a change', () => {
+  const page = `# Changelog\n\n## Unreleased\n\n### Reads\n\n- One thing:\n\n  | old | new |\n  | --- | --- |\n  | a   | b   |\n\n### Writes\n\n- Another.\n`
+  expect(parseChangelog(page)).toEqual([
+    { version: 'Unreleased', changes: ['One thing: | old | new | | a | b |', 'Another.'] },
+  ])
+})
