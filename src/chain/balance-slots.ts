@@ -1,16 +1,15 @@
 import { LRUCache } from 'lru-cache'
-import { type Address, encodeAbiParameters, encodeFunctionData, type Hex, keccak256, numberToHex } from 'viem'
-import { erc20Abi } from '../abi/erc20.generated.ts'
+import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex } from 'viem'
 import { isUnavailable } from '../lib/errors.ts'
+import { balancesCall } from './balances.ts'
 import type { Node } from './pool/failover.ts'
-import { isRevert } from './rpc/errors.ts'
 import type { Request } from './rpc/requests.ts'
 import type { StorageOverrides } from './rpc/simulation.ts'
 import type { Outcome } from './rpc/transport.ts'
 
 /*
- * Where tokens store balances. The ERC-20 standard does not say, so likely places are overridden in a simulation until
- * one changes what `balanceOf` returns.
+ * Where tokens store balances. The ERC-20 standard does not say, so all likely places are overridden in one call, each
+ * with another amount, and `balanceOf` shows which one the token reads.
  */
 
 /** The place of an account's balance. */
@@ -46,19 +45,20 @@ const places: readonly Place[] = [
 /** More than any cost, and so little that no sum of two balances overflows. */
 const AMPLE = 2n ** 127n
 
-const ampleAt = (token: Address, place: Place, of: Address): StorageOverrides => ({
-  [token]: { [place(of)]: numberToHex(AMPLE, { size: 32 }) },
-})
+const wordOf = (value: bigint): Hex => numberToHex(value, { size: 32 })
 
-const probe = (token: Address, place: Place, of: Address, blockHash: Hex): Request<boolean> => ({
-  method: 'eth_call',
-  params: [
-    { to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [of] }) },
-    { blockHash },
-    Object.fromEntries(Object.entries(ampleAt(token, place, of)).map(([to, stateDiff]) => [to, { stateDiff }])),
-  ],
-  parse: (raw) => raw === numberToHex(AMPLE, { size: 32 }),
-})
+/** Finds the place of a token's balances: each place gets a balance of its own, and one of them is returned. */
+const probe = (token: Address, of: Address, blockHash: Hex): Request<Place | undefined> => {
+  const stateDiff = Object.fromEntries(places.map((place, at) => [place(of), wordOf(AMPLE + BigInt(at))]))
+  const { parse, ...request } = balancesCall(of, [], [{ wallet: of, token }], blockHash, { [token]: { stateDiff } })
+  return {
+    ...request,
+    parse(raw) {
+      const balance = parse(raw).amounts[0]?.balance ?? 0n
+      return balance < AMPLE ? undefined : places[Number(balance - AMPLE)]
+    },
+  }
+}
 
 /** The most tokens that are kept. */
 const KEPT = 1_000
@@ -77,7 +77,9 @@ export type BalanceSlots = {
 /** Creates the cache of places of one chain. */
 export const createBalanceSlots = (node: Pick<Node, 'send'>): BalanceSlots => {
   const found = new LRUCache<Address, { readonly place: Place | undefined }>({ max: KEPT, ttl: KEPT_MS })
-  const probed = async (probes: readonly Request<boolean>[]): Promise<readonly Outcome<boolean>[]> => {
+  const probed = async (
+    probes: readonly Request<Place | undefined>[],
+  ): Promise<readonly Outcome<Place | undefined>[]> => {
     try {
       return (await node.send({ outcomes: probes })).outcomes
     } catch (failure) {
@@ -90,19 +92,16 @@ export const createBalanceSlots = (node: Pick<Node, 'send'>): BalanceSlots => {
     async ampleBalances(tokens, of, blockHash) {
       const unknown = tokens.filter((token) => !found.has(token))
       if (unknown.length > 0) {
-        const probes = unknown.flatMap((token) => places.map((place) => probe(token, place, of, blockHash)))
-        const outcomes = await probed(probes)
+        const outcomes = await probed(unknown.map((token) => probe(token, of, blockHash)))
         for (const [at, token] of unknown.entries()) {
-          const own = outcomes.slice(at * places.length, (at + 1) * places.length)
-          const hit = own.findIndex((outcome) => outcome.ok && outcome.value)
+          const outcome = outcomes[at]
           // A refusal of the node is no statement about the token.
-          const isKnown = own.length > 0 && own.every((outcome) => outcome.ok || isRevert(outcome.error))
-          if (hit !== -1 || isKnown) found.set(token, { place: places[hit] })
+          if (outcome?.ok === true) found.set(token, { place: outcome.value })
         }
       }
       const known = tokens.flatMap((token) => {
         const place = found.get(token)?.place
-        return place === undefined ? [] : [ampleAt(token, place, of)]
+        return place === undefined ? [] : [{ [token]: { [place(of)]: wordOf(AMPLE) } }]
       })
       return Object.assign({}, ...known)
     },

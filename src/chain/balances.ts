@@ -41,17 +41,22 @@ type Amounts = { readonly balance: bigint | null; readonly allowance: bigint | n
 
 type Answer = { readonly coins: readonly bigint[]; readonly amounts: readonly Amounts[] }
 
-/** One call of the contract `Balances`, whose code is sent along. */
-const balancesCall = (
+/** One call of the contract `Balances`, whose code is sent along, on a state that may be changed. */
+export const balancesCall = (
   spender: Address,
   wallets: readonly Address[],
   pairs: readonly Pair[],
   block: Hex,
+  overrides?: object,
 ): Request<Answer> => {
   const data = encodeFunctionData({ abi: balancesAbi, functionName: 'read', args: [spender, wallets, pairs] })
   return {
     method: 'eth_call',
-    params: [{ data: encodeDeployData({ ...carrier, args: [balancesBytecode, data] }) }, { blockHash: block }],
+    params: [
+      { data: encodeDeployData({ ...carrier, args: [balancesBytecode, data] }) },
+      { blockHash: block },
+      ...(overrides === undefined ? [] : [overrides]),
+    ],
     parse(raw) {
       if (!isHex(raw)) throw new TypeError('expected 0x hex')
       const [coins, balances, allowances] = decodeFunctionResult({ abi: balancesAbi, functionName: 'read', data: raw })

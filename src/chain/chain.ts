@@ -36,7 +36,7 @@ export type Chain = Node &
      * Runs `read` at the pinned head, and once more at a new head when no node has that block any more, as after a
      * reorg between the two requests. Throws what `read` throws.
      */
-    pinned<T>(read: (block: Block) => Promise<T>): Promise<T>
+    pinned<T>(read: (block: Block) => Promise<T>, options?: { readonly isFresh?: boolean }): Promise<T>
     /**
      * The protocol's logs from block `from` on, for as many blocks as the endpoint serves in one request; see
      * `fetchLogs`. With `topics`, those with another first topic may be left out.
@@ -135,8 +135,8 @@ export const createChain = (options: ChainOptions): Chain => {
     ...createSimulator(node),
     ...createBalanceSlots(node),
     head: head.latest,
-    async pinned(read) {
-      const block = await head.latest()
+    async pinned(read, { isFresh = false } = {}) {
+      const block = await (isFresh ? head.fresh() : head.latest())
       try {
         return await read(block)
       } catch (error) {

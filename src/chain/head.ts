@@ -13,6 +13,8 @@ export type Head = {
    * returned even if it is still below. Throws `service_unavailable` when no node answers.
    */
   latest(atLeast?: bigint): Promise<Block>
+  /** The newest block, read after this call or with another reader's request that is under way. */
+  fresh(): Promise<Block>
   /** Discards the block because no node has it, so the next reader requests a new one. */
   drop(block: Block): void
 }
@@ -104,6 +106,7 @@ export const createHead = (deps: {
       if (known !== undefined && isRecent && known.block.number >= atLeast) return known.block
       return once('latest', fetch)
     },
+    fresh: () => once('latest', fetch),
     drop(block) {
       if (known?.block.hash !== block.hash) return
       const { endpoint } = known

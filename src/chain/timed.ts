@@ -9,7 +9,7 @@ export const timed = (chain: Chain): Chain => ({
   simulateSequence: (sequence, further) => waited('rpc', () => chain.simulateSequence(sequence, further)),
   ampleBalances: (...asked) => waited('rpc', () => chain.ampleBalances(...asked)),
   head: (atLeast) => waited('rpc', () => chain.head(atLeast)),
-  pinned: (read) => waited('rpc', () => chain.pinned(read)),
+  pinned: (read, options) => waited('rpc', () => chain.pinned(read, options)),
   simulate: (tx) => waited('rpc', () => chain.simulate(tx)),
   simulateSigned: (call) => waited('rpc', () => chain.simulateSigned(call)),
   balances: (block, holdings) => waited('rpc', () => chain.balances(block, holdings)),

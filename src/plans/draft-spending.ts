@@ -1,5 +1,5 @@
 import type { Chain } from '../chain/chain.ts'
-import { MAX_UINT256, min, mulDivDown } from '../lib/fixed.ts'
+import { MAX_UINT256, max, min, mulDivDown } from '../lib/fixed.ts'
 import type { Body } from '../tx/compile.ts'
 import type { Action } from './actions.ts'
 import { baseOf, type Draft, type Situation, tokensOf } from './draft.ts'
@@ -34,6 +34,12 @@ const lastSecond = (deadline: bigint, { core }: Facts): bigint =>
   // An event that does not exist has an expiry of 0.
   core === undefined || core.expiryDate === 0n || deadline < core.expiryDate ? deadline : core.expiryDate - 1n
 
+/** The earlier of the end of a signature and the last second before a new event's expiry; null without both. */
+const earlier = (until: bigint | null, expiry: unknown): bigint | null => {
+  if (typeof expiry !== 'bigint') return until
+  return min(until ?? expiry, max(expiry - 1n, 0n))
+}
+
 /** Drafts an action that pulls tokens: prices it first, for its approval and its maximum cost. */
 export const draftSpending = async (
   situation: Situation,
@@ -63,6 +69,6 @@ export const draftSpending = async (
     ...baseOf(situation),
     ...{ steps, price, maxCost, createdId, tokens: [...tokens] },
     facts: steps.map((each) => (each === step ? facts : {})),
-    validUntil: isLimited ? lastSecond(deadline, facts) : until,
+    validUntil: isLimited ? lastSecond(deadline, facts) : earlier(until, body.expiry),
   }
 }

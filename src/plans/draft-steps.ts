@@ -60,5 +60,6 @@ export const draftClaims = async (situation: Situation, lists: ListSources): Pro
     return [actionStep(`${name}-${id}`, action, { chainId, [argument]: BigInt(id) }, deployment)]
   })
   const draft = await draftSteps(situation, steps, [...new Set(taken.map(({ token }) => token as Address))])
-  return { ...draft, remaining: found.length - taken.length }
+  // A claim may have been made since the block of the index.
+  return { ...draft, isPartial: true, remaining: found.length - taken.length }
 }

@@ -31,6 +31,8 @@ export type Draft = {
   readonly remaining: number
   /** The issues that were found before the simulation. */
   readonly issues: readonly Issue[]
+  /** True when steps that revert are left out of the plan. */
+  readonly isPartial: boolean
   /** True to return requests for steps that revert. */
   readonly force: boolean
 }
@@ -51,6 +53,7 @@ export const baseOf = ({ name, intent, block, time }: Situation) => ({
   force: intent.force ?? false,
   remaining: 0,
   issues: [],
+  isPartial: false,
   validUntil: null,
 })
 

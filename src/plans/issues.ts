@@ -6,7 +6,7 @@ import type { BuiltTx } from '../tx/build.ts'
 import type { Account } from './gas.ts'
 import type { Price } from './price.ts'
 import type { Issue } from './records.ts'
-import type { StepResult } from './rehearse.ts'
+import type { Rehearsal, StepResult } from './rehearse.ts'
 import type { Step } from './step.ts'
 
 /* Why a plan reverts, and what else a wallet should know before it signs. */
@@ -51,7 +51,7 @@ export const moneyIssues = (
       have: balance.toString(),
       need: total.toString(),
     })
-  const approve = steps.find(({ transaction }) => transaction.function === 'approve')
+  const approve = steps.find(({ id }) => id === 'approve')
   if (approve !== undefined && allowance !== null)
     issues.push({
       code: 'insufficient_allowance',
@@ -90,3 +90,32 @@ export const accountIssues = ({ coins, isContract }: Account, cost: bigint | nul
       ]
     : []),
 ]
+
+/** The issues of steps that approve what does not answer as a token: the call may succeed and mean nothing. */
+export const tokenIssues = (steps: readonly Step[], rehearsal: Rehearsal): Issue[] =>
+  steps.flatMap(({ id, action, transaction: { to } }) =>
+    action !== null || rehearsal === null || rehearsal.answering.has(to)
+      ? []
+      : [
+          {
+            code: 'not_a_token',
+            message: `no token answers at ${to}`,
+            hint: 'Check the address of the token and `chainId`.',
+            blocking: true,
+            step: id,
+          },
+        ],
+  )
+
+/** The issue of a wallet that can claim nothing. */
+export const claimIssues = (steps: readonly Step[]): Issue[] =>
+  steps.length > 0
+    ? []
+    : [
+        {
+          code: 'nothing_to_claim',
+          message: 'the wallet has nothing to claim on this chain',
+          hint: 'Try again after a settlement.',
+          blocking: true,
+        },
+      ]

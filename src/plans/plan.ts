@@ -1,33 +1,58 @@
 import { type Address, numberToHex as hex } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Tokens } from '../chain/tokens.ts'
+import { clamped } from '../protocol/response-fields.ts'
 import type { Token } from '../protocol/tokens.ts'
 import { checkIssues } from './checks.ts'
 import type { Draft } from './draft.ts'
 import { balanceChanges, costOf, createdBy, payoutOf, sumOf } from './effects.ts'
 import type { EventTokens } from './event-tokens.ts'
 import { type Account, gasCostOf, limitOf } from './gas.ts'
-import { accountIssues, moneyIssues, revertIssue, simulationOf } from './issues.ts'
-import type { Plan } from './records.ts'
+import { accountIssues, claimIssues, moneyIssues, revertIssue, simulationOf, tokenIssues } from './issues.ts'
+import type { Issue, Plan } from './records.ts'
+import type { Rehearsal } from './rehearse.ts'
 import { rehearseDraft } from './rehearse-draft.ts'
 import { digestOf, type Step } from './step.ts'
 import { summaryOf } from './summary.ts'
 
 type Simulation = ReturnType<typeof simulationOf>
 
-/** The steps as transactions, from the wallet's next nonce on; undefined while prices, nonce or gas are unknown. */
+/**
+ * A step as a transaction, with the nonce `nth` after the wallet's next one; undefined while prices or nonce are
+ * unknown. It has no gas limit when the gas is unknown.
+ */
 const requestOf = ({ transaction }: Step, nth: number, gas: bigint | null, from: Address, account: Account) => {
   const { nonce, maxFeePerGas, tip, isContract } = account
-  if (nonce === null || maxFeePerGas === null || tip === null || gas === null || isContract) return undefined
+  if (nonce === null || maxFeePerGas === null || tip === null || isContract) return undefined
   return {
     type: '0x2',
     chainId: hex(transaction.chainId),
     nonce: hex(nonce + BigInt(nth)),
     ...{ from, to: transaction.to, data: transaction.data, value: '0x0' },
-    gas: hex(gas),
+    ...(gas !== null && { gas: hex(gas) }),
     maxFeePerGas: hex(maxFeePerGas),
     maxPriorityFeePerGas: hex(tip),
   } as const
+}
+
+/** The gas that each step needs; null where it is unknown. A step that reverts has used too little. */
+const gasOf = ({ steps, price }: Draft, rehearsal: Rehearsal): (bigint | null)[] =>
+  steps.map(({ action }, nth) => {
+    const result = rehearsal?.steps[nth]
+    if (result?.ok === true) return result.gas
+    return action?.spends === true ? (price?.gas ?? null) : null
+  })
+
+/** A draft without the steps that revert, whose reasons become issues. */
+const withoutReverted = (draft: Draft, reverts: readonly Issue[]): Draft => {
+  const isKept = draft.steps.map(({ id }) => !reverts.some(({ step }) => step === id))
+  return {
+    ...draft,
+    isPartial: false,
+    steps: draft.steps.filter((_, nth) => isKept[nth]),
+    facts: draft.facts.filter((_, nth) => isKept[nth]),
+    issues: [...draft.issues, ...reverts.map((issue) => ({ ...issue, blocking: false }))],
+  }
 }
 
 /**
@@ -45,12 +70,16 @@ export const planOf = async (
   const known = new Map<Address | null, Token>()
   const moved = rehearsal?.steps.flatMap(({ changes }) => [...changes.keys()]) ?? []
   const approved = steps.flatMap(({ action, transaction }) => (action === null ? [transaction.to] : []))
+  // What does not answer as a token is not asked for its symbol.
+  const isToken = (token: Address): boolean =>
+    rehearsal === null ? token !== price?.token || price.balance !== null : rehearsal.answering.has(token)
   for (const token of new Set([...moved, ...approved, ...tokenOf]))
-    if (token !== null) known.set(token, await tokens.ask(chainId, token))
+    if (token !== null && isToken(token)) known.set(token, await tokens.ask(chainId, token))
   const main = known.get(price?.token ?? tokenOf.at(-1) ?? null) ?? null
 
   const results = rehearsal?.steps
-  const gasLimits = steps.map((_, nth) => (results?.[nth] ? limitOf(results[nth].gas) : null))
+  const gas = gasOf(draft, rehearsal)
+  const gasLimits = gas.map((each) => each && limitOf(each))
   const gasCost = gasCostOf(account, gasLimits)
   const payouts = steps.map((step, nth) =>
     payoutOf(step, facts[nth] ?? {}, results?.[nth], known.get(tokenOf[nth] ?? null)),
@@ -61,22 +90,16 @@ export const planOf = async (
       ? revertIssue(step.id, simulations[nth] as Simulation)
       : checkIssues(step, facts[nth] ?? {}, { from, time, profile: deployment.profile }),
   )
+  if (draft.isPartial && reverts.length > 0)
+    return planOf(chain, { tokens, eventTokens }, withoutReverted(draft, reverts))
   const money = moneyIssues(price, maxCost, main, steps)
   const issues = [
     ...draft.issues,
     ...money,
     ...reverts.filter(({ code }) => !money.some((issue) => issue.blocking && issue.code === code)),
+    ...tokenIssues(steps, rehearsal),
     ...accountIssues(account, gasCost?.total ?? null, deployment.symbol),
-    ...(steps.length === 0
-      ? [
-          {
-            code: 'nothing_to_claim',
-            message: 'the wallet has nothing to claim on this chain',
-            hint: 'Try again after a settlement.',
-            blocking: true,
-          },
-        ]
-      : []),
+    ...claimIssues(steps),
   ]
   const executable = !issues.some(({ blocking }) => blocking)
   const calls = steps.map(({ transaction: { to, data } }) => ({ to, data, value: hex(0) }))
@@ -92,9 +115,9 @@ export const planOf = async (
     payout: sumOf(payouts),
     steps: steps.map((step, nth) => {
       const simulation = simulations[nth] as Simulation
-      const request =
-        executable || force ? requestOf(step, nth, gasLimits[nth] ?? null, draft.from, account) : undefined
-      const estimatedGas = simulation.status === 'success' ? (results?.[nth]?.gas.toString() ?? null) : null
+      const isRequested = rehearsal !== null && (executable || force)
+      const request = isRequested ? requestOf(step, nth, gasLimits[nth] ?? null, from, account) : undefined
+      const estimatedGas = simulation.status === 'success' ? (gas[nth]?.toString() ?? null) : null
       return {
         id: step.id,
         transaction: { ...step.transaction, estimatedGas, simulation },
@@ -117,7 +140,7 @@ export const planOf = async (
       total: gasCost.total.toString(),
       symbol: deployment.symbol,
     },
-    validUntil: { blockNumber: Number(block.number) + 1, timestamp: validUntil === null ? null : Number(validUntil) },
+    validUntil: { blockNumber: Number(block.number) + 1, timestamp: validUntil === null ? null : clamped(validUntil) },
     remaining,
     digest: digestOf(chainId, from, steps),
   }

@@ -66,10 +66,14 @@ export const createPlanner = (sources: PlanSources) => {
     const terms =
       name === 'create-event' ? await eventTerms(sources.pricing, intent, intent.from, chain.deployment) : NO_TERMS
     return limited(() =>
-      chain.pinned(async (block) => {
-        const drafted = await draft({ name, intent, chain, block, time: timeAfter(block) }, terms)
-        return planOf(chain, { tokens: sources.tokens, eventTokens }, { ...drafted, issues: terms.issues })
-      }),
+      chain.pinned(
+        async (block) => {
+          const drafted = await draft({ name, intent, chain, block, time: timeAfter(block) }, terms)
+          return planOf(chain, { tokens: sources.tokens, eventTokens }, { ...drafted, issues: terms.issues })
+        },
+        // Who has just seen a receipt plans the next step on its block.
+        { isFresh: true },
+      ),
     )
   }
 }

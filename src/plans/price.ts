@@ -1,7 +1,7 @@
-import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem'
-import { erc20Abi } from '../abi/erc20.generated.ts'
+import { type Address, zeroAddress } from 'viem'
+import { balancesCall } from '../chain/balances.ts'
 import type { Chain } from '../chain/chain.ts'
-import { type Request, viewCall } from '../chain/rpc/requests.ts'
+import { viewCall } from '../chain/rpc/requests.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
 import type { Deployment } from '../protocol/chains.ts'
 import { feeAmount, premiumAmount } from '../protocol/formulas.ts'
@@ -22,6 +22,8 @@ export type Price = {
   readonly premium: bigint | null
   /** False for a cost by the formula, because the call could not be simulated. */
   readonly exact: boolean
+  /** Gas of the call with ample balance and approval; null when it could not be simulated. */
+  readonly gas: bigint | null
   /** The wallet's balance and its allowance for the protocol; null for a token that does not answer. */
   readonly balance: bigint | null
   readonly allowance: bigint | null
@@ -36,19 +38,6 @@ export type Priced = {
   /** The id of what the call creates on this state; null when the simulated call failed. */
   readonly createdId: bigint | null
 }
-
-const tokenWord = (token: Address, data: Hex, blockHash: Hex): Request<bigint | null> => ({
-  method: 'eth_call',
-  params: [{ to: token, data }, { blockHash }],
-  parse: (raw) => (typeof raw === 'string' ? wordOf({ ok: true, data: raw as Hex }) : null),
-  view: { to: token, data, blockHash },
-})
-
-const balanceOf = (token: Address, of: Address, blockHash: Hex): Request<bigint | null> =>
-  tokenWord(token, encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [of] }), blockHash)
-
-const allowanceOf = (token: Address, of: Address, spender: Address, blockHash: Hex): Request<bigint | null> =>
-  tokenWord(token, encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: [of, spender] }), blockHash)
 
 const answered = <T>(outcome: { readonly ok: boolean; readonly value?: T } | undefined): T | null =>
   outcome?.ok === true ? (outcome.value ?? null) : null
@@ -121,8 +110,12 @@ export const priceOf = async (
       {
         facts: factRequests(subject, diamond, at.blockHash),
         fees: viewCall(diamond, call('getHedgeFeeConfig'), { blockHash: at.blockHash }),
-        balances: tokens.map((token) => balanceOf(token, from, at.blockHash)),
-        allowances: tokens.map((token) => allowanceOf(token, from, diamond, at.blockHash)),
+        held: balancesCall(
+          diamond,
+          [],
+          tokens.map((token) => ({ wallet: from, token })),
+          at.blockHash,
+        ),
       },
     )
     const facts = factsOf(subject, outcomes.facts)
@@ -138,6 +131,7 @@ export const priceOf = async (
     // A wallet that gains tokens by spending them is the protocol, or the token misbehaves.
     const spent = change === null || change > 0n ? null : -change
     const fees = answered(outcomes.fees)
+    const held = answered(outcomes.held)?.amounts[nth]
     const formula = formulas[action.function]
     const total = spent ?? (fees === null || formula === undefined ? null : formula(body, facts, fees))
     return {
@@ -147,10 +141,10 @@ export const priceOf = async (
         token === undefined || total === null
           ? null
           : {
-              ...{ token, total, exact: spent !== null },
+              ...{ token, total, exact: spent !== null, gas: result?.ok === true ? result.gas : null },
               premium: action.function === 'buyProtection' ? premiumIn(body, facts) : null,
-              balance: answered(outcomes.balances[nth]),
-              allowance: answered(outcomes.allowances[nth]),
+              balance: held?.balance ?? null,
+              allowance: held?.allowance ?? null,
               needsReset: refusesChange(rehearsal, nth),
             },
     }

@@ -34,7 +34,7 @@ const ofToken = {
 const Issue = z.object({
   code: z.string().meta({
     description:
-      'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`',
+      'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`',
     example: 'insufficient_balance',
   }),
   message: z.string().meta({ example: 'the wallet has 0 of 231150000 units of USDC' }),
@@ -81,7 +81,7 @@ const Step = z.object({
       to: Account,
       data: Calldata,
       value: Quantity('Wei', '0x0'),
-      gas: Quantity('Gas limit, with a margin of 30 %', '0x3d090'),
+      gas: Quantity('Gas limit, with a margin of 30 %; absent for a step that reverts', '0x3d090').optional(),
       maxFeePerGas: Quantity('Wei', '0x2540be400'),
       maxPriorityFeePerGas: Quantity('Wei', '0x3b9aca00'),
     })

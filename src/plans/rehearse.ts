@@ -19,6 +19,8 @@ export type StepResult = SequenceResult & { readonly changes: Changes }
 export type Rehearsal = {
   readonly method: SimulationMethod
   readonly steps: readonly StepResult[]
+  /** The tokens that returned the wallet's balance. */
+  readonly answering: ReadonlySet<Address>
   /** The changes of the protocol's balances by all steps. */
   readonly ofProtocol: Changes
   /** The results of the calls after the steps. */
@@ -78,6 +80,7 @@ export const rehearse = async <const B extends Batch>(
   const take = (count: number): SequenceResult[] => left.splice(0, count)
   const before = take(tokens.length)
   let last = take(tokens.length)
+  const answering = new Set(tokens.filter((_, nth) => wordOf(last[nth]) !== null))
   const results = steps.map((): StepResult => {
     const [result] = take(1)
     if (result === undefined) throw new RangeError('expected a result of each step')
@@ -87,5 +90,5 @@ export const rehearse = async <const B extends Batch>(
     return { ...result, changes }
   })
   const ofProtocol = changesOf(tokens, before, take(tokens.length))
-  return { rehearsal: { method: simulated.method, steps: results, ofProtocol, after: left }, outcomes }
+  return { rehearsal: { method: simulated.method, steps: results, answering, ofProtocol, after: left }, outcomes }
 }

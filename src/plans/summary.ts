@@ -1,11 +1,18 @@
 import { type Address, decodeFunctionData, formatUnits, type Hex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
+import { clip } from '../lib/errors.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
 import type { Token } from '../protocol/tokens.ts'
 
 /** Decoded arguments: of a function, or of the one struct that it takes. */
 type Arguments = readonly unknown[]
+
+/** The most characters of a text that others chose. */
+const MAX_TEXT = 40
+
+/** A text that others chose, without characters that change the line or the direction of the sentence. */
+const plain = (text: unknown): string => clip(String(text).replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, ' '), MAX_TEXT)
 
 /** A rate with its scale of 1e6. */
 const rate = (value: unknown): string => formatUnits(BigInt(String(value)), 6)
@@ -27,7 +34,7 @@ const sentences: Readonly<Record<string, Write>> = {
       unknown
     >
     const cap = payoutCap === 0n ? '' : `, with a cap at ${rate(payoutCap)}`
-    return `create an event on ${underlying} at strike ${rate(strike)}${cap}, premium rate ${rate(premiumRate)}, expiring ${time(expiryDate)}, and seed it with ${amount(initialLiquidity)}`
+    return `create an event on ${JSON.stringify(plain(underlying))} at strike ${rate(strike)}${cap}, premium rate ${rate(premiumRate)}, expiring ${time(expiryDate)}, and seed it with ${amount(initialLiquidity)}`
   },
   deposit: ([eventId, value], amount) => `deposit ${amount(value)} into event ${eventId}`,
   buyProtection: ([eventId, notional, maxCost, deadline], amount) =>
@@ -50,11 +57,15 @@ const partOf = ({ to, data }: Call, main: Token | null, called: Token | undefine
   const token = called ?? main
   const amount = (value: unknown): string => {
     const units = BigInt(String(value))
-    if (units === MAX_UINT256) return `any amount of ${token?.symbol ?? 'the token'}`
-    if (token?.decimals == null) return `${units} units of ${token?.symbol ?? 'the token'}`
-    return `${formatUnits(units, token.decimals)} ${token.symbol ?? 'tokens'}`
+    const symbol = token?.symbol == null ? null : plain(token.symbol)
+    if (units === MAX_UINT256 && functionName === 'approve') return `any amount of ${symbol ?? 'the token'}`
+    if (token?.decimals == null) return `${units} units of ${symbol ?? 'the token'}`
+    return `${formatUnits(units, token.decimals)} ${symbol ?? 'tokens'}`
   }
-  return sentences[functionName]?.(args, amount, called?.symbol ?? to) ?? functionName
+  return (
+    sentences[functionName]?.(args, amount, called?.symbol == null ? to : `${plain(called.symbol)} (${to})`) ??
+    functionName
+  )
 }
 
 /** Most parts that a summary lists. */

@@ -64,12 +64,13 @@ test('a transaction that would revert is sent with a warning, or not at all if t
   }
   const refused = await vi.waitUntil(attempt, { timeout: 30_000 })
   expect(refused.error?.code).toBe('conflict')
+  expect(refused.error?.details).toEqual([{ path: 'signedTx', message: 'past_deadline' }])
   expect(refused.error?.message).toMatch(/^not sent, because it would revert: Past deadline \(past_deadline\)\. [A-Z]/)
   expect(isSent()).toBe(false)
   const call = asked.find(({ method }) => method === 'eth_call')?.params[0]
   expect(call).toMatchObject({ from: account.address, data: purchase, value: '0x0', gas: numberToHex(300_000) })
   const isWarned = async () => (await send(transaction)).data
-  await expect.poll(isWarned).toEqual({ txHash: keccak256(transaction), warning })
+  await expect.poll(isWarned).toEqual({ txHash: keccak256(transaction), simulated: true, warning })
   expect(isSent()).toBe(true)
 })
 
@@ -104,14 +105,15 @@ test('a transaction is sent without a warning when the simulation does not show 
     const { send } = await open((call) => script(call) ?? reverting(call))
     const transaction = await signed()
     const { status, data } = await send(transaction, { rejectIfReverts: true })
-    expect([name, status, data]).toEqual([name, 200, { txHash: keccak256(transaction), warning: null }])
+    const simulated = name === 'it succeeds'
+    expect([name, status, data]).toEqual([name, 200, { txHash: keccak256(transaction), simulated, warning: null }])
   }
 })
 
 test('a transaction to another contract is not simulated', async () => {
   const { send, asked } = await open(reverting)
   const { status, data } = await send(await signed('0x00000000000000000000000000000000000000AA'))
-  expect([status, data]).toMatchObject([200, { warning: null }])
+  expect([status, data]).toMatchObject([200, { simulated: false, warning: null }])
   expect(asked.map(({ method }) => method)).not.toContain('eth_call')
 })
 
@@ -129,7 +131,7 @@ test('a slow simulation delays a broadcast by 300 ms at most', async () => {
   const began = performance.now()
   const { status, data } = await send(await signed(), { rejectIfReverts: true })
   const took = performance.now() - began
-  expect([status, data]).toMatchObject([200, { warning: null }])
+  expect([status, data]).toMatchObject([200, { simulated: false, warning: null }])
   expect(took).toBeGreaterThan(290)
   // A busy machine may pause.
   expect(took).toBeLessThan(2_500)
@@ -151,7 +153,7 @@ test('a transaction that a node refuses although it has it is a success, pending
     })
     const { status, data, error } = await send(transaction)
     if ('eth_getTransactionByHash' in known || 'eth_getTransactionReceipt' in known)
-      expect([status, data]).toEqual([200, { txHash: keccak256(transaction), warning: null }])
+      expect([status, data]).toEqual([200, { txHash: keccak256(transaction), simulated: false, warning: null }])
     else expect([status, error?.code]).toEqual([502, 'upstream_error'])
   }
 })

@@ -72,7 +72,7 @@ describe('the relay', () => {
   test('broadcasts a built and signed transaction, which the chain executes', async () => {
     const signed = await sign()
     const { status, data } = await send(signed)
-    expect([status, data]).toEqual([200, { txHash: keccak256(signed), warning: null }])
+    expect([status, data]).toEqual([200, { txHash: keccak256(signed), simulated: true, warning: null }])
     await receiptOf(world.actions.client, keccak256(signed))
     const args = [world.stranger.account.address, world.deployment.diamond] as const
     const allowance = { address: world.deployment.usdc, abi: erc20Abi, functionName: 'allowance', args } as const
@@ -85,7 +85,7 @@ describe('the relay', () => {
       const signed = await sign()
       const [first, second] = [await send(signed), await send(signed)]
       expect([first.status, second.status]).toEqual([200, 200])
-      expect(second.data).toEqual(first.data)
+      expect(second.data).toEqual({ ...Object(first.data), simulated: false })
     } finally {
       await world.actions.node.setAutomine(true)
       await world.actions.node.mine({ blocks: 1 })
@@ -98,7 +98,7 @@ describe('the relay', () => {
     await receiptOf(world.actions.client, keccak256(signed))
     for (const rejectIfReverts of [false, true]) {
       const { status, data } = await api.post('/tx/broadcast', { chainId: 8453, signedTx: signed, rejectIfReverts })
-      expect([status, data]).toEqual([200, first.data])
+      expect([status, data]).toEqual([200, { ...Object(first.data), simulated: false }])
     }
   })
 

@@ -1,10 +1,11 @@
 import { type Address, maxUint256, parseEther, zeroAddress } from 'viem'
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { openApp } from '../support/app.ts'
 import { deployHostileToken, manners } from '../support/hostile-token.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { blockingCodes, planOf, refusesOverrides, refusesSimulation, usePlans } from '../support/plan-apps.ts'
 import { createPlanRunner } from '../support/plan-runner.ts'
+import { receiptOf } from '../support/receipt.ts'
 import { DAI, DAY, USDC, useProtocol } from '../support/use-protocol.ts'
 
 const profile = inject('profile')
@@ -125,6 +126,35 @@ describe('tokens that misbehave', () => {
     console.log(profile, manner, JSON.stringify(known))
   })
 
+  // Init code of contracts that do the same on every call.
+  test.each([
+    ['reverts with 640 KiB', '0x66620A00006000fd60005260076019f3'],
+    ['reverts with 3 MiB', '0x66623000006000fd60005260076019f3'],
+    ['returns 3 MiB', '0x66623000006000f360005260076019f3'],
+    ['uses up all gas', '0x635b6000566000526004601cf3'],
+  ] as const)('an address that %s holds up nothing else', async (_, data) => {
+    const { contractAddress } = await receiptOf(
+      client,
+      await client.sendTransaction({ account: owner, data, chain: null }),
+    )
+    const token = contractAddress as Address
+    const eventId = await event()
+    const fresh = await open()
+    onTestFinished(() => fresh.close())
+    for (let times = 0; times < 2; times += 1) {
+      const created = await planOf(fresh, 'create-event', { from: creator, ...createIntent(token) })
+      expect(created.executable).toBe(false)
+      const revoked = await planOf(fresh, 'revoke-approval', { from: creator, token })
+      expect([revoked.executable, revoked.method === null]).toEqual([false, false])
+      const body = { chainId: 8453, token, spender: diamond, amount: '1', from: creator }
+      for (let nth = 0; nth < 3; nth += 1) expect((await fresh.post('/tx/erc20/approve', body)).status).toBe(200)
+    }
+    const plan = await planOf(fresh, 'deposit', { from: lp, eventId, amount: 100n * USDC })
+    expect([plan.executable, plan.method]).toEqual([true, 'eth_simulateV1'])
+    const { status, headers } = await fresh.get(`/hedge/events/8453/${eventId}/stats`)
+    expect([status, headers['x-data-source'], headers['x-stale']]).toEqual([200, 'chain', undefined])
+  })
+
   test('addresses that are no tokens have plans', async () => {
     const { initialLiquidity, ...terms } = createIntent()
     for (const paymentToken of [zeroAddress, stranger, diamond, '0x0000000000000000000000000000000000000004'])
@@ -151,7 +181,7 @@ test('a token that changes an allowance only from or to 0 has it reset before it
     const plan = await planOf(api, 'deposit', { from: lp, eventId, amount: 100n * USDC })
     expect([plan.executable, plan.steps.map(({ id }) => id)]).toEqual([true, ['reset-approval', 'approve', 'deposit']])
     expect(plan.summary).toBe(
-      'Take back the allowance of the protocol, then allow the protocol to take 100 STR, then deposit 100 STR into event 1.',
+      `Take back the protocol's allowance of STR (${token}), then allow the protocol to take 100 STR, then deposit 100 STR into event 1.`,
     )
     for (const { receipt } of await execute(plan)) expect(receipt.status).toBe('success')
     // From 0, and with enough, there is nothing to reset.

@@ -66,7 +66,7 @@ const checked = async (plan: Plan): Promise<void> => {
   expect(
     plan.effects.balanceChanges.map(({ account, token, amount }) => `${account} ${token} ${amount}`).toSorted(),
   ).toEqual(changes.toSorted())
-  const margins = receipts.map(({ receipt, request }) => Number(BigInt(request.gas)) / Number(receipt.gasUsed))
+  const margins = receipts.map(({ receipt, request }) => Number(request.gas) / Number(receipt.gasUsed))
   console.log(
     `${profile} ${plan.method}: ${receipts.length} claims, gas limit / gas used at least ${Math.min(...margins).toFixed(2)}`,
   )

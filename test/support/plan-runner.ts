@@ -24,7 +24,8 @@ export const createPlanRunner = ({ client, accounts, url }: Pick<UsedProtocol, '
       to: request.to as Hex,
       data: request.data as Hex,
       value: BigInt(request.value),
-      gas: BigInt(request.gas),
+      // A step that reverts in the plan has no gas limit.
+      gas: BigInt(request.gas ?? 5_000_000),
       maxFeePerGas: BigInt(request.maxFeePerGas),
       maxPriorityFeePerGas: BigInt(request.maxPriorityFeePerGas),
     })

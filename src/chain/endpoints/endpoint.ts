@@ -181,7 +181,7 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
             return answers
           },
           merging: () => state.merging,
-          learn: (result) => update({ is: 'merged', result }),
+          learn: (failed) => update({ is: 'merged', failed }),
         })
         return unflatten(batch, outcomes)
       } catch (failure) {

@@ -1,6 +1,6 @@
 import { backoffMs } from '../../lib/backoff.ts'
 import type { Fault } from '../rpc/faults.ts'
-import { firstMerging, learnMerging, type Merged, type Merging } from '../rpc/merging.ts'
+import { answeredMerging, firstMerging, learnMerging, type Merging, type NotMerged } from '../rpc/merging.ts'
 import { type MissingCapabilities, type RequiredCapability, withMissing, withoutMissing } from './capabilities.ts'
 import { firstWidth, type LogWidth, learnWidth } from './log-width.ts'
 import { type Penalty, penalize } from './penalty.ts'
@@ -48,8 +48,8 @@ export type EndpointReport =
   | { readonly is: 'head'; readonly number: bigint; readonly timestamp: bigint }
   | { readonly is: 'chain'; readonly right: boolean }
   | { readonly is: 'batch'; readonly most: number }
-  /** A merged call was sent to it. */
-  | { readonly is: 'merged'; readonly result: Merged }
+  /** It did not answer a merged call. */
+  | { readonly is: 'merged'; readonly failed: NotMerged }
   /** It answered a range of `asked` blocks with so many `logs`, or refused it (`fault`). */
   | { readonly is: 'range'; readonly asked: bigint; readonly fault: Fault | null; readonly logs?: number }
   /** `needed` are the capabilities of the request that not every node has. */
@@ -144,6 +144,22 @@ const limited = (state: EndpointState, retryAfterMs: number | null, now: number)
   return { ...state, failures, pausedUntil: Math.max(state.pausedUntil, now + waitMs) }
 }
 
+/** Requests for which a node executes contracts of anyone's choice, as long as these like. */
+const executing = ['trace', 'simulation', 'overrides'] as const
+
+/**
+ * The state after requests without an answer of which one makes the node execute contracts: it is not asked for that
+ * for a while. Providers refuse such requests in many ways, and slow ones time out, which does not concern others.
+ */
+const withoutExecution = (
+  state: EndpointState,
+  needed: readonly RequiredCapability[],
+  now: number,
+): EndpointState | undefined => {
+  const need = executing.find((each) => needed.includes(each))
+  return need && { ...state, missing: withMissing(state.missing, need, now) }
+}
+
 const faulty = (
   state: EndpointState,
   { fault, text, needed }: Extract<EndpointReport, { is: 'fault' }>,
@@ -162,10 +178,7 @@ const faulty = (
     case 'unanswered':
     case 'garbage':
     case 'batch':
-      // Providers refuse traces in many ways, and slow ones time out: that does not concern other requests.
-      if (needed.length === 1 && needed[0] === 'trace')
-        return { ...next, missing: withMissing(state.missing, 'trace', now) }
-      return failed(next, now)
+      return withoutExecution(next, needed, now) ?? failed(next, now)
     default:
       return next
   }
@@ -191,6 +204,7 @@ export const learn = (state: EndpointState, report: EndpointReport, now: number)
         ...state,
         failures: 0,
         batch: larger(state.batch),
+        merging: answeredMerging(state.merging),
         missing: withoutMissing(state.missing, report.needed),
       }
     case 'head':
@@ -213,7 +227,7 @@ export const learn = (state: EndpointState, report: EndpointReport, now: number)
     case 'batch':
       return { ...state, batch: { most: report.most, answers: 0 } }
     case 'merged':
-      return { ...state, merging: learnMerging(state.merging, report.result) }
+      return { ...state, merging: learnMerging(state.merging, report.failed) }
     case 'range':
       return ranged(state, report, now)
     case 'overtaken':

@@ -4,12 +4,12 @@ export type Merging = {
   readonly by: 'contract' | 'code'
   /** The most bytes of calldata in one merged call. */
   readonly most: number
-  /** Answers since `most` was learned. */
+  /** Answers of any kind since `most` was learned. */
   readonly answers: number
 }
 
-/** The outcome of a merged call: answered, no such contract, or so many bytes refused. */
-export type Merged = 'taken' | 'absent' | { readonly refused: number }
+/** Why a merged call was not answered: there is no such contract, or so many bytes are refused. */
+export type NotMerged = 'absent' | { readonly refused: number }
 
 /**
  * The most bytes of one merged call. A call to the contract is limited by the gas that nodes allow (50 million are
@@ -21,19 +21,24 @@ const MOST = { contract: 65_536, code: 8_192 } as const
 /** A refusal may be due to the contents of the call: after so many answers twice as many bytes are tried. */
 const ANSWERS_UNTIL_MORE = 100
 
+/** The bytes that are tried after nothing was merged: a few views. */
+const FEWEST = 1_024
+
 /** The state before the first merged call. */
 export const firstMerging: Merging = { by: 'contract', most: MOST.contract, answers: 0 }
 
 /**
- * The state after one more merged call.
+ * The state after a merged call that was not answered.
  *
  * @example learnMerging(firstMerging, { refused: 65_000 }).most // 32_500
  */
-export const learnMerging = (merging: Merging, merged: Merged): Merging => {
-  const { by, most, answers } = merging
-  if (merged === 'absent') return by === 'contract' ? { by: 'code', most: MOST.code, answers: 0 } : merging
-  if (merged !== 'taken') return { by, most: Math.min(most, Math.floor(merged.refused / 2)), answers: 0 }
-  return answers < ANSWERS_UNTIL_MORE
-    ? { by, most, answers: answers + 1 }
-    : { by, most: Math.min(MOST[by], most * 2), answers: 0 }
+export const learnMerging = ({ by, most, answers }: Merging, failed: NotMerged): Merging => {
+  if (failed !== 'absent') return { by, most: Math.min(most, Math.floor(failed.refused / 2)), answers: 0 }
+  return by === 'contract' ? { by: 'code', most: MOST.code, answers: 0 } : { by, most, answers }
 }
+
+/** The state after one more answer, to merged calls or to others. */
+export const answeredMerging = ({ by, most, answers }: Merging): Merging =>
+  most === MOST[by] || answers < ANSWERS_UNTIL_MORE
+    ? { by, most, answers: answers + 1 }
+    : { by, most: Math.min(MOST[by], Math.max(most * 2, FEWEST)), answers: 0 }

@@ -90,10 +90,16 @@ export const getLogs = (filter: {
   parse: parseLogs,
 })
 
+/** A block by its hash (EIP-1898), which cannot name a block of another fork. */
+type BlockHash = { readonly blockHash: Hex }
+
+/** The parameter that selects a block: nothing but the hash, whatever else the caller's object has. */
+export const atHash = ({ blockHash }: BlockHash): BlockHash => ({ blockHash })
+
 /** A view call at the latest block or, so that it cannot mix forks, at a block hash (EIP-1898). */
-export const viewCall = <T>(to: Hex, call: Call<T>, at: 'latest' | { readonly blockHash: Hex }): Request<T> => ({
+export const viewCall = <T>(to: Hex, call: Call<T>, at: BlockHash | 'latest'): Request<T> => ({
   method: 'eth_call',
-  params: [{ to, data: call.data }, at],
+  params: [{ to, data: call.data }, at === 'latest' ? at : atHash(at)],
   parse(raw) {
     // An address without code or without the function returns no bytes: that is an answer and not a fault of the node.
     if (raw === '0x')
@@ -104,9 +110,9 @@ export const viewCall = <T>(to: Hex, call: Call<T>, at: 'latest' | { readonly bl
 })
 
 /** A word of a contract's storage at a block hash. */
-export const storageAt = <T>(of: Hex, slot: Slot<T>, at: { readonly blockHash: Hex }): Request<T> => ({
+export const storageAt = <T>(of: Hex, slot: Slot<T>, at: BlockHash): Request<T> => ({
   method: 'eth_getStorageAt',
-  params: [of, slot.position, at],
+  params: [of, slot.position, atHash(at)],
   parse: (raw) => slot.decode(HexText.parse(raw)),
 })
 

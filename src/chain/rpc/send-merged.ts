@@ -1,6 +1,6 @@
 import { NodeUnreachable } from './errors.ts'
 import { isNodeFault } from './faults.ts'
-import type { Merged, Merging } from './merging.ts'
+import type { Merging, NotMerged } from './merging.ts'
 import { type Answers, bytesOf, multicall } from './multicall.ts'
 import { isView, type Request, type ViewRequest } from './requests.ts'
 import type { Outcome } from './transport.ts'
@@ -10,7 +10,7 @@ type MergingEndpoint = {
   /** Sends requests as they are; the outcomes follow them one by one. */
   send(requests: readonly Request<unknown>[]): Promise<readonly Outcome<unknown>[]>
   merging(): Merging
-  learn(merged: Merged): void
+  learn(failed: NotMerged): void
 }
 
 /** View calls of one block that fit into one merged call. */
@@ -77,10 +77,10 @@ export const sendMerged = async (
       }
       const answers = outcome.ok ? outcome.value : null
       if (answers === null) {
-        endpoint.learn(outcome.ok && by === 'contract' ? 'absent' : { refused: bytes })
-        return sendAll(calls)
+        const isAbsent = outcome.ok && by === 'contract'
+        endpoint.learn(isAbsent ? 'absent' : { refused: bytes })
+        return isAbsent ? sendAll(calls) : sendAll(calls, Math.floor(bytes / 2))
       }
-      endpoint.learn('taken')
       const unclear = calls.filter((call, at) => {
         const answer = answers[at] ?? null
         if (answer !== null) outcomes.set(call, answer)
@@ -95,9 +95,10 @@ export const sendMerged = async (
     await Promise.all(answers.map((outcome, at) => parts[at]?.take(outcome)))
   }
 
-  const sendAll = async (these: readonly Request<unknown>[]): Promise<void> => {
+  /** Sends requests with merged calls of at most `limit` bytes. */
+  const sendAll = async (these: readonly Request<unknown>[], limit = Number.POSITIVE_INFINITY): Promise<void> => {
     const { by, most } = endpoint.merging()
-    const groups = groupsOf(these, most)
+    const groups = groupsOf(these, Math.min(most, limit))
     const many = groups.filter(({ calls }) => calls.length > 1).map((group) => merged(group, by))
     const few = [
       ...these.filter((request) => !isView(request)),
@@ -107,8 +108,17 @@ export const sendMerged = async (
       await sendParts([...few.map(asItIs), ...many])
     } catch (failure) {
       if (!isTooMuch(failure) || many.length === 0) throw failure
-      endpoint.learn({ refused: Math.max(...many.map(({ bytes }) => bytes)) })
-      await sendAll(these)
+      if (few.length > 0) {
+        // One of the other requests may be what is too long, which means nothing for merged calls.
+        await sendParts(few.map(asItIs))
+        return sendAll(
+          groups.flatMap(({ calls }) => (calls.length > 1 ? calls : [])),
+          limit,
+        )
+      }
+      const refused = Math.max(...many.map(({ bytes }) => bytes))
+      endpoint.learn({ refused })
+      await sendAll(these, Math.floor(refused / 2))
     }
   }
 

@@ -2,10 +2,16 @@ import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, numbe
 import { z } from 'zod'
 import { callSequenceAbi, callSequenceCode } from '../../abi/call-sequence.generated.ts'
 import { NodeError } from './errors.ts'
-import { HexText, Quantity, type Request } from './requests.ts'
+import { atHash, HexText, Quantity, type Request } from './requests.ts'
 
 /** A call of a sequence. */
 export type SequenceCall = { readonly to: Address; readonly data: Hex }
+
+/**
+ * The most gas of one call, as in `CallSequence`: more than any call of the protocol takes, and so little that a token
+ * which uses it up does not hold a node up.
+ */
+const MAX_GAS = 10_000_000
 
 /** Storage words of contracts that a simulation replaces. */
 export type StorageOverrides = Readonly<Record<Address, Readonly<Record<Hex, Hex>>>>
@@ -62,7 +68,7 @@ export const simulateBlock = (sequence: Sequence): Request<readonly SequenceResu
         {
           blockOverrides: { time: numberToHex(sequence.time) },
           stateOverrides: Object.fromEntries(stateDiffs(sequence.overrides)),
-          calls: sequence.calls.map((call) => ({ from: sequence.from, ...call })),
+          calls: sequence.calls.map((call) => ({ from: sequence.from, gas: numberToHex(MAX_GAS), ...call })),
         },
       ],
     },
@@ -133,7 +139,7 @@ export const nextNonce = (account: Address): Request<bigint> =>
 
 /** The native coins of an account, in wei. */
 export const coinsOf = (account: Address, at: { readonly blockHash: Hex }): Request<bigint> =>
-  quantity('eth_getBalance', [account, at])
+  quantity('eth_getBalance', [account, atHash(at)])
 
 /** The tip that the node suggests, in wei per gas. */
 export const suggestedTip = (): Request<bigint> => quantity('eth_maxPriorityFeePerGas', [])
@@ -141,7 +147,7 @@ export const suggestedTip = (): Request<bigint> => quantity('eth_maxPriorityFeeP
 /** The code of an account; `0x` for an ordinary one. */
 export const codeOf = (account: Address, at: { readonly blockHash: Hex }): Request<Hex> => ({
   method: 'eth_getCode',
-  params: [account, at],
+  params: [account, atHash(at)],
   parse: (raw) => HexText.parse(raw),
 })
 

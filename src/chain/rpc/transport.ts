@@ -131,11 +131,11 @@ const maxBytesOf = (requests: readonly Request<unknown>[]): number => {
 }
 
 /**
- * The fault of an answer that is too long: logs, views and requests with a limit of their own grow with the chain's
- * contents, anything else is the node's fault.
+ * The fault of an answer that is too long: logs, what contracts return, and requests with a limit of their own grow
+ * with the chain's contents, anything else is the node's fault.
  */
 const tooLong = (requests: readonly Request<unknown>[]): Fault => {
-  const growing = ['eth_getLogs', 'eth_call']
+  const growing = ['eth_getLogs', 'eth_call', 'eth_estimateGas', 'eth_simulateV1']
   if (requests.some(({ method, maxBytes }) => growing.includes(method) || maxBytes !== undefined)) {
     return { kind: 'size', usable: null }
   }
