@@ -210,6 +210,16 @@ describe('the account of a plan', () => {
     proxy.honest()
   })
 
+  test('without the money has the cost of a purchase in its parts', async () => {
+    const eventId = await event()
+    const body = { eventId, notional: 1_000n * USDC }
+    const costs = []
+    for (const from of [hedger, '0xffffffffffffffffffffffffffffffffffffffff'])
+      costs.push((await planOf(api, 'buy-protection', { from, ...body })).cost)
+    expect(costs[1]).toEqual(costs[0])
+    expect(costs[0]).toMatchObject({ premium: '23000000', platformFee: '115000', total: '23115000', exact: true })
+  })
+
   test('without coins is reported what the gas may cost', async () => {
     const eventId = await event()
     await client.setBalance({ address: lp, value: 1n })

@@ -6,7 +6,7 @@ import { openApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { indexAll } from '../support/index-all.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
-import { planOf, refusesSimulation } from '../support/plan-apps.ts'
+import { blockingCodes, planOf, refusesSimulation } from '../support/plan-apps.ts'
 import { createPlanRunner } from '../support/plan-runner.ts'
 import { DAI, USDC, useProtocol } from '../support/use-protocol.ts'
 
@@ -136,14 +136,21 @@ test.each(['eth_simulateV1', 'eth_call'] as const)(
   },
 )
 
-test('claims that another transaction has taken are announced', async () => {
+test('claims that another transaction has taken are left out and announced', async () => {
   const id = await settledEvent(usdc, USDC, 1)
+  const deposits = await read('getEventDepositIds', [id])
+  const depositId = deposits.at(-1) ?? 0n
   const api = await openIndexed('eth_simulateV1')
   await api.index()
-  await send(creator, 'withdrawCreatorEarnings', [id])
+  await send(lp, 'claimPremiums', [depositId])
   await at((await now()) + 1n)
-  const plan = await planOf(api, 'claim-all', { from: creator, force: true })
-  expect(plan.executable).toBe(plan.issues.every(({ blocking }) => !blocking))
+  const plan = await planOf(api, 'claim-all', { from: lp })
+  const step = `claim-premiums-${depositId}`
+  expect([plan.executable, plan.issues]).toMatchObject([true, [{ code: 'no_premiums', blocking: false, step }]])
+  expect(plan.steps.map((each) => each.id)).toEqual([`withdraw-capital-${depositId}`])
+  await checked(plan)
+  const nothing = await planOf(api, 'claim-all', { from: lp })
+  expect(blockingCodes(nothing)).toEqual(['nothing_to_claim'])
 })
 
 test('a wallet without anything on the chain has nothing to claim, and without a database the plan is 503', async () => {

@@ -3351,8 +3351,10 @@ export interface components {
         };
         Broadcast: {
             txHash: string;
+            /** @description Whether the transaction was simulated before it was sent: false for a call of another contract, when the node already had it, when earlier transactions of the sender are not mined, and when no node answered within 300 ms */
+            simulated: boolean;
             /**
-             * @description Why the transaction would revert at the newest block, although it was sent. Null when it would not, or when that is not known
+             * @description Why the transaction would revert at the newest block, although it was sent. Null when it would not, and when it was not simulated
              * @example null
              */
             warning: {
@@ -3631,7 +3633,7 @@ export interface components {
          *               "maxCost": "231150000",
          *               "deadline": "1800000601"
          *             },
-         *             "estimatedGas": "477439",
+         *             "estimatedGas": "367261",
          *             "simulation": {
          *               "status": "success",
          *               "code": null,
@@ -3644,6 +3646,7 @@ export interface components {
          *             "type": "0x2",
          *             "chainId": "0x2105",
          *             "nonce": "0x5",
+         *             "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
          *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
          *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
          *             "value": "0x0",
@@ -3746,7 +3749,7 @@ export interface components {
             executable: boolean;
             issues: {
                 /**
-                 * @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`
+                 * @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`
                  * @example insufficient_balance
                  */
                 code: string;
@@ -3846,6 +3849,8 @@ export interface components {
                      */
                     nonce: string;
                     /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    from: string;
+                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
                     to: string;
                     /** @example 0xe2bbb1580000000000000000000000000000000000000000000000000000000000000009000000000000000000000000000000000000000000000000000000003b9aca00 */
                     data: string;
@@ -3855,10 +3860,10 @@ export interface components {
                      */
                     value: string;
                     /**
-                     * @description Gas limit, with a margin of 30 %
+                     * @description Gas limit, with a margin of 30 %; absent for a step that reverts
                      * @example 0x3d090
                      */
-                    gas: string;
+                    gas?: string;
                     /**
                      * @description Wei
                      * @example 0x2540be400
@@ -10122,23 +10127,13 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                     /**
                      * @description The allowance that an approval sets; `exact`, the maximum cost, by default
                      * @enum {string}
                      */
                     approval?: "exact" | "unlimited";
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
                      * @description Human-readable label
                      * @example Cedi importers Q3
@@ -10286,7 +10281,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -10299,6 +10294,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -10402,23 +10398,13 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                     /**
                      * @description The allowance that an approval sets; `exact`, the maximum cost, by default
                      * @enum {string}
                      */
                     approval?: "exact" | "unlimited";
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     eventId: components["schemas"]["BodyInteger"];
                     /**
                      * @description Amount, in the token's own units
@@ -10477,7 +10463,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -10490,6 +10476,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -10593,6 +10580,8 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                     /**
                      * @description Seconds until a purchase reverts; 600 by default
                      * @example 600
@@ -10608,8 +10597,6 @@ export interface operations {
                      * @enum {string}
                      */
                     approval?: "exact" | "unlimited";
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     eventId: components["schemas"]["BodyInteger"];
                     /**
                      * @description Protected amount, in the token's own units
@@ -10668,7 +10655,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -10681,6 +10668,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -10783,21 +10771,6 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                     positionId: components["schemas"]["BodyInteger"];
@@ -10853,7 +10826,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -10866,6 +10839,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -10968,21 +10942,6 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                     depositId: components["schemas"]["BodyInteger"];
@@ -11038,7 +10997,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11051,6 +11010,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -11153,21 +11113,6 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                     depositId: components["schemas"]["BodyInteger"];
@@ -11223,7 +11168,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11236,6 +11181,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -11338,21 +11284,6 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                     eventId: components["schemas"]["BodyInteger"];
@@ -11408,7 +11339,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11421,6 +11352,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -11525,21 +11457,6 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                     eventId: components["schemas"]["BodyInteger"];
@@ -11605,7 +11522,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11618,6 +11535,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -11721,21 +11639,6 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                     eventId: components["schemas"]["BodyInteger"];
@@ -11796,7 +11699,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11809,6 +11712,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -11910,21 +11814,6 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                 };
@@ -11979,7 +11868,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11992,6 +11881,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
@@ -12094,21 +11984,6 @@ export interface operations {
                     chainId: components["schemas"]["BodyChainId"];
                     /** @description The wallet that will send the transactions */
                     from: components["schemas"]["Address"];
-                    /**
-                     * @description Seconds until a purchase reverts; 600 by default
-                     * @example 600
-                     */
-                    deadlineSeconds?: number;
-                    /**
-                     * @description How far the cost of a purchase may rise above the planned one, in basis points; 0 by default
-                     * @example 50
-                     */
-                    maxCostBps?: number;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                     token: components["schemas"]["Destination"];
@@ -12164,7 +12039,7 @@ export interface operations {
                      *                 "maxCost": "231150000",
                      *                 "deadline": "1800000601"
                      *               },
-                     *               "estimatedGas": "477439",
+                     *               "estimatedGas": "367261",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -12177,6 +12052,7 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
+                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
