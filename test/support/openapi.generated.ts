@@ -9879,6 +9879,7 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "txHash": "0x78bc759d006dd65edffb2c048b34aa20d76e2e30f8b93498254d0daf13f2df05",
+                     *         "simulated": true,
                      *         "warning": null
                      *       }
                      *     }
