@@ -68,9 +68,9 @@ test('a repeated change raises the version of its request and keeps its place in
   await mark(event(2n), deposit(1n))
   await mark(event(1n), event(2n), event(2n))
   expect(await notes()).toEqual(['event 2 v2', 'deposit 1 v1', 'event 1 v1'])
-  await database.transaction((handle) => requestMemberRefresh(handle, chainId, 'deposit', [1n, 1n, 2n]))
+  await database.transaction((handle) => requestMemberRefresh(handle, chainId, 'deposit', [1n, 1n, 2n], 1n))
   // All three are of one event, so there is one request.
-  await database.transaction((handle) => requestEventRefresh(handle, chainId, 'deposit', [1n, 2n, 3n]))
+  await database.transaction((handle) => requestEventRefresh(handle, chainId, 'deposit', [1n, 2n, 3n], 1n))
   expect(await notes()).toEqual(['event 2 v2', 'deposit 1 v2', 'event 1 v2', 'deposit 2 v1', 'deposit 3 v1'])
 })
 
@@ -78,10 +78,10 @@ test('completing a request deletes exactly the version that was read', async () 
   await mark(event(1n), event(2n))
   const read = await nextRefreshRequests(database, chainId, 100)
   await mark(event(1n))
-  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read))
+  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read, 1n))
   expect(await notes()).toEqual(['event 1 v2'])
   await mark(event(2n))
-  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read))
+  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read, 1n))
   expect(await notes()).toEqual(['event 1 v2', 'event 2 v1'])
 })
 
@@ -106,7 +106,7 @@ test('a routine refresh does not change existing requests', async () => {
     ]),
   )
   for (const now of [99n, 150n, 150n]) {
-    await database.transaction((handle) => requestSettlementRefresh(handle, chainId, now))
+    await database.transaction((handle) => requestSettlementRefresh(handle, chainId, { number: 1n, timestamp: now }))
     expect(await notes()).toEqual(now === 99n ? [] : ['event 1 v1'])
   }
   await requestSweep(database, chainId)
