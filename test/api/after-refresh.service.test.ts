@@ -103,7 +103,7 @@ describe('after a purchase', () => {
     const held: Chain = {
       ...steps.chain,
       async readAt(at, calls) {
-        if (calls.some(({ name }) => name === 'getHedgeLpDeposit')) await opened
+        if (calls.some((call) => 'name' in call && call.name === 'getHedgeLpDeposit')) await opened
         return steps.chain.readAt(at, calls)
       },
     }
