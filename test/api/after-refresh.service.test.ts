@@ -134,14 +134,17 @@ describe('after a purchase', () => {
   test('a read of its block is never a 304 for rows that were observed again without the process knowing it yet', async () => {
     const { block } = await buyAndIndex()
     const { number, timestamp } = await world.actions.client.getBlock()
-    await steps.database.run((handle) =>
-      saveHeartbeat(handle, 8453, {
-        ...{ head: { number, timestamp }, proven: null, source: 'logs', problem: null },
-        nodes: { endpoints: [], halted: false, hasLogs: true },
-      }),
-    )
+    const heartbeat: Parameters<typeof saveHeartbeat>[2] = {
+      ...{ head: { number, timestamp }, proven: null, source: 'logs', problem: null },
+      nodes: { endpoints: [], halted: false, hasLogs: true },
+    }
     // The rows of the event, but not of its deposits, are current.
-    await expect.poll(async () => (await api.app.inject(deposits)).headers.etag).toBeDefined()
+    await expect
+      .poll(async () => {
+        await steps.database.run((handle) => saveHeartbeat(handle, 8453, heartbeat))
+        return (await api.app.inject(deposits)).headers.etag
+      })
+      .toBeDefined()
     const stale = await api.app.inject(deposits)
     const { open, opened } = gate()
     learning = opened
