@@ -81,7 +81,7 @@ export type AppOptions = {
 export const buildApp = async (options: AppOptions): Promise<FastifyInstance> => {
   const { sources, identity, pricing, defaultChainId, limits, limitStore, draining, metrics } = options
   const log: FastifyBaseLogger = options.log
-  const { chains, changes, queries, settlements } = sources
+  const { chains, changes, settlements } = sources
   const { requestsPerMinute: most, trustedProxies } = limits
   const refused = { load: 0, rate: 0 }
   const limit = most > 0 ? createRateLimit(most, limitStore) : null
@@ -121,7 +121,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     maxPerClient: limits.maxStreamsPerClient,
   })
   const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
-  const waits = createWaits({ chains, changes, queries, max, maxPerClient, draining })
+  const waits = createWaits({ chains, changes, refreshState: sources.lists.refreshState, max, maxPerClient, draining })
   app.addHook('onClose', async () => waits.close())
   const senders = createSenders()
   const transactions = createTransactions({ ...sources, senders, decodeCall }, waits)

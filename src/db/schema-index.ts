@@ -40,6 +40,12 @@ export const refreshQueue = pgTable(
     sequence: bigint('noted', { mode: 'bigint' }).notNull().generatedAlwaysAsIdentity(),
     version: integer('version').notNull().default(1),
     since: timestamp('since', { withTimezone: true }).notNull().defaultNow(),
+    /**
+     * The oldest block whose changes the request has to show; reads of that block or a later one wait for it. Null when
+     * no block caused it, so that no read waits. The default, 0, also serves builds that do not know the column: every
+     * read waits.
+     */
+    fromBlock: bigint('from_block', { mode: 'bigint' }).default(sql`0`),
   },
   (table) => [
     primaryKey({ columns: [table.chainId, table.subject, table.id] }),

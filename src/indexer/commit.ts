@@ -115,13 +115,13 @@ export const createCommits = (deps: {
         await lockRefreshQueue(handle, chainId)
         await insertFacts(copy, chainId, facts)
         await insertFees(handle, chainId, fees ?? [])
-        await requestRefresh(handle, chainId, changedBy(written))
+        await requestRefresh(handle, chainId, changedBy(written), block.number)
         for (const kind of memberKinds) {
-          await requestEventRefresh(handle, chainId, kind, idsIn(hints, kind))
-          await requestMemberRefresh(handle, chainId, kind, eventsWith(hints, kind))
+          await requestEventRefresh(handle, chainId, kind, idsIn(hints, kind), block.number)
+          await requestMemberRefresh(handle, chainId, kind, eventsWith(hints, kind), block.number)
         }
         for (const hint of hints) if (hint.subject === 'code') await recordUpgrade(handle, chainId, hint)
-        await requestSettlementRefresh(handle, chainId, block.timestamp)
+        await requestSettlementRefresh(handle, chainId, block)
         await addAnchor(handle, chainId, block, complete)
         if (complete) await moveCursor(handle, chainId, block, { hasFees: fees !== null })
         await pruneAnchors(handle, chainId, block.number)

@@ -2,13 +2,7 @@ import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/rpc/requests.ts'
 import { type Observations, storeObservations } from '../db/index/observations.ts'
 import { AnchorLost, holdAnchor, newestAnchor } from '../db/index/progress.ts'
-import {
-  completeRefreshRequests,
-  lockRefreshQueue,
-  nextRefreshRequests,
-  type RefreshRequest,
-  subjectsIn,
-} from '../db/index/refresh-queue.ts'
+import { lockRefreshQueue, nextRefreshRequests, type RefreshRequest, subjectsIn } from '../db/index/refresh-queue.ts'
 import { storeTokens } from '../db/index/tokens.ts'
 import type { Database } from '../db/pool.ts'
 import { createRenderer } from '../db/rendering.ts'
@@ -96,9 +90,8 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
     const isUpgraded = await database.transaction(async (handle) => {
       await lockRefreshQueue(handle, chainId)
       await holdAnchor(handle, chainId, anchor)
-      await completeRefreshRequests(handle, chainId, requests)
       await storeTokens(handle, chainId, found)
-      return storeObservations(handle, chainId, anchor, observations, renderer)
+      return storeObservations(handle, chainId, anchor, observations, renderer, requests)
     })
     tokens.stored(found)
     if (isUpgraded) log.warn({ chainId, block: anchor.number.toString() }, UPGRADED)

@@ -84,7 +84,7 @@ test('a subject that is requested repeatedly does not delay the observation of t
   for (let step = 0; step < 3; step += 1) {
     const next = await nextRefreshRequests(database, 56, 3)
     observed.push(...next)
-    await database.transaction((handle) => completeRefreshRequests(handle, 56, next))
+    await database.transaction((handle) => completeRefreshRequests(handle, 56, next, 1n))
     await mark(awaiting)
   }
   expect(observed).toContainEqual(expect.objectContaining(position))

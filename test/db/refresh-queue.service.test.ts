@@ -6,6 +6,7 @@ import {
   type RefreshSubject,
   refreshLag,
   requestEventRefresh,
+  requestFollowUps,
   requestMemberRefresh,
   requestRefresh,
   requestSettlementRefresh,
@@ -68,9 +69,9 @@ test('a repeated change raises the version of its request and keeps its place in
   await mark(event(2n), deposit(1n))
   await mark(event(1n), event(2n), event(2n))
   expect(await notes()).toEqual(['event 2 v2', 'deposit 1 v1', 'event 1 v1'])
-  await database.transaction((handle) => requestMemberRefresh(handle, chainId, 'deposit', [1n, 1n, 2n]))
+  await database.transaction((handle) => requestMemberRefresh(handle, chainId, 'deposit', [1n, 1n, 2n], 1n))
   // All three are of one event, so there is one request.
-  await database.transaction((handle) => requestEventRefresh(handle, chainId, 'deposit', [1n, 2n, 3n]))
+  await database.transaction((handle) => requestEventRefresh(handle, chainId, 'deposit', [1n, 2n, 3n], 1n))
   expect(await notes()).toEqual(['event 2 v2', 'deposit 1 v2', 'event 1 v2', 'deposit 2 v1', 'deposit 3 v1'])
 })
 
@@ -78,11 +79,52 @@ test('completing a request deletes exactly the version that was read', async () 
   await mark(event(1n), event(2n))
   const read = await nextRefreshRequests(database, chainId, 100)
   await mark(event(1n))
-  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read))
+  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read, 1n))
   expect(await notes()).toEqual(['event 1 v2'])
   await mark(event(2n))
-  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read))
+  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read, 1n))
   expect(await notes()).toEqual(['event 1 v2', 'event 2 v1'])
+})
+
+/** The requests in order, as subject, id and the block that they are from. */
+const blocks = async (): Promise<string[]> => {
+  const { subject, id, fromBlock } = refreshQueue
+  const rows = await database.run((handle) =>
+    handle.select({ subject, id, fromBlock }).from(refreshQueue).orderBy(refreshQueue.sequence),
+  )
+  return rows.map((row) => `${row.subject} ${row.id} from ${row.fromBlock}`)
+}
+
+test('a request is from its oldest block until it is observed, and from later blocks if it was raised meanwhile', async () => {
+  const markAt = (subject: RefreshSubject, fromBlock: bigint | null): Promise<void> =>
+    database.transaction((handle) => requestRefresh(handle, chainId, [subject], fromBlock))
+  await markAt(event(1n), 7n)
+  await markAt(event(1n), 9n)
+  await markAt(event(2n), null)
+  expect(await blocks()).toEqual(['event 1 from 7', 'event 2 from null'])
+  await markAt(event(2n), 8n)
+  const read = await nextRefreshRequests(database, chainId, 100)
+  await markAt(event(1n), 12n)
+  await markAt(deposit(1n), 12n)
+  expect(await blocks()).toEqual(['event 1 from 7', 'event 2 from 8', 'deposit 1 from 12'])
+  await database.transaction((handle) => completeRefreshRequests(handle, chainId, read, 10n))
+  // An observation at block 10 shows what changed until then.
+  expect(await blocks()).toEqual(['event 1 from 11', 'deposit 1 from 12'])
+})
+
+test('follow-up requests are from the oldest block of the requests that contain their event', async () => {
+  const follow = (block: bigint, except: readonly bigint[] = []): Promise<void> =>
+    database.transaction((handle) =>
+      requestFollowUps(handle, chainId, 'deposit', { eventIds: [1n, 1n, 2n], block, except }),
+    )
+  await follow(5n, [2n, 3n])
+  expect(await blocks()).toEqual(['deposit 1 from 5'])
+  const range = { subject: 'event', id: 0n, many: 2 } as const
+  await database.transaction((handle) => requestRefresh(handle, chainId, [range], 3n))
+  await database.transaction((handle) => requestRefresh(handle, chainId, [event(1n)], 4n))
+  await database.transaction((handle) => requestRefresh(handle, chainId, [event(2n)], 1n))
+  await follow(6n, [3n])
+  expect((await blocks()).filter((it) => it.startsWith('deposit'))).toEqual(['deposit 1 from 3', 'deposit 2 from 3'])
 })
 
 test('a routine refresh does not change existing requests', async () => {
@@ -106,9 +148,10 @@ test('a routine refresh does not change existing requests', async () => {
     ]),
   )
   for (const now of [99n, 150n, 150n]) {
-    await database.transaction((handle) => requestSettlementRefresh(handle, chainId, now))
+    await database.transaction((handle) => requestSettlementRefresh(handle, chainId, { number: 1n, timestamp: now }))
     expect(await notes()).toEqual(now === 99n ? [] : ['event 1 v1'])
   }
+  expect(await blocks()).toEqual(['event 1 from 1'])
   await requestSweep(database, chainId)
   await requestSweep(database, chainId)
   // Deposit 3 was never observed and comes first. Deposit 1 cannot change by the protocol's rules and comes last.
@@ -120,6 +163,10 @@ test('a routine refresh does not change existing requests', async () => {
     'deposit 1 v1',
     'chain 0 v1',
   ])
+  // No block caused a sweep. Reads wait for the event that may have been settled.
+  expect((await blocks()).slice(0, 2)).toEqual(['event 1 from 1', 'event 2 from null'])
+  await database.transaction((handle) => requestSettlementRefresh(handle, chainId, { number: 2n, timestamp: 250n }))
+  expect((await blocks()).slice(0, 2)).toEqual(['event 1 from 1', 'event 2 from 2'])
 })
 
 test('a sweep requests all observable entities, however many cannot be observed, and picks others of these each time', async () => {

@@ -111,16 +111,27 @@ test('a request that is raised during the observation of its subject stays', asy
   await observeAll()
   await world.actions.buy(world.hedger, 1n, 50n * USDC)
   await index()
+  const { cursor: first } = await indexed()
   const observer = hesitant()
   await observer.isReading()
   await world.actions.buy(world.hedger, 1n, 60n * USDC)
   await index()
+  const { cursor: second } = await indexed()
   await observer.finishOnly()
   // Stored as of the first purchase. The raised request shows that later changes are missing.
   expect([await waits('event', 1n), await waits('position', 5n), await waits('position', 6n)]).toEqual([
     true,
     false,
     true,
+  ])
+  // The deposits earned premiums in the block of the first purchase. What the event still has to show is later.
+  const { rows } = await database.run((handle) =>
+    handle.execute(sql`SELECT DISTINCT subject, from_block::integer AS block FROM unobserved ORDER BY subject`),
+  )
+  expect(rows).toEqual([
+    { subject: 'deposit', block: Number(first.number) },
+    { subject: 'event', block: Number(first.number) + 1 },
+    { subject: 'position', block: Number(second.number) },
   ])
   await observeAll()
   await expectObserved()

@@ -229,7 +229,8 @@ test('the request of each claimable amount builds a claim that pays the amount m
 })
 
 test('a portfolio with minBlock waits until the entities of that block are refreshed', async () => {
-  await api.database.transaction((handle) => requestRefresh(handle, 8453, [{ subject: 'position', id: 1n }]))
+  const requestFrom = (id: bigint, fromBlock?: bigint | null) =>
+    api.database.transaction((handle) => requestRefresh(handle, 8453, [{ subject: 'position', id }], fromBlock))
   const ask = (waitMs: number) => {
     const wanted = `minBlock=1&waitMs=${waitMs}`
     return Promise.all([
@@ -238,6 +239,13 @@ test('a portfolio with minBlock waits until the entities of that block are refre
       api.post(`/wallets/portfolio?${wanted}`, { wallets: [addressOf('hedger')], chainIds: [8453] }),
     ])
   }
+  // Neither a later block nor a sweep delays these reads.
+  const number = (await api.sources.queries.indexed(8453))?.number ?? 0n
+  await expect.poll(() => api.sources.changes.reached(8453)?.block.number).toBe(number)
+  await requestFrom(1n, number + 1n)
+  await requestFrom(2n, null)
+  for (const { status } of await ask(51)) expect(status).toBe(200)
+  await requestFrom(1n, number)
   for (const { status, error } of await ask(50))
     expect([status, error?.message]).toEqual([503, expect.stringContaining('not refreshed yet')])
   // A list of ids depends on the indexed block only.

@@ -7,6 +7,7 @@ import { createChain } from '../../src/chain/chain.ts'
 import { measureChains } from '../../src/chain/metrics.ts'
 import { createSources } from '../../src/compose/sources.ts'
 import { measureDatabases } from '../../src/db/metrics.ts'
+import type { Database } from '../../src/db/pool.ts'
 import type { Renderer } from '../../src/db/rendering.ts'
 import { type Claims, defaultClaims } from '../../src/identity/me.ts'
 import { createIdentity } from '../../src/identity/verify.ts'
@@ -30,6 +31,8 @@ const nobody: Address = '0x000000000000000000000000000000000000dEaD'
 
 type Options = {
   readonly databaseUrl?: string | undefined
+  /** Where the process reads the change log; from the database unless given. */
+  readonly changesFrom?: (database: Database) => Pick<Database, 'run'>
   /** The deployment of each configured chain, and its nodes where some are in reach. */
   readonly nodes?: readonly {
     readonly url?: string
@@ -89,7 +92,11 @@ export const openApp = async (options: Options) => {
   const database = openDatabase(url, { maxConnections: 10, log })
   closers.add('database', database, (it) => it.close())
   const opened = new Map(chains.map((chain) => [chain.chainId, chain]))
-  const changes = closers.add('changes', createChanges({ url, database, log }), (it) => it.close())
+  const changes = closers.add(
+    'changes',
+    createChanges({ url, database: options.changesFrom?.(database) ?? database, log }),
+    (it) => it.close(),
+  )
   const pricing = createPricingClient({ url: options.engineUrl ?? `http://${NOWHERE}`, timeoutMs: 15_000 })
   closers.add('pricing', pricing, (it) => it.close())
   const checks = createChecks({ chains: opened, pricing, writes: diamondFunctions, log })

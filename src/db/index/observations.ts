@@ -7,7 +7,7 @@ import type { Handle } from '../pool.ts'
 import { type Renderer, withTexts } from '../rendering.ts'
 import * as t from '../schema.ts'
 import { blockColumns, entityTables, type ObservationRow, type StoredBlock, type StoredProtocol } from '../stored.ts'
-import { lockRefreshQueue, requestMemberRefresh } from './refresh-queue.ts'
+import { completeRefreshRequests, lockRefreshQueue, type RefreshRequest, requestFollowUps } from './refresh-queue.ts'
 import { changedSettlements } from './settlements.ts'
 import { recordUpgrade } from './upgrades.ts'
 import { announceChanges } from './write.ts'
@@ -20,8 +20,8 @@ export type Observations = { readonly [K in Kind as Plural<K>]: readonly EntityV
 /**
  * Stores observations at `block` and the list rows that `renderer` makes of them. An older block never replaces a newer
  * one. When the premiums or the settlement of an event changed, requests a refresh of its deposits, and after a
- * settlement also of its positions: they changed with it, even if no log reports that. Returns true for an upgrade,
- * when the loupe's hash differs from the stored one.
+ * settlement also of its positions: they changed with it, even if no log reports that. Completes `requests`, which
+ * these observations were made for. Returns true for an upgrade, when the loupe's hash differs from the stored one.
  */
 export const storeObservations = async (
   handle: Handle,
@@ -29,10 +29,13 @@ export const storeObservations = async (
   block: StoredBlock,
   seen: Observations,
   renderer: Renderer,
+  requests: readonly RefreshRequest[] = [],
 ): Promise<boolean> => {
   await lockRefreshQueue(handle, chainId)
   const rows = observationRows(chainId, block, seen)
   const { resolved, expired } = await markMoved(handle, chainId, block, seen)
+  // After the follow-up requests, which are from the blocks of these requests.
+  await completeRefreshRequests(handle, chainId, requests, block.number)
   const touched: Scopes[] = []
   // Events first, because the rows of deposits and positions show their tokens.
   for (const kind of kinds) {
@@ -142,8 +145,13 @@ const markMoved = async (
   const paid = [...settled, ...differing('totalPremiums')]
   const observedPositions = positions.map(({ position }) => position.id)
   const observedDeposits = deposits.map(({ deposit }) => deposit.id)
-  await requestMemberRefresh(handle, chainId, 'position', ids(settled), observedPositions)
-  await requestMemberRefresh(handle, chainId, 'deposit', ids(paid), observedDeposits)
+  const { number } = block
+  await requestFollowUps(handle, chainId, 'position', {
+    eventIds: ids(settled),
+    block: number,
+    except: observedPositions,
+  })
+  await requestFollowUps(handle, chainId, 'deposit', { eventIds: ids(paid), block: number, except: observedDeposits })
   const moved = differing('settledAt', 'totalLiquidity', 'totalMaxPayout')
   const expired = events.filter(({ core: { id, expiryDate } }) => {
     const known = before.get(id)

@@ -5,7 +5,7 @@ import { insertMany } from '../bulk.ts'
 import type { Database, Handle } from '../pool.ts'
 import * as t from '../schema.ts'
 import { cursors, refreshQueue } from '../schema-index.ts'
-import { entityTables } from '../stored.ts'
+import { entityTables, type StoredBlock } from '../stored.ts'
 
 /*
  * The refresh queue: requests to observe entities again. The transaction that stores a change writes them, and the
@@ -58,67 +58,113 @@ export const lockRefreshQueue = async (handle: Handle, chainId: ChainId): Promis
   await handle.execute(sql`SELECT pg_advisory_xact_lock(${LOCK}, ${chainId})`)
 }
 
+/**
+ * The oldest block whose changes a request has to show; null when no block caused it. Reads with `minBlock` or `afterTx`
+ * wait for the requests up to their block.
+ */
+type FromBlock = bigint | null
+
+/** For requests that every read has to wait for: the index may be wrong at any block. */
+const ANY_BLOCK = 0n
+
+/** Both blocks have to be shown, so the older one counts; `least` ignores null. */
+const olderBlock = sql`from_block = least(${refreshQueue.fromBlock}, excluded.from_block)`
+
 /** For a change: raises the version of an existing request, so that an older observation does not complete it. */
 export const onConflictRaiseVersion = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET version = ${refreshQueue.version} + 1,
-  many = greatest(${refreshQueue.many}, excluded.many)`
+  many = greatest(${refreshQueue.many}, excluded.many), ${olderBlock}`
 
 /** For a routine refresh: an existing request suffices. */
 const onConflictKeep = sql`ON CONFLICT DO NOTHING`
 
-/** Adds a request for each row `(chain_id, subject, id)` of a query. */
+/** For a routine refresh that reads wait for. */
+const onConflictKeepVersion = sql`ON CONFLICT (chain_id, subject, id) DO UPDATE SET ${olderBlock}
+  WHERE ${refreshQueue.fromBlock} IS NULL`
+
+/** Adds a request for each row `(chain_id, subject, id, from_block)` of a query. */
 const insertRequests = async (handle: Handle, chainId: ChainId, rows: SQL, onConflict = onConflictRaiseVersion) => {
   await lockRefreshQueue(handle, chainId)
-  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id) ${rows} ${onConflict}`)
+  await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id, from_block) ${rows} ${onConflict}`)
 }
 
-/** Requests a refresh of subjects that changed. */
-export const requestRefresh = async (handle: Handle, chainId: ChainId, all: readonly (RefreshSubject | IdRange)[]) => {
+/** Requests a refresh of subjects that changed in `fromBlock` or later. */
+export const requestRefresh = async (
+  handle: Handle,
+  chainId: ChainId,
+  all: readonly (RefreshSubject | IdRange)[],
+  fromBlock: FromBlock = ANY_BLOCK,
+) => {
   if (all.length === 0) return
   await lockRefreshQueue(handle, chainId)
   // One statement must not update a row twice.
-  const each = new Map<string, IdRange & { readonly chainId: ChainId }>()
+  const each = new Map<string, IdRange & { readonly chainId: ChainId; readonly fromBlock: FromBlock }>()
   for (const it of all) {
-    const request = { chainId, many: 1, ...it }
+    const request = { chainId, many: 1, fromBlock, ...it }
     const key = `${it.subject} ${it.id}`
     if (request.many > (each.get(key)?.many ?? 0)) each.set(key, request)
   }
   await insertMany(handle, refreshQueue, [...each.values()], onConflictRaiseVersion)
 }
 
-/** Requests a refresh of the deposits or positions of events that changed, except some. */
+/** Requests a refresh of the deposits or positions of events that changed in `fromBlock`. */
 export const requestMemberRefresh = async (
   handle: Handle,
   chainId: ChainId,
   subject: MemberKind,
   eventIds: readonly bigint[],
-  except: readonly bigint[] = [],
+  fromBlock: bigint,
 ) => {
   if (eventIds.length === 0) return
-  const members = sql`SELECT chain_id, ${subject}, id FROM ${entityTables[subject].facts}
-    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) AND NOT id = ANY(${bigints(except)}) ORDER BY id`
+  const members = sql`SELECT chain_id, ${subject}, id, ${fromBlock}::bigint FROM ${entityTables[subject].facts}
+    WHERE chain_id = ${chainId} AND event_id = ANY(${bigints(eventIds)}) ORDER BY id`
   await insertRequests(handle, chainId, members)
 }
 
-/** Requests a refresh of the events of deposits or positions that changed. */
+/**
+ * Requests a refresh of the deposits or positions of events of which an observation at `block` found a change, except
+ * some. A read that waits for the request of the event has to wait for these too, so they are from the same block. The
+ * request of the event must still be in the queue.
+ */
+export const requestFollowUps = async (
+  handle: Handle,
+  chainId: ChainId,
+  subject: MemberKind,
+  { eventIds, block, except }: { eventIds: readonly bigint[]; block: bigint; except: readonly bigint[] },
+) => {
+  if (eventIds.length === 0) return
+  // A request covers up to MAX_RANGE ids. The primary key finds those that may contain the event.
+  const members = sql`WITH changed AS MATERIALIZED (
+      SELECT id, least(${block}::bigint, (SELECT min(from_block) FROM ${refreshQueue} AS request
+        WHERE request.chain_id = ${chainId} AND request.subject = 'event'
+          AND request.id <= event.id AND request.id > event.id - ${MAX_RANGE} AND request.id + request.many > event.id)) AS from_block
+      FROM (SELECT DISTINCT unnest(${bigints(eventIds)}) AS id) AS event
+    ) SELECT fact.chain_id, ${subject}, fact.id, changed.from_block
+    FROM ${entityTables[subject].facts} AS fact JOIN changed ON fact.event_id = changed.id
+    WHERE fact.chain_id = ${chainId} AND NOT fact.id = ANY(${bigints(except)}) ORDER BY fact.id`
+  await insertRequests(handle, chainId, members)
+}
+
+/** Requests a refresh of the events of deposits or positions that changed in `fromBlock`. */
 export const requestEventRefresh = async (
   handle: Handle,
   chainId: ChainId,
   subject: MemberKind,
   ids: readonly bigint[],
+  fromBlock: bigint,
 ) => {
   if (ids.length === 0) return
-  const events = sql`SELECT DISTINCT chain_id, 'event', event_id FROM ${entityTables[subject].facts}
+  const events = sql`SELECT DISTINCT chain_id, 'event', event_id, ${fromBlock}::bigint FROM ${entityTables[subject].facts}
     WHERE chain_id = ${chainId} AND id = ANY(${bigints(ids)})`
   await insertRequests(handle, chainId, events)
 }
 
-/** Requests a refresh of every entity of the index and of the protocol's own state. */
-export const requestFullRefresh = async (handle: Handle, chainId: ChainId): Promise<void> => {
-  await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])
+/** Requests a refresh of every entity of the index and of the protocol's own state, which changed in `fromBlock`. */
+export const requestFullRefresh = async (handle: Handle, chainId: ChainId, fromBlock: bigint): Promise<void> => {
+  await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }], fromBlock)
   for (const kind of kinds) {
     // Ids are dense, so consecutive ranges cover all of them.
-    await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id, many)
-      SELECT ${chainId}::integer, ${kind}, id, least(${MAX_RANGE}, last - id + 1)
+    await handle.execute(sql`INSERT INTO ${refreshQueue} (chain_id, subject, id, many, from_block)
+      SELECT ${chainId}::integer, ${kind}, id, least(${MAX_RANGE}, last - id + 1), ${fromBlock}::bigint
       FROM (SELECT min(id) AS first, max(id) AS last FROM ${entityTables[kind].facts} WHERE chain_id = ${chainId}) AS stored,
         generate_series(first, last, ${MAX_RANGE}) AS id ${onConflictRaiseVersion}`)
   }
@@ -129,16 +175,20 @@ const AWAITED_SECONDS = 7n * 86_400n
 
 /**
  * Requests a refresh of the unsettled events that may be settled at any moment: those whose expiry passed not long
- * before `now` (Unix seconds). Includes events whose expiry passed since the block of the cursor: their capacity
+ * before the time of `block`. Includes events whose expiry passed since the block of the cursor: their capacity
  * becomes 0 then, without a log.
  */
-export const requestSettlementRefresh = async (handle: Handle, chainId: ChainId, now: bigint): Promise<void> => {
+export const requestSettlementRefresh = async (
+  handle: Handle,
+  chainId: ChainId,
+  { number, timestamp: now }: Pick<StoredBlock, 'number' | 'timestamp'>,
+): Promise<void> => {
   const indexedAt = sql`(SELECT block_timestamp FROM ${cursors} WHERE chain_id = ${chainId})`
-  const awaited = sql`SELECT chain_id, 'event', id
+  const awaited = sql`SELECT chain_id, 'event', id, ${number}::bigint
     FROM ${t.events} JOIN ${t.eventObservations} USING (chain_id, id)
     WHERE chain_id = ${chainId} AND settled_at = 0 AND expiry_date <= ${now}::numeric
       AND expiry_date > least(${now - AWAITED_SECONDS}, ${indexedAt})::numeric`
-  await insertRequests(handle, chainId, awaited, onConflictKeep)
+  await insertRequests(handle, chainId, awaited, onConflictKeepVersion)
 }
 
 /** The ids of subjects that can still change by the protocol's rules, and the blocks of their last observations. */
@@ -176,7 +226,7 @@ const rotatingSlice = (subject: RefreshSubject['subject'], chainId: ChainId): SQ
  * index correct on a deployment that emits only the three creation logs. An owner can replace the protocol's code, so
  * no state is final: a rotation also covers all other entities. Of subjects that were never observed, each sweep picks
  * some at random. There may be more entities that cannot be observed than one sweep requests, and these must not delay
- * the others or one another.
+ * the others or one another. Reads do not wait for a sweep: no block caused it.
  */
 export const requestSweep = async (database: Database, chainId: ChainId, signal?: AbortSignal): Promise<void> => {
   for (const subject of refreshQueue.subject.enumValues) {
@@ -190,7 +240,7 @@ export const requestSweep = async (database: Database, chainId: ChainId, signal?
     // The search may be slow on a large index, so it runs outside the transaction that locks the queue.
     const { rows } = await database.run((handle) => handle.execute<{ id: string }>(found))
     const ids = rows.map(({ id }) => BigInt(id))
-    const requests = sql`SELECT ${chainId}::integer, ${subject}, id FROM unnest(${bigints(ids)}) AS found (id)`
+    const requests = sql`SELECT ${chainId}::integer, ${subject}, id, NULL::bigint FROM unnest(${bigints(ids)}) AS found (id)`
     await database.transaction((handle) => insertRequests(handle, chainId, requests, onConflictKeep))
   }
 }
@@ -221,13 +271,27 @@ export const nextRefreshRequests = async (
   })
 }
 
-/** Deletes completed requests. A request that was raised to a new version since it was read stays. */
-export const completeRefreshRequests = async (handle: Handle, chainId: ChainId, done: readonly RefreshRequest[]) => {
+/**
+ * Deletes requests whose subjects were observed at `block`. A request that was raised to a new version since it was read
+ * stays; what it still has to show is later than that block.
+ */
+export const completeRefreshRequests = async (
+  handle: Handle,
+  chainId: ChainId,
+  done: readonly RefreshRequest[],
+  block: bigint,
+) => {
+  if (done.length === 0) return
   const versions = sql`${sql.param(done.map(({ version }) => version))}::integer[]`
   await lockRefreshQueue(handle, chainId)
-  await handle.execute(sql`DELETE FROM ${refreshQueue} AS request
-    USING unnest(${bigints(done.map(({ sequence }) => sequence))}, ${versions}) AS completed (noted, version)
-    WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version = completed.version`)
+  await handle.execute(sql`WITH completed AS (
+      SELECT * FROM unnest(${bigints(done.map(({ sequence }) => sequence))}, ${versions}) AS completed (noted, version)
+    ), deleted AS (
+      DELETE FROM ${refreshQueue} AS request USING completed
+      WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version = completed.version
+    ) UPDATE ${refreshQueue} AS request SET from_block = ${block + 1n} FROM completed
+    WHERE chain_id = ${chainId} AND request.noted = completed.noted AND request.version <> completed.version
+      AND request.from_block <= ${block}`)
 }
 
 /**

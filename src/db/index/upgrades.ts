@@ -17,7 +17,7 @@ type Upgrade = Omit<RecordedUpgrade, 'recordedAt'>
  */
 export const recordUpgrade = async (handle: Handle, chainId: ChainId, upgrade: Upgrade): Promise<void> => {
   const { blockNumber, blockHash, txHash } = upgrade
-  await requestFullRefresh(handle, chainId)
+  await requestFullRefresh(handle, chainId, blockNumber)
   await handle.insert(upgrades).values({ chainId, blockNumber, blockHash, txHash })
   // The next observation stores the new hash. Compared with the old one, it would report the same upgrade a second
   // time.

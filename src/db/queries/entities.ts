@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, max, min, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Address, Hex } from 'viem'
 import { unavailable } from '../../lib/errors.ts'
@@ -6,7 +6,7 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { entities, type Kind, perKind } from '../../protocol/entities.ts'
 import type { Database } from '../pool.ts'
 import * as t from '../schema.ts'
-import { cursors, refreshQueue } from '../schema-index.ts'
+import { cursors } from '../schema-index.ts'
 import {
   entityTables,
   type FactRow,
@@ -103,11 +103,6 @@ export const createQueries = (database: Database) => {
     .where(eq(chainObservations.chainId, ofChain))
     .prepare('protocol')
   const cursor = handle.select().from(cursors).where(eq(cursors.chainId, ofChain)).prepare('cursor')
-  const requestOf = (name: string, which: typeof min) => {
-    const selected = handle.select({ sequence: which(refreshQueue.sequence) }).from(refreshQueue)
-    const statement = selected.where(eq(refreshQueue.chainId, ofChain)).prepare(name)
-    return async (chainId: ChainId): Promise<bigint | null> => (await first(statement, { chainId }))?.sequence ?? null
-  }
 
   return {
     /** Pages of the ids that a wallet owns, by kind. */
@@ -133,9 +128,5 @@ export const createQueries = (database: Database) => {
       const row = await first(cursor, { chainId })
       return row && storedBlock(row)
     },
-    /** The sequence of the newest request in the refresh queue; null when it is empty. */
-    newestRefreshRequest: requestOf('newest', max),
-    /** The sequence of the oldest request; null when the queue is empty. */
-    oldestRefreshRequest: requestOf('oldest', min),
   }
 }

@@ -163,14 +163,20 @@ export const afterRefresh = async <T extends { readonly refreshing: readonly Cha
   return read()
 }
 
-/** Waits until all queued refresh requests are processed. Blocks queue one for each entity that may have changed. */
+/**
+ * Waits until rows show the changes of all blocks that are indexed at its start. An observation that queues further
+ * refresh requests passes on the blocks of its own, so this covers them; requests of later blocks are not waited for.
+ * This process then also knows the change of the last observation, so that no older response counts as current.
+ */
 export const untilRefreshed = async (polls: Polls, cause: string, end: WaitEnd): Promise<void> => {
-  let last: bigint | null | undefined
+  let upTo: bigint | undefined
+  let lastChange: number | undefined
   await polls.refreshRequests.until({
     ...end,
-    check({ newest, oldest }) {
-      if (last === undefined) last = newest
-      return last === null || oldest === null || oldest > last ? true : undefined
+    check({ indexed, oldestBlock, newestChange, knownChange }) {
+      upTo ??= indexed ?? -1n
+      if (oldestBlock === null || oldestBlock > upTo) lastChange ??= newestChange
+      return lastChange !== undefined && knownChange >= lastChange ? true : undefined
     },
     late: () => unavailable(`entities changed by ${cause} are not refreshed yet: try again`),
   })

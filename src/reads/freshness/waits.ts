@@ -2,7 +2,7 @@ import { type Hex, isHex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
 import { type Block, getBlock, getReceipt } from '../../chain/rpc/requests.ts'
 import type { Reached } from '../../db/changes/changes.ts'
-import type { Queries } from '../../db/queries/entities.ts'
+import type { RefreshState } from '../../db/queries/refresh-state.ts'
 import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
 import { createSharedPoll } from '../../lib/shared-poll.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -36,6 +36,9 @@ type ChainSnapshot = {
   readonly fault: unknown
 }
 
+/** One poll's result: the refresh state, the newest indexed block, and the newest change that this process knows. */
+type QueueSnapshot = RefreshState & { readonly indexed: bigint | null; readonly knownChange: number }
+
 /** How often nodes and the refresh queue are polled, in milliseconds. A commit wakes waits for the index earlier. */
 const NODE_POLL_MS = 100
 /** How often the index is polled, in milliseconds. Commits wake the waits; this is for a commit that was missed. */
@@ -53,7 +56,8 @@ const RETRY_AFTER_SECONDS = 1
 type Deps = {
   readonly chains: ReadonlyMap<ChainId, Chain>
   readonly changes: Changes
-  readonly queries: Queries
+  /** Reads the state of a chain's refresh queue. */
+  readonly refreshState: (chainId: ChainId) => Promise<RefreshState>
   /** Most concurrent waits of all clients, and of one client. */
   readonly max: number
   readonly maxPerClient: number
@@ -118,8 +122,8 @@ const readSnapshot = async (
   }
 }
 
-/** The shared polls of a chain's waits: its nodes, its index, and the newest and oldest queued refresh request. */
-const pollsOf = ({ changes, queries }: Pick<Deps, 'changes' | 'queries'>, chain: Chain) => {
+/** The shared polls of a chain's waits: its nodes, its index, and its refresh queue. */
+const pollsOf = ({ changes, refreshState }: Pick<Deps, 'changes' | 'refreshState'>, chain: Chain) => {
   const { chainId } = chain
   const tipOf = (): Reached | undefined => changes.reached(chainId)
   return {
@@ -132,9 +136,9 @@ const pollsOf = ({ changes, queries }: Pick<Deps, 'changes' | 'queries'>, chain:
     refreshRequests: createSharedPoll({
       everyMs: NODE_POLL_MS,
       atOnce: 1,
-      read: async () => {
-        const newest = await queries.newestRefreshRequest(chainId)
-        return { newest, oldest: newest === null ? null : await queries.oldestRefreshRequest(chainId) }
+      read: async (): Promise<QueueSnapshot> => {
+        const state = await refreshState(chainId)
+        return { ...state, indexed: tipOf()?.block.number ?? null, knownChange: changes.position() }
       },
     }),
   }

@@ -4,6 +4,7 @@ import type { Database } from '../../db/pool.ts'
 import { createHeldTokens } from '../../db/queries/held-tokens.ts'
 import { createListings } from '../../db/queries/listings.ts'
 import { createPortfolios } from '../../db/queries/portfolios.ts'
+import { createRefreshState } from '../../db/queries/refresh-state.ts'
 import { createRenderer, type Renderer } from '../../db/rendering.ts'
 import type { PricingClient } from '../../pricing/client.ts'
 import type { ChainId, Deployment } from '../../protocol/chains.ts'
@@ -23,6 +24,7 @@ export const createLists = (deps: {
     listings: createListings(deps.database),
     portfolios: createPortfolios(deps.database),
     heldTokens: createHeldTokens(deps.database),
+    refreshState: createRefreshState(deps.database),
     tokens: createTokens(deps.chains),
     /** Returns the renderer of a chain's rows. Throws a RangeError for a chain that is not configured. */
     renderer(chainId: ChainId): Renderer {

@@ -1,0 +1,1 @@
+ALTER TABLE "unobserved" ADD COLUMN "from_block" bigint DEFAULT 0;
