@@ -27,6 +27,8 @@ export type Chain = Node &
   BalanceSlots & {
     readonly chainId: ChainId
     readonly deployment: Deployment
+    /** The time-out of a node, in milliseconds. */
+    readonly timeoutMs: number
     /**
      * The block that reads are pinned to now. It is requested again when the known one is below `atLeast`; see
      * `Head.latest`.
@@ -129,6 +131,7 @@ export const createChain = (options: ChainOptions): Chain => {
   return {
     chainId,
     deployment,
+    timeoutMs: options.timeoutMs,
     send: node.send,
     sendBy: node.sendBy,
     readAt: reader.readAt,

@@ -1,5 +1,5 @@
-/** Runs a task once a slot is free, or throws. */
-export type ConcurrencyLimit = <T>(run: () => Promise<T>) => Promise<T>
+/** Runs a task once a slot is free, or throws. When `signal` aborts before that, throws its reason. */
+export type ConcurrencyLimit = <T>(run: () => Promise<T>, signal?: AbortSignal) => Promise<T>
 
 /**
  * Runs at most `atOnce` tasks concurrently; up to `waiting` more wait in order. A further call throws the error of
@@ -13,19 +13,38 @@ export const createConcurrencyLimit = (options: {
   readonly waiting: number
   readonly refuse: () => Error
 }): ConcurrencyLimit => {
-  const queue: (() => void)[] = []
+  const queue = new Set<() => void>()
   let running = 0
-  return async (run) => {
+
+  const turn = (signal: AbortSignal | undefined): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const begin = (): void => {
+        signal?.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = (): void => {
+        queue.delete(begin)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', leave, { once: true })
+      queue.add(begin)
+    })
+
+  return async (run, signal) => {
+    signal?.throwIfAborted()
     if (running < options.atOnce) running += 1
-    else if (queue.length < options.waiting) await new Promise<void>((begin) => queue.push(begin))
+    else if (queue.size < options.waiting) await turn(signal)
     else throw options.refuse()
     try {
       return await run()
     } finally {
       // The next task takes over the slot.
-      const next = queue.shift()
+      const [next] = queue
       if (next === undefined) running -= 1
-      else next()
+      else {
+        queue.delete(next)
+        next()
+      }
     }
   }
 }

@@ -96,7 +96,7 @@ describe('a transaction that succeeded', () => {
       },
       calls: [{ function: 'deposit', args: { eventId: 1, amount: String(20n * USDC) } }],
       created: { eventIds: [], depositIds: [{ id: Number(id), owner }], positionIds: [] },
-      ...{ logsOmitted: 0, userOperations: [], revert: null, dropped: false, replacedBy: null },
+      ...{ logsOmitted: 0, logsIncomplete: false, userOperations: [], revert: null, dropped: false, replacedBy: null },
     })
     expect(logs.map(({ address, name }) => [address, name])).toEqual(
       expect.arrayContaining([
@@ -215,6 +215,27 @@ describe('what was created does not depend on who sent the transaction', () => {
   })
 })
 
+test('a transaction with more logs than are read has its fee, what it created and the logs of the protocol', async () => {
+  const { actions, anvil, owner, deployment } = world
+  const batcher: Address = '0x00000000000000000000000000000000000ba7c5'
+  const logger: Address = '0x00000000000000000000000000000000000010a5'
+  await actions.node.setCode({ address: batcher, bytecode: batchCode })
+  // Logs 1.25 MiB of zeros.
+  await actions.node.setCode({ address: logger, bytecode: '0x621400005fa000' })
+  await mintTo(anvil.url, owner.account, deployment.usdc, [batcher], 100n * USDC)
+  const calls: (readonly [Address, Hex])[] = [
+    [deployment.usdc, approve(maxUint256)],
+    [deployment.diamond, deposit(1n, 30n * USDC)],
+    [logger, '0x'],
+  ]
+  const hash = await send(owner, batcher, batchOf(calls), { gas: 16_000_000n })
+  const { gasUsed } = await receiptOf(actions.client, hash)
+  const { status, logsIncomplete, fee, created, logs } = await read(hash, '?waitMs=20000')
+  expect([status, logsIncomplete, fee?.gasUsed]).toEqual(['succeeded', true, String(gasUsed)])
+  expect(created.depositIds).toEqual([{ id: expect.any(Number), owner: getAddress(batcher) }])
+  expect(new Set(logs.map(({ address }) => address))).toEqual(new Set([deployment.diamond]))
+})
+
 describe('a transaction that reverted', () => {
   const refuseTraces = (method: string) =>
     method === 'debug_traceTransaction' ? { code: -32_601, message: 'the method does not exist' } : undefined
@@ -264,13 +285,16 @@ describe('a transaction that reverted', () => {
   })
 
   test('has the reason of the call without overrides, where nodes know none', async () => {
-    const hash = await send(world.owner, world.deployment.diamond, deposit(1n, 22n * USDC))
     proxy.refuse((method, params) =>
       method === 'eth_call' && params.length > 2
         ? { code: -32_602, message: 'too many arguments, want at most 2' }
         : refuseTraces(method),
     )
-    expect((await read(hash, '', proxied)).revert).toMatchObject({ ...allowance, exact: false })
+    // The second one is not asked for with overrides any more.
+    for (const amount of [220n, 221n]) {
+      const hash = await send(world.owner, world.deployment.diamond, deposit(1n, amount * USDC))
+      expect((await read(hash, '', proxied)).revert).toMatchObject({ ...allowance, exact: false })
+    }
   })
 
   test('has no reason when no node knows it', async () => {
@@ -280,6 +304,21 @@ describe('a transaction that reverted', () => {
     )
     const { status, revert } = await read(hash, '', proxied)
     expect([status, revert]).toEqual(['reverted', null])
+  })
+
+  test('has a reason when its data are too long to be read, and the reason is kept', async () => {
+    const contract: Address = '0x00000000000000000000000000000000000de700'
+    // Reverts with a megabyte of zeros.
+    await world.actions.node.setCode({ address: contract, bytecode: '0x621000005ffd' })
+    const hash = await send(world.owner, contract, '0x')
+    const expected = { code: 'unknown_reason', reason: 'execution reverted with more data than is read' }
+    expect((await read(hash)).revert).toMatchObject({ ...expected, exact: true })
+    proxy.refuse(refuseTraces)
+    const { status, revert } = await read(hash, '', proxied)
+    expect([status, revert]).toMatchObject(['reverted', { ...expected, exact: false }])
+    proxy.calls()
+    expect((await read(hash, '', proxied)).revert).toEqual(revert)
+    expect(proxy.calls()).not.toContain('eth_call')
   })
 
   test('has the failure of a call that ran out of gas', async () => {

@@ -156,24 +156,68 @@ test.each(refusals)('a node that refuses traces %s is used for everything else',
   expect((await api.get('/hedge/paused/8453')).status).not.toBe(503)
 })
 
-test('a receipt that is too long is a 503, and not the fault of the node', async () => {
+test('a receipt that is too long is read without its logs, and is not the fault of the node', async () => {
   const word = `0x${'ab'.repeat(32)}`
   const log = {
     ...{ address: diamond, topics: [word], data: word, blockNumber: '0x1', blockHash: word, transactionHash: word },
     logIndex: '0x0',
   }
-  const { api, read } = await open(({ method }) => {
+  let receipt = receiptAt(HEAD, { logs: Array(10_000).fill(log) })
+  const { api, node, read } = await open(({ method }) => {
     if (method === 'eth_getTransactionByHash') return sent
-    return method === 'eth_getTransactionReceipt' ? receiptAt(HEAD, { logs: Array(10_000).fill(log) }) : undefined
+    if (method === 'eth_getLogs') return [log]
+    return method === 'eth_getTransactionReceipt' ? receipt : undefined
   })
-  const { status } = await api.get(`/transactions/8453/${hash}`)
-  expect(status).toBe(503)
+  const expected = { status: 'succeeded', logsIncomplete: true, logs: [], fee: { gasUsed: String(0x5208) } }
+  expect(await read()).toMatchObject(expected)
+  // It is kept for some seconds.
+  node.requests()
+  expect(await read()).toMatchObject(expected)
+  const methods = node.requests().flatMap((calls) => calls.map(({ method }) => method))
+  expect(methods).not.toContain('eth_getLogs')
+  expect(methods.filter((method) => method === 'eth_getTransactionReceipt')).toHaveLength(1)
+
+  receipt = receiptAt(HEAD, { logs: [], extra: 'ab'.repeat(2 ** 24) })
+  const { status, error } = await api.get(`/transactions/8453/${keccak256('0x02')}`)
+  expect([status, error?.code]).toEqual([502, 'upstream_error'])
+  expect(error?.message).toContain(String(2 ** 25))
   const [endpoint] = api.sources.chains.get(8453)?.status().endpoints ?? []
   expect(endpoint).toMatchObject({ rank: 'ok' })
-  expect(read).toBeDefined()
 })
 
-test('a transaction with a receipt that is too long does not keep others from being awaited', async () => {
+test('look-ups are limited, and end when their client disconnects', async () => {
+  const hashes = Array.from({ length: 524 }, (_, at) => keccak256(numberToHex(at, { size: 2 })))
+  const hanging = hashes.slice(0, 8)
+  const node = await startScript((call) => blocks(call))
+  // Longer than the test may take.
+  const api = await openApp({ nodes: [{ url: node.url, deployment }], nodeTimeoutMs: 60_000 })
+  onTestFinished(api.close)
+  node.say((calls) => {
+    if (calls.some(({ params: [first] }) => hanging.some((its) => its === first))) return 'hang'
+    const resultOf = (call: (typeof calls)[number]) =>
+      call.method === 'eth_call' ? `0x${'00'.repeat(32)}` : blocks(call)
+    return { body: JSON.stringify(calls.map((call) => ({ id: call.id, result: resultOf(call) }))) }
+  })
+  const origin = await api.app.listen({ port: 0, host: '127.0.0.1' })
+  const leaving = new AbortController()
+  const gone = hanging.map((its) => {
+    const url = `${origin}/v1/transactions/8453/${its}?waitMs=3000`
+    return fetch(url, { signal: leaving.signal }).catch(() => 'gone')
+  })
+  await expect.poll(() => node.connections()).toBeGreaterThanOrEqual(hanging.length)
+  const others = hashes.slice(8).map((its) => api.get(`/transactions/8453/${its}`))
+  const { status, error } = await api.get(`/transactions/8453/${hash}`)
+  expect([status, error?.message]).toEqual([503, 'too many look-ups at once: retry after 1 s'])
+  // Other reads still have connections to the node.
+  expect((await api.get('/hedge/paused/8453')).status).toBe(200)
+  leaving.abort()
+  expect(await Promise.all(gone)).toEqual(hanging.map(() => 'gone'))
+  const statuses = (await Promise.all(others)).map((other) => other.status)
+  expect(new Set(statuses)).toEqual(new Set([200, 503]))
+  expect(statuses.filter((each) => each === 503)).toHaveLength(hashes.length - 8 - 512)
+})
+
+test('a transaction with a receipt that is too long can be awaited, and does not delay others', async () => {
   const huge = keccak256('0xff')
   const word = `0x${'ab'.repeat(32)}`
   const log = {
@@ -183,15 +227,14 @@ test('a transaction with a receipt that is too long does not keep others from be
   const logs = Array(25_000).fill(log)
   const { api } = await open(({ method, params: [first] }) => {
     if (method === 'eth_call') return `0x${'00'.repeat(32)}`
+    if (method === 'eth_getLogs') return []
     if (method !== 'eth_getTransactionReceipt') return undefined
     return receiptAt(HEAD - 1, first === huge ? { logs } : {})
   })
   await api.get('/hedge/paused/8453')
   const others = Array.from({ length: 6 }, (_, at) => keccak256(numberToHex(at)))
   const waits = [huge, ...others].map((its) => api.get(`/hedge/paused/8453?afterTx=${its}&waitMs=5000`))
-  const [first, ...rest] = await Promise.all(waits)
-  expect(first?.status).toBe(503)
-  expect(rest.map(({ status }) => status)).toEqual(others.map(() => 200))
+  expect((await Promise.all(waits)).map(({ status }) => status)).toEqual(waits.map(() => 200))
 })
 
 test('a wait ends with the state at that time, or before when the client may not wait', async () => {

@@ -27,3 +27,23 @@ test('tasks beyond the limit wait in order, and are refused once the queue is fu
   ends[4]?.()
   expect(await again).toBe(6)
 })
+
+test('a task whose signal aborts leaves the queue, and the next one takes its place', async () => {
+  const limited = createConcurrencyLimit({ atOnce: 1, waiting: 2, refuse: () => new Error('overloaded') })
+  let end = (): void => {}
+  const first = limited(() => new Promise<void>((resolve) => (end = resolve)))
+  const controller = new AbortController()
+  let hasRun = false
+  const gone = limited(async () => {
+    hasRun = true
+  }, controller.signal)
+  const second = limited(async () => 'second')
+  await expect(limited(async () => 'third')).rejects.toThrow('overloaded')
+  controller.abort(new Error('gone'))
+  await expect(gone).rejects.toThrow('gone')
+  const third = limited(async () => 'third')
+  end()
+  expect(await Promise.all([first, second, third])).toEqual([undefined, 'second', 'third'])
+  expect(hasRun).toBe(false)
+  await expect(limited(async () => 'late', controller.signal)).rejects.toThrow('gone')
+})

@@ -1473,7 +1473,7 @@ export interface paths {
         };
         /**
          * What became of a transaction
-         * @description Returns the status of a transaction, what it created, its logs, its fee and, if it reverted, the reason. What it created comes from the logs of the protocol, so the answer is the same for an ordinary account, a batch of an account with code (EIP-7702) and a bundle of user operations (ERC-4337). `waitMs` waits until the transaction is mined and indexed; lists then contain what it created. A transaction that no node has is `unknown` and not a 404, because its sender may have sent it to another node. When no node answers, the index answers for recent transactions that created something, with `X-Stale: 1` and without fee, calls and logs.
+         * @description Returns the status of a transaction, what it created, its logs, its fee and, if it reverted, the reason. What it created comes from the logs of the protocol, so the answer is the same for an ordinary account, a batch of an account with code (EIP-7702) and a bundle of user operations (ERC-4337). `waitMs` waits until the transaction is mined and indexed; lists then contain what it created. A transaction that no node has is `unknown` and not a 404, because its sender may have sent it to another node. When no node answers, the index answers for recent transactions that created something, with `X-Stale: 1` and without fee, calls and logs. At most 8 look-ups per chain run at once and 512 wait; a further one is a 503 at once.
          */
         get: operations["getTransactionsByHash"];
         put?: never;
@@ -3497,6 +3497,11 @@ export interface components {
              * @example 0
              */
             logsOmitted: number;
+            /**
+             * @description True when the receipt is too long to be read whole: `logs` then has only logs of the protocol, and `userOperations` is empty
+             * @example false
+             */
+            logsIncomplete: boolean;
             /** @description The first 50 user operations (ERC-4337) of the transaction that failed, although the transaction succeeded */
             userOperations: {
                 /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
@@ -10012,6 +10017,7 @@ export interface operations {
                      *           }
                      *         ],
                      *         "logsOmitted": 0,
+                     *         "logsIncomplete": false,
                      *         "userOperations": [
                      *           {
                      *             "entryPoint": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",

@@ -1,6 +1,6 @@
-import { once } from 'node:events'
 import { unavailable } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
+import { untilAborted } from '../../lib/with-timeout.ts'
 import { type Endpoint, needsOf } from '../endpoints/endpoint.ts'
 import { penaltyAt } from '../endpoints/penalty.ts'
 import { isCurrent } from '../endpoints/ranking.ts'
@@ -51,7 +51,11 @@ const LAST_RESORT_MS = 500
 /** How often a caller that waits checks that an endpoint is still up. */
 const CHECK_EVERY_MS = 250
 
-type Settled<B extends Batch> = { readonly endpoint: Endpoint; readonly outcomes: Outcomes<B> | null }
+type Settled<B extends Batch> = {
+  readonly endpoint: Endpoint
+  /** The outcomes, or why there are none. */
+  readonly outcomes: Outcomes<B> | NodeUnreachable
+}
 
 type Attempt<B extends Batch> = { readonly since: number; readonly settled: Promise<Settled<B>> }
 
@@ -77,7 +81,7 @@ export const createNode = (deps: {
       endpoint.latency.record(Date.now() - since)
       return { endpoint, outcomes }
     } catch (failure) {
-      if (failure instanceof NodeUnreachable) return { endpoint, outcomes: null }
+      if (failure instanceof NodeUnreachable) return { endpoint, outcomes: failure }
       throw failure
     } finally {
       clearTimeout(silent)
@@ -101,6 +105,7 @@ export const createNode = (deps: {
     const asked = new Map<Endpoint, Attempt<B>>()
     const suspects: { readonly answer: EndpointAnswer<B>; readonly why: string }[] = []
     let partial: EndpointAnswer<B> | undefined
+    let tooLong: NodeUnreachable | undefined
     let nextAfterMs = CHECK_EVERY_MS
     for (;;) {
       const next = order.shift()?.endpoint
@@ -120,7 +125,10 @@ export const createNode = (deps: {
       }
       const { endpoint, outcomes } = settled
       asked.delete(endpoint)
-      if (outcomes === null) continue
+      if (outcomes instanceof NodeUnreachable) {
+        if (outcomes.fault.kind === 'size') tooLong = outcomes
+        continue
+      }
       const answer = { endpoint: endpoint.index, outcomes }
       const isPartial = flatten<Outcome<unknown>>(outcomes).some((outcome, at) => isLacking(requests[at], outcome))
       if (isPartial && isAnswer?.(outcomes) !== true) {
@@ -140,13 +148,8 @@ export const createNode = (deps: {
     }
     const best = suspects[0]?.answer ?? partial
     if (best !== undefined) return best
+    if (tooLong) throw unavailable(`the answer of the nodes of chain ${chainId} is too long`, tooLong)
     throw unavailable(`no node of chain ${chainId} answers`)
-  }
-
-  /** Rejects when the caller gives up: the probe of an endpoint that hangs may take longer than the caller waits. */
-  const rejectOnAbort = async (signal: AbortSignal): Promise<never> => {
-    if (!signal.aborted) await once(signal, 'abort')
-    throw signal.reason
   }
 
   const sendBy: Node['sendBy'] = async (batch, options = {}) => {
@@ -154,7 +157,8 @@ export const createNode = (deps: {
     const ended = new AbortController()
     try {
       const answered = race(batch, ended, options)
-      return await (signal === undefined ? answered : Promise.race([answered, rejectOnAbort(signal)]))
+      // The probe of an endpoint that hangs may take longer than the caller waits.
+      return await (signal === undefined ? answered : untilAborted(answered, signal))
     } finally {
       ended.abort()
     }

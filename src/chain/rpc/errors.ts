@@ -80,5 +80,9 @@ export const toServiceError = (error: NodeError): ServiceError =>
 export const isMissingBlock = (error: unknown): boolean =>
   isUnavailable(error) && error.cause instanceof NodeError && error.cause.fault.kind === 'missing'
 
+/** True when the nodes answered, and the answer is longer than the limit of the request. */
+export const isTooLong = (error: unknown): boolean =>
+  isUnavailable(error) && error.cause instanceof NodeUnreachable && error.cause.fault.kind === 'size'
+
 /** Removes URLs from node texts, which are relayed to clients: a provider's URL may contain a key. */
 export const redactUrls = (text: string): string => text.replace(/\b(?:https?|wss?):\/\/\S+/gi, '<node>')

@@ -26,6 +26,8 @@ export type Request<T> = {
    * chain, so a longer one is not the node's fault.
    */
   readonly maxBytes?: number
+  /** In a batch of one: leaves out the elements of the list `logs` while the answer is read. `maxBytes` counts them. */
+  readonly withoutLogs?: boolean
 }
 
 /** A view call at a block. */

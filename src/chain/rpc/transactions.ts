@@ -70,6 +70,16 @@ export const getWholeReceipt = (hash: Hex): Request<Receipt | null> => ({
   maxBytes: MAX_RECEIPT_BYTES,
 })
 
+/** The longest receipt that is read without its logs, in bytes: about fifty thousand logs. */
+export const MAX_LONG_RECEIPT_BYTES = 32 * 2 ** 20
+
+/** The same receipt without its logs, for one that is too long. */
+export const getReceiptWithoutLogs = (hash: Hex): Request<Receipt | null> => ({
+  ...getWholeReceipt(hash),
+  maxBytes: MAX_LONG_RECEIPT_BYTES,
+  withoutLogs: true,
+})
+
 /** The number of transactions of an account that are mined as of a block. */
 export const getNonce = (account: Address, at: bigint | 'latest'): Request<bigint> => ({
   method: 'eth_getTransactionCount',

@@ -7,6 +7,7 @@ import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
 import { classify, type Fault } from './faults.ts'
 import type { Request } from './requests.ts'
 import { extractLogs } from './scan-logs.ts'
+import { skipLogs } from './skip-logs.ts'
 
 /** The answer to one request: its value, or the error the node gave for it. */
 export type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: NodeError }
@@ -75,7 +76,7 @@ export const createTransport = (options: { readonly url: string; readonly timeou
       return {
         status: statusCode,
         retryAfter: typeof after === 'string' ? after : undefined,
-        raw: await readJson(answer, maxBytesOf(requests), hasLogs(requests) ? extractLogs : undefined),
+        raw: await readAnswer(answer, requests),
       }
     } catch (cause) {
       if (cause instanceof OversizedJson) {
@@ -117,6 +118,12 @@ export const createTransport = (options: { readonly url: string; readonly timeou
 }
 
 const MIB = 2 ** 20
+
+const readAnswer = (answer: AsyncIterable<Uint8Array>, requests: readonly Request<unknown>[]): Promise<unknown> => {
+  const [{ withoutLogs = false, maxBytes = MIB } = {}] = requests
+  if (withoutLogs && requests.length === 1) return readJson(skipLogs(answer, maxBytes), MIB)
+  return readJson(answer, maxBytesOf(requests), hasLogs(requests) ? extractLogs : undefined)
+}
 
 /** The longest answer that is read, in bytes, so a node cannot fill our memory. */
 const MAX_BYTES = 16 * MIB

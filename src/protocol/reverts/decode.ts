@@ -123,3 +123,6 @@ export const revertOf = (
   }
   return lowerCased.includes('revert') ? decoded(unknownReason, message) : decoded(executionFailed, message)
 }
+
+/** The failure of a call that returned more bytes than are read. */
+export const revertTooLong: DecodedRevert = decoded(unknownReason, `${REVERTED} with more data than is read`)

@@ -14,7 +14,10 @@ const BLOCK_MAX_AGE_MS = 1_000
 /** How long an answer serves `isFinal`, in milliseconds. Old final blocks are still final: it errs towards `false`. */
 const IS_FINAL_MAX_AGE_MS = 10_000
 
-/** The nodes' last answer: the newest block they have reported so far, and why they did not report one this time. */
+/**
+ * The nodes' last answer: the newest block they have reported so far, why they did not report one this time, and when
+ * the request began.
+ */
 type Answer = { readonly block: Block | null; readonly fault: Error | null; readonly readAt: number }
 
 /** Reads and caches the newest safe and finalized blocks of the chains, once for all who need them. */
@@ -28,6 +31,7 @@ export const createFinality = (chains: ReadonlyMap<ChainId, Chain>) => {
     return singleFlight(key, async () => {
       const chain = chains.get(chainId)
       if (chain === undefined) throw unavailable(`chain ${chainId} is not configured`)
+      const readAt = performance.now()
       const { outcome } = await chain.send({ outcome: getBlock(finality) })
       const block = outcome.ok ? outcome.value : null
       const none = (): Error =>
@@ -35,7 +39,7 @@ export const createFinality = (chains: ReadonlyMap<ChainId, Chain>) => {
       const answer: Answer = {
         block: block ?? answers.get(key)?.block ?? null,
         fault: block === null ? none() : null,
-        readAt: performance.now(),
+        readAt,
       }
       answers.set(key, answer)
       return answer

@@ -1,12 +1,14 @@
 import { type Hex, isHex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
-import { type Block, getBlock, getReceipt } from '../../chain/rpc/requests.ts'
+import { isTooLong } from '../../chain/rpc/errors.ts'
+import { type Block, getBlock, getReceipt, type MinedAt } from '../../chain/rpc/requests.ts'
 import type { Reached } from '../../db/changes/changes.ts'
 import type { RefreshState } from '../../db/queries/refresh-state.ts'
 import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
 import { createSharedPoll } from '../../lib/shared-poll.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Changes } from '../cache/resources.ts'
+import { createLongReceipts, type LongReceipts } from './long-receipts.ts'
 
 /** The client of a request. */
 export type Client = {
@@ -28,7 +30,7 @@ type FoundTransaction = {
 }
 
 /** One poll's result: the newest indexed block, the head, and the mined ones of the requested transactions, by hash. */
-type ChainSnapshot = {
+export type ChainSnapshot = {
   readonly tip: Reached | undefined
   readonly head: Block | null
   readonly transactions: ReadonlyMap<string, FoundTransaction>
@@ -65,40 +67,51 @@ type Deps = {
   readonly draining: AbortSignal
 }
 
+type Nodes = { readonly chain: Chain; readonly longReceipts: LongReceipts }
+
 /**
  * Reads the mined ones of some transactions. Each batch goes to one endpoint, so that its answers are of one fork.
  * Anyone can send a transaction whose receipt is too long for a batch, so the two halves of a batch without an answer
- * are requested separately, down to single transactions.
+ * are requested separately, down to single transactions. A receipt that is too long is read for the next poll, so that
+ * it does not delay the others.
  */
 const readTransactions = async (
-  chain: Chain,
+  nodes: Nodes,
   { tip, head }: Pick<ChainSnapshot, 'tip'> & { readonly head: Block },
   hashes: readonly Hex[],
 ): Promise<(readonly [Hex, FoundTransaction])[]> => {
+  const { chain, longReceipts } = nodes
+  const found = new Map<Hex, MinedAt | null | undefined>(hashes.map((hash) => [hash, longReceipts.known(chain, hash)]))
+  const requested = hashes.filter((hash) => found.get(hash) === undefined)
   const batch = {
     indexedBlock: getBlock(tip?.block.number ?? 0n),
     headBlock: getBlock(head.number),
-    receipts: hashes.map(getReceipt),
+    receipts: requested.map(getReceipt),
   }
   const sent = await chain.send(batch).catch((fault: unknown) => {
-    if (hashes.length === 1) throw fault
-    return nullIfUnavailable(fault)
+    const [hash, ...others] = hashes
+    if (hash === undefined || others.length > 0) return nullIfUnavailable(fault)
+    if (isTooLong(fault)) void longReceipts.read(chain, hash).catch(() => undefined)
+    throw fault
   })
   if (sent === null) {
     const middle = Math.ceil(hashes.length / 2)
     const halves = [hashes.slice(0, middle), hashes.slice(middle)]
-    const found = await Promise.all(
-      halves.map((half) => readTransactions(chain, { tip, head }, half).catch(nullIfUnavailable)),
+    const parts = await Promise.all(
+      halves.map((half) => readTransactions(nodes, { tip, head }, half).catch(nullIfUnavailable)),
     )
-    return found.flatMap((part) => part ?? [])
+    return parts.flatMap((part) => part ?? [])
   }
   const { indexedBlock, headBlock, receipts } = sent
   const isOnFork = (outcome: typeof indexedBlock, block: Pick<Block, 'hash'> | undefined): boolean =>
     outcome.ok && block !== undefined && outcome.value?.hash === block.hash
-  return hashes.flatMap((hash, at) => {
+  for (const [at, hash] of requested.entries()) {
     const receipt = receipts[at]
-    if (receipt?.ok !== true || receipt.value === null) return []
-    const { blockNumber: block, isReverted } = receipt.value
+    if (receipt?.ok) found.set(hash, receipt.value)
+  }
+  return [...found].flatMap(([hash, receipt]) => {
+    if (!receipt) return []
+    const { blockNumber: block, isReverted } = receipt
     const isOnIndex = isOnFork(indexedBlock, tip?.block) && block <= (tip?.block.number ?? -1n)
     const isOnHead = isOnFork(headBlock, head) && block <= head.number
     return [[hash, { block, isReverted, isOnIndex, isOnHead }]]
@@ -107,14 +120,14 @@ const readTransactions = async (
 
 /** Reads the head and transactions of a chain. */
 const readSnapshot = async (
-  chain: Chain,
+  nodes: Nodes,
   tip: Reached | undefined,
   keys: readonly string[],
 ): Promise<ChainSnapshot> => {
   const hashes = keys.filter((key): key is Hex => isHex(key))
   try {
-    const head = await chain.head(UNREACHABLE_HEIGHT)
-    const found = hashes.length === 0 ? [] : await readTransactions(chain, { tip, head }, hashes)
+    const head = await nodes.chain.head(UNREACHABLE_HEIGHT)
+    const found = hashes.length === 0 ? [] : await readTransactions(nodes, { tip, head }, hashes)
     return { tip, head, transactions: new Map(found), fault: null }
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault
@@ -123,14 +136,14 @@ const readSnapshot = async (
 }
 
 /** The shared polls of a chain's waits: its nodes, its index, and its refresh queue. */
-const pollsOf = ({ changes, refreshState }: Pick<Deps, 'changes' | 'refreshState'>, chain: Chain) => {
-  const { chainId } = chain
+const pollsOf = ({ changes, refreshState }: Pick<Deps, 'changes' | 'refreshState'>, nodes: Nodes) => {
+  const { chainId } = nodes.chain
   const tipOf = (): Reached | undefined => changes.reached(chainId)
   return {
     nodes: createSharedPoll({
       everyMs: NODE_POLL_MS,
       atOnce: MAX_TRANSACTIONS,
-      read: (keys) => readSnapshot(chain, tipOf(), keys),
+      read: (keys) => readSnapshot(nodes, tipOf(), keys),
     }),
     tips: createSharedPoll({ everyMs: TIP_POLL_MS, atOnce: 1, read: async () => tipOf() }),
     refreshRequests: createSharedPoll({
@@ -157,7 +170,8 @@ export const createWaits = (deps: Deps) => {
   const openByClient = new Map<string, number>()
   let refused = 0
 
-  const polls = new Map([...chains].map(([chainId, chain]) => [chainId, pollsOf(deps, chain)]))
+  const longReceipts = createLongReceipts()
+  const polls = new Map([...chains].map(([chainId, chain]) => [chainId, pollsOf(deps, { chain, longReceipts })]))
   const stop = changes.onCommit(() => {
     for (const { tips, refreshRequests } of polls.values()) {
       tips.wake()
@@ -178,6 +192,7 @@ export const createWaits = (deps: Deps) => {
   return {
     chains,
     changes,
+    longReceipts,
     /** The number of open waits, and of requests rejected because of too many waits. */
     counts: () => ({ open: open.size, refused }),
     /**

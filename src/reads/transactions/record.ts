@@ -100,6 +100,11 @@ export const TransactionRecord = z
         description: `The first ${MAX_LOGS} logs of the protocol, and transfers and approvals of its tokens, in their order`,
       }),
     logsOmitted: Count.meta({ description: 'Number of further such logs', example: 0 }),
+    logsIncomplete: z.boolean().meta({
+      description:
+        'True when the receipt is too long to be read whole: `logs` then has only logs of the protocol, and `userOperations` is empty',
+      example: false,
+    }),
     userOperations: z
       .array(
         z.object({
@@ -147,6 +152,7 @@ export const unmined = (): Omit<TransactionRecord, 'chainId' | 'hash' | 'status'
   created: { eventIds: [], depositIds: [], positionIds: [] },
   logs: [],
   logsOmitted: 0,
+  logsIncomplete: false,
   userOperations: [],
   revert: null,
   indexed: false,

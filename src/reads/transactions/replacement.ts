@@ -31,8 +31,8 @@ export const createSenders = () => {
 export type Senders = ReturnType<typeof createSenders>
 
 /** Whether the newest block, or an earlier one, has a transaction with this sender and nonce. */
-export const isNonceUsed = async (chain: Chain, { from, nonce }: Sender): Promise<boolean> => {
-  const { count } = await chain.send({ count: getNonce(from, 'latest') })
+export const isNonceUsed = async (chain: Chain, { from, nonce }: Sender, signal: AbortSignal): Promise<boolean> => {
+  const { count } = await chain.send({ count: getNonce(from, 'latest') }, { signal })
   return count.ok && count.value > nonce
 }
 

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Hex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
-import { isFailedCall } from '../../chain/rpc/errors.ts'
+import { isFailedCall, isTooLong } from '../../chain/rpc/errors.ts'
 import { type Block, getBlock } from '../../chain/rpc/requests.ts'
 import { callAs, type Transaction, traceFailure } from '../../chain/rpc/transactions.ts'
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
-import { nullIfUnavailable, unavailable } from '../../lib/errors.ts'
+import { isUnavailable, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
-import { type DecodedRevert, revertOf } from '../../protocol/reverts/decode.ts'
+import { withTimeout } from '../../lib/with-timeout.ts'
+import { type DecodedRevert, revertOf, revertTooLong } from '../../protocol/reverts/decode.ts'
 
 /** Why a mined transaction reverted; `exact` when a trace of the transaction itself shows it. */
 export type MinedRevert = DecodedRevert & { readonly exact: boolean }
@@ -30,6 +31,9 @@ const LIMITS = { atOnce: 4, waiting: 64 }
 
 /** How long a trace, and a repeated call, may take, in milliseconds. */
 const TIMEOUT_MS = 3_000
+
+/** How long a look-up waits for a reason, in milliseconds. The search goes on for the next look-up. */
+const WAIT_MS = 2 * TIMEOUT_MS
 
 const WITHOUT_REASON = 'reverted_without_reason'
 const REPEATED_WITHOUT_FAULT = 'execution reverted: the same call succeeds at the parent block'
@@ -65,19 +69,29 @@ const repeated = async (chain: Chain, reverted: RevertedTransaction): Promise<Mi
   const { parent } = await chain.send({ parent: getBlock(block.number - 1n) }, { signal })
   if (!parent.ok || parent.value === null) return null
   const at = { blockHash: parent.value.hash }
-  const { inBlock, atParent } = await chain.send(
-    { inBlock: callAs(call, at, block), atParent: callAs(call, at) },
-    { signal },
-  )
+  const requests = { inBlock: callAs(call, at, block), atParent: callAs(call, at) }
+  const { inBlock, atParent } = await chain.send(requests, { signal }).catch((error: unknown) => {
+    if (!isUnavailable(error) || isTooLong(error)) throw error
+    // Once every node has refused block overrides, none is asked for them.
+    return chain.send({ ...requests, inBlock: undefined }, { signal })
+  })
   for (const outcome of [inBlock, atParent]) {
-    if (!outcome.ok && isFailedCall(outcome.error)) return { ...decoded(outcome.error, reverted), exact: false }
+    if (outcome?.ok === false && isFailedCall(outcome.error))
+      return { ...decoded(outcome.error, reverted), exact: false }
   }
-  return inBlock.ok ? { ...revertOf({ data: null, message: REPEATED_WITHOUT_FAULT }), exact: false } : null
+  return inBlock?.ok ? { ...revertOf({ data: null, message: REPEATED_WITHOUT_FAULT }), exact: false } : null
 }
 
-/** For `catch`: null for a request that timed out or that no node answered. Throws everything else. */
-const nullIfNoAnswer = (error: unknown): null =>
-  error instanceof DOMException && error.name === 'TimeoutError' ? null : nullIfUnavailable(error)
+/**
+ * The result of a search for `catch`: a reason of its own for data that are too long, and null for a request that timed
+ * out or that no node answered. Throws everything else.
+ */
+const withoutAnswer =
+  (exact: boolean) =>
+  (error: unknown): MinedRevert | null => {
+    if (isTooLong(error)) return { ...revertTooLong, exact }
+    return error instanceof DOMException && error.name === 'TimeoutError' ? null : nullIfUnavailable(error)
+  }
 
 /** Finds out why transactions reverted: by a trace where a node serves it, else by repeating the call. */
 export const createRevertReasons = () => {
@@ -88,17 +102,21 @@ export const createRevertReasons = () => {
     refuse: () => unavailable('too many reverted transactions are examined at once: retry after 1 s'),
   })
 
-  /** Null when no node knows, or too many requests wait. */
-  return async (chain: Chain, reverted: RevertedTransaction): Promise<MinedRevert | null> => {
+  /** Null when no node knows within `WAIT_MS`, or too many requests wait. Throws the reason of `signal`. */
+  return async (chain: Chain, reverted: RevertedTransaction, signal: AbortSignal): Promise<MinedRevert | null> => {
     const key = `${chain.chainId} ${reverted.block.hash} ${reverted.hash}`
     const known = reasons.get(key)
     if (known !== undefined) return known
     const find = async (): Promise<MinedRevert | null> => {
       const reason =
-        (await traced(chain, reverted).catch(nullIfNoAnswer)) ?? (await repeated(chain, reverted).catch(nullIfNoAnswer))
+        (await traced(chain, reverted).catch(withoutAnswer(true))) ??
+        (await repeated(chain, reverted).catch(withoutAnswer(false)))
       if (reason !== null) reasons.set(key, reason)
       return reason
     }
-    return once(key, () => limited(find).catch(nullIfUnavailable))
+    const search = () => once(key, () => limited(find).catch(nullIfUnavailable))
+    return withTimeout(search, { ms: WAIT_MS, late: () => unavailable('no reason found in time'), signal }).catch(
+      (error: unknown) => (signal.aborted ? Promise.reject(error) : nullIfUnavailable(error)),
+    )
   }
 }

@@ -1,11 +1,13 @@
 import type { Hex } from 'viem'
-import { isUnavailable, nullIfUnavailable, ServiceError } from '../../lib/errors.ts'
+import { isUnavailable, nullIfUnavailable, ServiceError, unavailable } from '../../lib/errors.ts'
 import { sleep } from '../../lib/lifecycle.ts'
+import { withTimeout } from '../../lib/with-timeout.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { untilRefreshed } from '../freshness/consistency.ts'
-import type { Client, Polls, Waits } from '../freshness/waits.ts'
+import type { ChainSnapshot, Client, Polls, Waits } from '../freshness/waits.ts'
 import { chainOf } from '../read.ts'
-import { createLookup, type FoundTransaction, type TransactionSources } from './lookup.ts'
+import type { FoundTransaction, TransactionSources } from './found.ts'
+import { createLookup, TooManyLookups } from './lookup.ts'
 
 /** How often a wait looks for a replacement of its transaction, in milliseconds. */
 const LOOK_AGAIN_MS = 2_000
@@ -30,18 +32,19 @@ const isFinal = (found: FoundTransaction | ServiceError): boolean =>
 
 /** Creates the reads of transactions by their hashes. */
 export const createTransactions = (sources: TransactionSources, waits: Waits) => {
-  const find = createLookup(sources, waits.changes)
+  const find = createLookup(sources, waits)
 
   /** Waits until the index has the transaction, for a part of the wait. Returns whether it has. */
   const untilIndexed = async (polls: Polls, hash: Hex, deadline: number, signal: AbortSignal): Promise<boolean> => {
-    const part = Math.min(deadline, performance.now() + LOOK_AGAIN_MS)
-    const found = await polls.nodes
-      .until({
-        ...{ key: hash, deadline: part, signal },
-        check: ({ transactions }) => (transactions.get(hash)?.isOnIndex === true ? true : undefined),
-        late: () => new PartOver(),
-      })
-      .catch(nullIfPartOver)
+    const now = performance.now()
+    const part = Math.min(deadline, now + LOOK_AGAIN_MS)
+    const check = ({ transactions }: ChainSnapshot) => (transactions.get(hash)?.isOnIndex === true ? true : undefined)
+    const late = () => new PartOver()
+    // A poll only ends its waits after their first round, which may be late when there are many waits.
+    const found = await withTimeout(
+      (within) => polls.nodes.until({ key: hash, deadline: part, signal: within, check, late }),
+      { ms: Math.max(0, part - now), late, signal },
+    ).catch(nullIfPartOver)
     return found !== null
   }
 
@@ -57,17 +60,24 @@ export const createTransactions = (sources: TransactionSources, waits: Waits) =>
     /**
      * Reads a transaction, after waiting for at most `waitMs` until it is mined and lists show what it changed, or
      * until it can no longer be mined. Throws `service_unavailable` when no node answers and the index does not know
-     * it, `upstream_error` when nodes refuse, and as `Waits.during` does.
+     * it, the client disconnects or too many look-ups wait, `upstream_error` when nodes refuse, and as `Waits.during`
+     * does. Takes at most the time-out of a node longer than the wait, and some seconds more for the reason of a revert.
      */
     async read(client: Client, chainId: ChainId, hash: Hex, waitMs: number): Promise<FoundTransaction> {
       const chain = chainOf(sources.chains, chainId)
       const deadline = performance.now() + waitMs
-      /** The transaction, or why it cannot be read now. */
-      const attempt = (): Promise<FoundTransaction | ServiceError> =>
-        find(chain, hash).catch((error: unknown) => {
-          if (isUnavailable(error)) return error
-          throw error
-        })
+      /** The transaction, or why no node answers; `last` instead when too many look-ups wait. */
+      const attempt = async (signal: AbortSignal, last?: FoundTransaction | ServiceError) => {
+        try {
+          return await find(chain, hash, signal)
+        } catch (error) {
+          if (signal.aborted)
+            throw signal.reason instanceof ServiceError ? signal.reason : unavailable('the client disconnected')
+          if (error instanceof TooManyLookups && last !== undefined) return last
+          if (!isUnavailable(error) || error instanceof TooManyLookups) throw error
+          return error
+        }
+      }
       const wait = (first: FoundTransaction | ServiceError) =>
         waits.during(chainId, client, async (polls, signal) => {
           let last = first
@@ -78,12 +88,12 @@ export const createTransactions = (sources: TransactionSources, waits: Waits) =>
             }
             if (performance.now() >= deadline) return last
             const isIndexed = await untilIndexed(polls, hash, deadline, signal)
-            last = await attempt()
+            last = await attempt(signal, last)
             if (isIndexed && !(last instanceof ServiceError) && !last.data.indexed) await sleep(DISAGREE_MS, signal)
           }
         })
 
-      const first = await attempt()
+      const first = await attempt(client.disconnected)
       const answer = waitMs === 0 || isFinal(first) ? first : await wait(first)
       if (answer instanceof ServiceError) throw answer
       return answer
