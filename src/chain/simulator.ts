@@ -1,7 +1,7 @@
 import { isUnavailable } from '../lib/errors.ts'
 import type { Node } from './pool/failover.ts'
 import type { Batch, Outcomes } from './rpc/batch.ts'
-import { toServiceError } from './rpc/errors.ts'
+import { NodeError, toServiceError } from './rpc/errors.ts'
 import type { Request } from './rpc/requests.ts'
 import { callSequence, type Sequence, type SequenceResult, simulateBlock } from './rpc/simulation.ts'
 import type { Outcome } from './rpc/transport.ts'
@@ -43,8 +43,9 @@ export const createSimulator = (node: Pick<Node, 'send'>): Simulator => ({
         if (simulation.ok) return { simulated: { method, results: simulation.value }, outcomes: outcomes as never }
         if (simulation.error.fault.kind === 'missing') throw toServiceError(simulation.error)
       } catch (failure) {
-        // Either no node in reach has the method, or none is in reach at all, which the last request shows.
-        if (!isUnavailable(failure) || failure.cause !== undefined) throw failure
+        // No node in reach has the method, the answers are too long, or no node is in reach at all, which the last
+        // request shows.
+        if (!isUnavailable(failure) || failure.cause instanceof NodeError) throw failure
       }
     }
     return { simulated: null, outcomes: await node.send(further) }
