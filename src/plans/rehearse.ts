@@ -27,10 +27,10 @@ export type Rehearsal = {
   readonly after: readonly SequenceResult[]
 } | null
 
-const balanceCall = (token: Address, of: Address): SequenceCall => ({
-  to: token,
-  data: encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [of] }),
-})
+const balanceCalls = (tokens: readonly Address[], of: Address): readonly SequenceCall[] => {
+  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [of] })
+  return tokens.map((to) => ({ to, data }))
+}
 
 /** The uint256 that a call returned; null for any other answer. */
 export const wordOf = (result: Pick<SequenceResult, 'ok' | 'data'> | undefined): bigint | null =>
@@ -66,12 +66,12 @@ export const rehearse = async <const B extends Batch>(
 ): Promise<{ readonly rehearsal: Rehearsal; readonly outcomes: Outcomes<B> }> => {
   const { from, steps, tokens, overrides = {}, after = [] } = rehearsed
   const { diamond } = chain.deployment
-  const balances = (of: Address): SequenceCall[] => tokens.map((token) => balanceCall(token, of))
+  const [ofProtocolCalls, ofWalletCalls] = [balanceCalls(tokens, diamond), balanceCalls(tokens, from)]
   const calls = [
-    ...balances(diamond),
-    ...balances(from),
-    ...steps.flatMap(({ transaction: { to, data } }) => [{ to, data }, ...balances(from)]),
-    ...balances(diamond),
+    ...ofProtocolCalls,
+    ...ofWalletCalls,
+    ...steps.flatMap(({ transaction: { to, data } }) => [{ to, data }, ...ofWalletCalls]),
+    ...ofProtocolCalls,
     ...after,
   ]
   const { simulated, outcomes } = await chain.simulateSequence({ from, calls, overrides, ...at }, further)

@@ -117,7 +117,7 @@ const auditIsClean = async (): Promise<void> => {
   expect(report.match(/no differences/g), report).toHaveLength(2)
 }
 
-const KILLS = byForm(3, 10)
+const KILLS = byForm(2, 10)
 
 test(`${KILLS} kills of the worker during live activity neither lose nor duplicate a row`, async () => {
   for (let times = 0; times < KILLS; times++) {

@@ -1,11 +1,12 @@
 import { type Address, maxUint256, parseEther, zeroAddress } from 'viem'
 import { afterAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 import { openApp } from '../support/app.ts'
-import { deployHostileToken, manners } from '../support/hostile-token.ts'
+import { deployHostileToken, type Manner, manners } from '../support/hostile-token.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
 import { blockingCodes, planOf, refusesOverrides, refusesSimulation, usePlans } from '../support/plan-apps.ts'
 import { createPlanRunner } from '../support/plan-runner.ts'
 import { receiptOf } from '../support/receipt.ts'
+import { byForm, seed } from '../support/repetitions.ts'
 import { DAI, DAY, USDC, useProtocol } from '../support/use-protocol.ts'
 
 const profile = inject('profile')
@@ -81,7 +82,10 @@ describe('the requests to nodes of a plan', () => {
 })
 
 describe('tokens that misbehave', () => {
-  test.each(manners)('a token of the kind %s has plans that say what happens', async (manner) => {
+  const two: readonly Manner[] = [0, 1].map((at) => manners[(seed + at) % manners.length] ?? 'honest')
+  const tested = byForm(two, manners)
+
+  test.each(tested)('a token of the kind %s has plans that say what happens', async (manner) => {
     const hostile = await deployHostileToken(protocol)
     const { token } = hostile
     await send(owner, 'setAllowedPaymentToken', [token, true])

@@ -14,10 +14,10 @@ import { urlsOf } from './urls.ts'
 const ACTION_MS = 1_500
 
 /** The number of concurrent comparisons. */
-const CONCURRENT = 6
+const CONCURRENT = 3
 
 /** One comparison in this many also compares a record with the chain. */
-const RECORD_EVERY = 20
+const RECORD_EVERY = 6
 
 /** The most next pages that are compared in addition to the URLs. The oldest are dropped. */
 const MOST_PAGES = 20
