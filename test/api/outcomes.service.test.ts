@@ -2,6 +2,7 @@ import { type Address, type Hex, toFunctionSelector, zeroAddress } from 'viem'
 import { afterAll, describe, expect, test } from 'vitest'
 import { builders } from '../../src/tx/builders.ts'
 import { openApp } from '../support/app.ts'
+import { eventBody } from '../support/event-body.ts'
 import { factsOf } from '../support/known-chains.ts'
 import { DAY, USDC, useProtocol } from '../support/use-protocol.ts'
 
@@ -62,22 +63,7 @@ await client.setBalance({ address: diamond, value: 1n })
 await send(owner, 'transferOwnership', [heir])
 
 const now = await on.now()
-const newEvent = {
-  name: 'Cedi',
-  underlying: 'USD/GHS',
-  strike: '12000000',
-  payoutCap: '13500000',
-  premiumRate: '23000',
-  expiry: String(now + 30n * DAY),
-  allowExternalLp: true,
-  initialLiquidity: '1000000000',
-  initialRate: '11400000',
-  strikeAbove: true,
-  paymentToken: usdc,
-  signature: '0x',
-  quoteTimestamp: '0',
-  quoteNonce: `0x${'00'.repeat(32)}`,
-}
+const newEvent = eventBody(now, usdc)
 const event = (id: bigint) => ({ eventId: String(id) })
 const purchase = { ...event(open), notional: '1000000000', maxCost: '23115000', deadline: String(now + 600n) }
 const deposit = { ...event(open), amount: '1000000' }

@@ -22,6 +22,7 @@ import { reverts } from '../../src/protocol/reverts/catalogue.ts'
 import { revertOf } from '../../src/protocol/reverts/decode.ts'
 import { builders } from '../../src/tx/builders.ts'
 import { openApp } from '../support/app.ts'
+import { eventBody } from '../support/event-body.ts'
 import { deployHostileToken } from '../support/hostile-token.ts'
 import { textsByFunction } from '../support/source-texts.ts'
 import { DAI, DAY, USDC, useProtocol } from '../support/use-protocol.ts'
@@ -142,22 +143,7 @@ const seeds = {
   current: await seedOf(current),
 }
 
-const newEvent = {
-  name: 'Cedi',
-  underlying: 'USD/GHS',
-  strike: '12000000',
-  payoutCap: '13500000',
-  premiumRate: '23000',
-  expiry: String(now + 30n * DAY),
-  allowExternalLp: true,
-  initialLiquidity: '1000000000',
-  initialRate: '11400000',
-  strikeAbove: true,
-  paymentToken: usdc as Address,
-  signature: '0x' as Hex,
-  quoteTimestamp: '0',
-  quoteNonce: zeroHash as Hex,
-}
+const newEvent = eventBody(now, usdc)
 /** An unsigned quote. It is made when it is needed, because it expires after two minutes. */
 const quote = async () => ({
   signature: `0x${'11'.repeat(65)}` as Hex,
