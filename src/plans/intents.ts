@@ -89,34 +89,28 @@ const example = {
   },
 }
 
-/** A term comes from the quote or from the body; every field at fault is named, whatever else is wrong. */
-const isTermInOnePlace = (body: Readonly<Record<string, unknown>>, name: string): boolean => {
-  const isGiven = body[name] !== undefined
-  const isOptional = name in unsigned
-  return body.quote === undefined ? isGiven || isOptional : !isGiven
-}
-
 const createEvent = (): z.ZodType<Intent> => {
   const fields = argumentsOf(actions['create-event'])
-  const terms = [...quoted, ...Object.keys(unsigned)]
-  const body: z.ZodType<Readonly<Record<string, unknown>>> = z.strictObject({
-    ...optionsOf(actions['create-event']),
-    ...fields,
-    ...optional(fields, terms),
-    quote: PlannedQuote.optional().meta({
-      description: `The range that the engine prices. The plan takes ${quoted.join(', ')} and the signature from its answer`,
-    }),
-  })
-  return terms
-    .reduce(
-      (schema, name) =>
-        schema.refine((given) => isTermInOnePlace(given, name), {
-          path: [name],
-          when: ({ value }) => typeof value === 'object' && value !== null,
-          error: ({ input }) =>
-            Object(input).quote === undefined ? 'required, unless there is a quote' : 'unexpected: the quote has it',
-        }),
-      body,
+  return z
+    .strictObject({
+      ...optionsOf(actions['create-event']),
+      ...fields,
+      ...optional(fields, [...quoted, ...Object.keys(unsigned)]),
+      quote: PlannedQuote.optional().meta({
+        description: `The range that the engine prices. The plan takes ${quoted.join(', ')} and the signature from its answer`,
+      }),
+    })
+    .superRefine(
+      (body: Readonly<Record<string, unknown>>, context) => {
+        const hasQuote = body.quote !== undefined
+        for (const path of [...quoted, ...(hasQuote ? Object.keys(unsigned) : [])]) {
+          if ((body[path] !== undefined) !== hasQuote) continue
+          const message = hasQuote ? 'unexpected: the quote has it' : 'required, unless there is a quote'
+          context.addIssue({ code: 'custom', path: [path], message })
+        }
+      },
+      // Whether the terms are complete is judged once each field is valid. Zod would skip this only for some faults.
+      { when: ({ issues }) => issues.length === 0 },
     )
     .meta({ example }) as unknown as z.ZodType<Intent>
 }
