@@ -1,4 +1,9 @@
-/* Tests of one sandbox, to which they only add entities. */
+/*
+ * One sandbox from its first start on. The tests of the first part only add entities; then it stops, resumes and loses
+ * its parts.
+ */
+import './sandbox/start.ts'
 import './sandbox/lifecycle.ts'
 import './sandbox/quotes.ts'
 import './sandbox/typed-client.ts'
+import './sandbox/restart.ts'

@@ -1,11 +1,26 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, expect } from 'vitest'
 import { longTimeouts } from '../../support/long-timeouts.ts'
 import { npmStart, startSandboxProcess } from '../../support/sandbox-process.ts'
 
-/** A sandbox as the README starts it; after the tests it must end in order and leave nothing behind. */
-export const sandbox = await startSandboxProcess(['--quiet'], longTimeouts, npmStart)
+export const folder = await mkdtemp(join(tmpdir(), 'fx-persist-'))
+// When this process is root, PostgreSQL runs as another account, which must be able to enter the directory.
+await chmod(folder, 0o711)
+
+/** A sandbox as the README starts it, with a folder; after the tests it must end in order and leave nothing behind. */
+export let sandbox = await startSandboxProcess(['--persist', folder, '--quiet'], longTimeouts, npmStart)
+
+/** Starts a sandbox on the folder of the one that ended, with live activity. */
+export const resume = async (): Promise<void> => {
+  sandbox = await startSandboxProcess(['--persist', folder], longTimeouts)
+}
 
 afterAll(async () => {
-  const { code, left } = await sandbox.stop('SIGINT')
-  expect([code, left], sandbox.output()).toEqual([0, []])
+  try {
+    expect(await sandbox.stop('SIGTERM'), sandbox.output()).toEqual({ code: 0, left: [] })
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 })

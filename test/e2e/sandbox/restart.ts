@@ -1,84 +1,19 @@
-import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { createPublicClient, createTestClient, http } from 'viem'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestClient, http } from 'viem'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { createAccounts } from '../../src/sandbox/accounts.ts'
-import { builtCommand } from '../support/built.ts'
-import { longTimeouts } from '../support/long-timeouts.ts'
-import { eventually } from '../support/process.ts'
-import { byForm } from '../support/repetitions.ts'
-import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.ts'
+import { createAccounts } from '../../../src/sandbox/accounts.ts'
+import { eventually } from '../../support/process.ts'
+import { byForm } from '../../support/repetitions.ts'
+import { ages, expectPresent, newestBlocks } from './blocks.ts'
+import { resume, sandbox } from './process.ts'
 
-/*
- * One sandbox from its first start on: it stops, resumes from its folder with live activity, and loses its parts one
- * after the other.
- */
-
-/**
- * Maximum age in seconds. A busy machine delays the read of the block. A chain that did not continue has a block older
- * than the stop.
- */
-const PRESENT_SECONDS = 10
-
-let folder: string
-let sandbox: SandboxProcess
-const start = (...flags: readonly string[]) => startSandboxProcess(['--persist', folder, ...flags], longTimeouts)
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'fx-persist-'))
-  // When this process is root, PostgreSQL runs as another account, which must be able to enter the directory.
-  await chmod(folder, 0o711)
-  sandbox = await start('--quiet')
-})
-afterAll(async () => {
-  try {
-    expect(await sandbox?.stop('SIGTERM'), sandbox?.output()).toEqual({ code: 0, left: [] })
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-})
-
-const heights = async (): Promise<bigint[]> =>
-  Promise.all(
-    Object.values(sandbox.rpcUrls).map((url) => createPublicClient({ transport: http(url) }).getBlockNumber()),
-  )
+/* The sandbox stops, resumes from its folder with live activity, and loses its parts one after the other. */
 
 /** The newest block of each chain when the sandbox had resumed: its node has no state of earlier ones. */
 let resumedAt: readonly bigint[]
 
-/** Age of each chain's newest block, in seconds. */
-const ages = async (): Promise<number[]> =>
-  Promise.all(
-    Object.values(sandbox.rpcUrls).map(async (url) => {
-      const { timestamp } = await createPublicClient({ transport: http(url) }).getBlock()
-      return Date.now() / 1_000 - Number(timestamp)
-    }),
-  )
-
-const expectPresent = async (): Promise<void> => {
-  for (const age of await ages()) expect(Math.abs(age)).toBeLessThan(PRESENT_SECONDS)
-}
-
-test('a healthy start prints no line of a service', () => {
-  expect(sandbox.output()).not.toMatch(/^\[(worker|api|engine)\].*(out of reach|failed)/m)
-})
-
-test('the newest block of a quiet sandbox has the present time', expectPresent)
-
-test('a second sandbox on the same folder exits with code 1 and one line that names the first', async () => {
-  const { command, args } = builtCommand('sandbox', '--quiet', '--persist', folder)
-  const env = { ...process.env, PORT: '0', SANDBOX_RPC_PORT_8453: '0', SANDBOX_RPC_PORT_56: '0' }
-  const refusal = await promisify(execFile)(command, args, { env }).catch((fault) => fault)
-  expect(refusal.code).toBe(1)
-  expect(refusal.stderr).toBe(
-    `process ${sandbox.pid} runs a sandbox on ${folder}: stop it (kill -INT ${sandbox.pid}), or choose another folder with --persist\n`,
-  )
-})
+const heights = async (): Promise<bigint[]> => (await newestBlocks()).map(({ number }) => number)
 
 test('a stop reports that it saves each chain, and a resumed sandbox has a recent block when it is ready', async () => {
   expect(await sandbox.stop('SIGINT')).toEqual({ code: 0, left: [] })
@@ -86,7 +21,7 @@ test('a stop reports that it saves each chain, and a resumed sandbox has a recen
     expect(sandbox.output()).toMatch(new RegExp(`saving chain ${chainId}: [^]*chain ${chainId} saved +\\d+\\.\\d s`))
   }
   const stopped = Date.now()
-  sandbox = await start()
+  await resume()
   expect(sandbox.output()).toContain('(resumed)')
   const [newest = 0] = (await ages()).toSorted((a, b) => b - a)
   resumedAt = await heights()

@@ -1,0 +1,21 @@
+import { createPublicClient, http } from 'viem'
+import { expect } from 'vitest'
+import { sandbox } from './process.ts'
+
+/**
+ * Maximum age in seconds. A busy machine delays the read of the block. A chain that did not continue has a block older
+ * than the stop.
+ */
+const PRESENT_SECONDS = 10
+
+/** The newest block of each chain. */
+export const newestBlocks = async () =>
+  Promise.all(Object.values(sandbox.rpcUrls).map((url) => createPublicClient({ transport: http(url) }).getBlock()))
+
+/** Age of each chain's newest block, in seconds. */
+export const ages = async (): Promise<number[]> =>
+  (await newestBlocks()).map(({ timestamp }) => Date.now() / 1_000 - Number(timestamp))
+
+export const expectPresent = async (): Promise<void> => {
+  for (const age of await ages()) expect(Math.abs(age)).toBeLessThan(PRESENT_SECONDS)
+}
