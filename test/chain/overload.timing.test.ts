@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { zeroAddress } from 'viem'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import { createChain } from '../../src/chain/chain.ts'
 import { ServiceError } from '../../src/lib/errors.ts'
 import { call } from '../../src/protocol/outputs.ts'
@@ -11,7 +11,7 @@ import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
 const log = pino({ level: 'silent' })
 
 /** A chain whose node never answers requests of one method. */
-const openChain = async (silent: string) => {
+const openChain = async (silent: string, { onTestFinished }: TestContext) => {
   const node = await startNode()
   const isSilent = (calls: readonly ScriptedCall[]) => calls.some(({ method }) => method === silent)
   node.say((calls) => (isSilent(calls) ? 'hang' : null))
@@ -29,8 +29,8 @@ const openChain = async (silent: string) => {
 const many = <T>(count: number, run: (at: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, at) => run(at)))
 
-test('of 500 simulations 8 reach the node, those beyond the queue are unavailable at once, and reads continue', async () => {
-  const { chain, asked } = await openChain('eth_estimateGas')
+test.concurrent('of 500 simulations 8 reach the node, those beyond the queue are unavailable at once, and reads continue', async (context) => {
+  const { chain, asked } = await openChain('eth_estimateGas', context)
   let over = 0
   const simulations = many(500, async () => {
     const { status } = await chain.simulate({ from: zeroAddress, to: zeroAddress, data: '0x' })
@@ -49,8 +49,8 @@ test('of 500 simulations 8 reach the node, those beyond the queue are unavailabl
   expect(await simulations).toEqual(Array.from({ length: 500 }, () => 'unavailable'))
 })
 
-test('of 500 concurrent broadcasts those beyond the queue are refused at once, with a retry after 1 s', async () => {
-  const { chain } = await openChain('eth_sendRawTransaction')
+test.concurrent('of 500 concurrent broadcasts those beyond the queue are refused at once, with a retry after 1 s', async (context) => {
+  const { chain } = await openChain('eth_sendRawTransaction', context)
   const refused: unknown[] = []
   const broadcasts = many(500, () => chain.broadcast('0x02').catch((fault: unknown) => refused.push(fault)))
   await eventually('the broadcasts beyond the queue are refused', () => refused.length >= 500 - 8 - 64, 500)
@@ -64,8 +64,8 @@ test('of 500 concurrent broadcasts those beyond the queue are refused at once, w
   await broadcasts
 }, 20_000)
 
-test('views beyond a queue of 20,000 for a silent node are refused at once', async () => {
-  const { chain, head } = await openChain('eth_call')
+test.concurrent('views beyond a queue of 20,000 for a silent node are refused at once', async (context) => {
+  const { chain, head } = await openChain('eth_call', context)
   const refused: unknown[] = []
   const reads = many(20_100, (id) =>
     chain.readAt(head, [call('getHedgePosition', [BigInt(id)])]).catch((fault: unknown) => refused.push(fault)),

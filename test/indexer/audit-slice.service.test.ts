@@ -28,33 +28,41 @@ let world: Awaited<ReturnType<typeof startWorld>>
 let proxy: Awaited<ReturnType<typeof startNodeProxy>>
 let snapshot: Hex
 let chain: Chain
+let indexed: TestDatabase
 let store: TestDatabase
 let database: Database
+
+const openChain = () =>
+  createChain({ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log: silent })
+
+const connect = (of: TestDatabase): void => {
+  chain = openChain()
+  database = openDatabase(of.url)
+}
+const disconnect = () => Promise.all([database.close(), chain.close()])
 
 beforeAll(async () => {
   world = await startWorld()
   proxy = await startNodeProxy(world.anvil.url)
+  indexed = await createTestDatabase()
+  connect(indexed)
+  await indexAll({ chain, database })
+  await prove()
+  await disconnect()
 })
 afterAll(async () => {
   await proxy?.close()
   await world?.close()
+  await indexed?.close()
 })
 beforeEach(async () => {
   proxy.honest()
   snapshot = await world.actions.node.snapshot()
-  const open = () =>
-    createChain({ deployment: world.deployment, rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log: silent })
-  chain = open()
-  store = await createTestDatabase()
-  database = openDatabase(store.url)
-  await indexAll({ chain, database })
-  await prove()
-  // Answers that were cached while the index was built would hide the node's new answers from the audit.
-  await chain.close()
-  chain = open()
+  store = await createTestDatabase(indexed)
+  connect(store)
 })
 afterEach(async () => {
-  await Promise.all([database.close(), chain.close()])
+  await disconnect()
   await store.close()
   await world.actions.node.revert({ id: snapshot })
 })

@@ -3,7 +3,7 @@ import { byForm } from '../support/repetitions.ts'
 import { claimsOf } from './abuse/claims.ts'
 import { abuse } from './abuse/session.ts'
 
-const SECONDS = byForm(5, 60)
+const SECONDS = byForm(4, 60)
 
 test(
   'API, worker and engine survive every attack at once: none ends, answers 500 or a long error, or holds 400 MB',
