@@ -23,8 +23,8 @@ export const startProcess = async (command: 'worker' | 'api' | 'engine', env: Re
     exited: child.exited,
     hasExited: child.hasExited,
     waitForLine: child.waitForLine,
-    /** The number of matching log lines. */
-    logged: (pattern: RegExp): number => lines.filter((line) => pattern.test(line)).length,
+    /** The matching log lines. */
+    logged: (pattern: RegExp): readonly string[] => lines.filter((line) => pattern.test(line)),
     tail: child.output,
     /** Sends SIGKILL; resolves when the process has ended. */
     async kill(): Promise<void> {

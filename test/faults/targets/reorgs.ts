@@ -91,7 +91,7 @@ export const wrongHashes: Target = {
       await running
       const stalled = await index.untilExact(await traffic.mine(1), PATIENCE_MS).catch((fault: unknown) => fault)
       index.proxy.set([])
-      const rollbacks = worker.logged(/rolled back/)
+      const rollbacks = worker.logged(/rolled back/).length
       if (rollbacks > 0) failures.push({ seed, what: `${rollbacks} rollbacks` })
       return {
         measured: `${rollbacks} rollbacks, ${failures.length} faults, ${typeof stalled === 'number' ? `at the head ${seconds(stalled)} after the last log` : errorText(stalled)}`,
