@@ -1,7 +1,9 @@
 import type { Hex } from 'viem'
 import type { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
-import { sleep } from '../lib/lifecycle.ts'
+import { unavailable } from '../lib/errors.ts'
+import { withTimeout } from '../lib/with-timeout.ts'
 import type { Node } from './pool/failover.ts'
+import type { Outcomes } from './rpc/batch.ts'
 import { isFailedCall, type NodeError } from './rpc/errors.ts'
 import { type CallOf, callAs, getNonce, getTransaction } from './rpc/transactions.ts'
 
@@ -24,26 +26,19 @@ export const simulateSigned = async (
   call: SignedCall,
   limited: ConcurrencyLimit,
 ): Promise<SimulatedCall | null> => {
-  const ended = new AbortController()
-  const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(TIMEOUT_MS)])
   const batch = { known: getTransaction(call.hash), count: getNonce(call.from, 'latest'), done: callAs(call, 'latest') }
-  const simulate = async (): Promise<SimulatedCall | null> => {
-    const { known, count, done } = await limited(() =>
-      node.send(batch, { signal, isAnswer: (found) => found.done.ok || isFailedCall(found.done.error) }),
-    )
+  const simulate = async (signal: AbortSignal): Promise<SimulatedCall | null> => {
+    const isAnswer = ({ done }: Outcomes<typeof batch>): boolean => done.ok || isFailedCall(done.error)
+    const { known, count, done } = await limited(() => node.send(batch, { signal, isAnswer }), signal)
     const isNext = known.ok && known.value === null && count.ok && count.value === call.nonce
     if (!isNext) return null
     if (done.ok) return { error: null }
     return isFailedCall(done.error) ? { error: done.error } : null
   }
-  const timeout = async (): Promise<null> => {
-    // The time in the queue counts too.
-    await sleep(TIMEOUT_MS, ended.signal)
-    return null
-  }
   try {
-    return await Promise.race([simulate().catch(() => null), timeout()])
-  } finally {
-    ended.abort()
+    // The time in the queue counts too.
+    return await withTimeout(simulate, { ms: TIMEOUT_MS, late: () => unavailable('the simulation took too long') })
+  } catch {
+    return null
   }
 }

@@ -1,8 +1,7 @@
 import type { Block } from '../chain/rpc/requests.ts'
 import { revertByCode } from '../protocol/reverts/catalogue.ts'
-import { revertOf } from '../protocol/reverts/decode.ts'
 import type { Token } from '../protocol/tokens.ts'
-import type { BuiltTx } from '../tx/build.ts'
+import { type Simulation, simulationRecord } from '../tx/simulation.ts'
 import type { Account } from './gas.ts'
 import type { Price } from './price.ts'
 import type { Issue } from './records.ts'
@@ -11,23 +10,21 @@ import type { Step } from './step.ts'
 
 /* Why a plan reverts, and what else a wallet should know before it signs. */
 
-const NOTHING = { code: null, reason: null, hint: null }
-
 /** What a step did in the simulation on a block. */
 export const simulationOf = (
   { transaction }: Step,
   result: StepResult | undefined,
-  block: Pick<Block, 'number'>,
-): NonNullable<BuiltTx['simulation']> => {
-  const blockNumber = Number(block.number)
-  if (result === undefined) return { status: 'unavailable', ...NOTHING, blockNumber: null }
-  if (result.ok) return { status: 'success', ...NOTHING, blockNumber }
-  const failed = { data: result.data, message: 'execution reverted' }
-  return { status: 'reverted', ...revertOf(failed, transaction.function), blockNumber }
+  { number: blockNumber }: Pick<Block, 'number'>,
+): Simulation => {
+  const name = transaction.function
+  if (result === undefined) return simulationRecord({ status: 'unavailable' }, name)
+  if (result.ok) return simulationRecord({ status: 'success', blockNumber }, name)
+  const error = { data: result.data, message: 'execution reverted' }
+  return simulationRecord({ status: 'reverted', error, blockNumber }, name)
 }
 
 /** The issue of a step that reverts. */
-export const revertIssue = (step: string, { code, reason, hint }: ReturnType<typeof simulationOf>): Issue[] =>
+export const revertIssue = (step: string, { code, reason, hint }: Simulation): Issue[] =>
   code === null ? [] : [{ code, message: reason ?? code, hint: hint ?? '', blocking: true, step }]
 
 /** The issues of the wallet's balance and allowance. */

@@ -3,6 +3,7 @@ import type { Chain } from '../chain/chain.ts'
 import type { Tokens } from '../chain/tokens.ts'
 import { clamped } from '../protocol/response-fields.ts'
 import type { Token } from '../protocol/tokens.ts'
+import type { Simulation } from '../tx/simulation.ts'
 import { checkIssues } from './checks.ts'
 import type { Draft } from './draft.ts'
 import { balanceChanges, costOf, createdBy, payoutOf, sumOf } from './effects.ts'
@@ -14,8 +15,6 @@ import type { Rehearsal } from './rehearse.ts'
 import { rehearseDraft } from './rehearse-draft.ts'
 import { digestOf, type Step } from './step.ts'
 import { summaryOf } from './summary.ts'
-
-type Simulation = ReturnType<typeof simulationOf>
 
 /**
  * A step as a transaction, with the nonce `nth` after the wallet's next one; undefined while prices or nonce are

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { Simulation as Simulated } from '../chain/simulate.ts'
 import { clamped, Integer } from '../protocol/response-fields.ts'
 import { revertOf } from '../protocol/reverts/decode.ts'
 
@@ -28,9 +27,15 @@ export const Simulation = z
     description: 'What the call would do at the newest block. `code`, `reason` and `hint` are null unless it reverts.',
   })
 
-type Simulation = z.output<typeof Simulation>
+export type Simulation = z.output<typeof Simulation>
 
 const NOTHING = { code: null, reason: null, hint: null }
+
+/** What a simulated call did; `error` is of the node or has the bytes that the call returned. */
+type Simulated =
+  | { readonly status: 'success'; readonly blockNumber: bigint | null }
+  | { readonly status: 'reverted'; readonly error: Parameters<typeof revertOf>[0]; readonly blockNumber: bigint | null }
+  | { readonly status: 'unavailable' }
 
 /** The record of a simulated call of one contract function. */
 export const simulationRecord = (simulated: Simulated, functionName: string): Simulation => {
