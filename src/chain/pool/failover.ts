@@ -59,6 +59,9 @@ type Settled<B extends Batch> = {
 
 type Attempt<B extends Batch> = { readonly since: number; readonly settled: Promise<Settled<B>> }
 
+/** Why the requests of a batch that is answered are aborted. Each abort without a reason would create an error. */
+const ENDED = new DOMException('the batch is answered', 'AbortError')
+
 const isUp = (endpoint: Endpoint): boolean => isAvailable(endpoint.state(), Date.now())
 
 /**
@@ -160,7 +163,7 @@ export const createNode = (deps: {
       // The probe of an endpoint that hangs may take longer than the caller waits.
       return await (signal === undefined ? answered : untilAborted(answered, signal))
     } finally {
-      ended.abort()
+      ended.abort(ENDED)
     }
   }
 

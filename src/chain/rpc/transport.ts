@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { OversizedJson, readJson } from '../../lib/read-json.ts'
 import { createScrub, partsOf } from '../../lib/secrets.ts'
 import { truncate } from '../../lib/truncate.ts'
+import { withTimeout } from '../../lib/with-timeout.ts'
 import { NodeError, NodeUnreachable, redactUrls } from './errors.ts'
 import { classify, type Fault } from './faults.ts'
 import type { Request } from './requests.ts'
@@ -59,8 +60,7 @@ export const createTransport = (options: { readonly url: string; readonly timeou
     body: string,
     { signal, timeoutMs = options.timeoutMs }: SendOptions,
   ): Promise<Reply> => {
-    const timeout = AbortSignal.timeout(Math.min(timeoutMs, options.timeoutMs))
-    try {
+    const exchange = async (within: AbortSignal): Promise<Reply> => {
       const {
         statusCode,
         headers,
@@ -70,7 +70,7 @@ export const createTransport = (options: { readonly url: string; readonly timeou
         headers: { 'content-type': 'application/json' },
         body,
         dispatcher: agent,
-        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+        signal: within,
       })
       const after = headers['retry-after']
       return {
@@ -78,6 +78,13 @@ export const createTransport = (options: { readonly url: string; readonly timeou
         retryAfter: typeof after === 'string' ? after : undefined,
         raw: await readAnswer(answer, requests),
       }
+    }
+    try {
+      return await withTimeout(exchange, {
+        ms: Math.min(timeoutMs, options.timeoutMs),
+        late: () => new DOMException('the node did not answer in time', 'TimeoutError'),
+        ...(signal && { signal }),
+      })
     } catch (cause) {
       if (cause instanceof OversizedJson) {
         const fault: Fault = cause.kind === 'size' ? tooLong(requests) : { kind: 'garbage' }
