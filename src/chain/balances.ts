@@ -1,15 +1,8 @@
-import {
-  type Address,
-  decodeFunctionResult,
-  deploylessCallViaBytecodeBytecode,
-  encodeDeployData,
-  encodeFunctionData,
-  type Hex,
-  isHex,
-  parseAbi,
-} from 'viem'
+import { type Address, type Hex, isHex } from 'viem'
 import { balancesAbi, balancesBytecode } from '../abi/balances.generated.ts'
+import { contractFunction } from '../protocol/contract-function.ts'
 import type { Node } from './pool/failover.ts'
+import { callOfCode } from './rpc/code-call.ts'
 import { toServiceError } from './rpc/errors.ts'
 import type { Block, Request } from './rpc/requests.ts'
 
@@ -29,10 +22,7 @@ export type Held = {
  */
 const AT_ONCE = 20
 
-const carrier = {
-  abi: parseAbi(['constructor(bytes code, bytes data)']),
-  bytecode: deploylessCallViaBytecodeBytecode,
-} as const
+const balancesRead = contractFunction(balancesAbi, 'read')
 
 type Pair = { readonly wallet: Address; readonly token: Address }
 
@@ -48,26 +38,23 @@ export const balancesCall = (
   pairs: readonly Pair[],
   block: Hex,
   overrides?: object,
-): Request<Answer> => {
-  const data = encodeFunctionData({ abi: balancesAbi, functionName: 'read', args: [spender, wallets, pairs] })
-  return {
-    method: 'eth_call',
-    params: [
-      { data: encodeDeployData({ ...carrier, args: [balancesBytecode, data] }) },
-      { blockHash: block },
-      ...(overrides === undefined ? [] : [overrides]),
-    ],
-    parse(raw) {
-      if (!isHex(raw)) throw new TypeError('expected 0x hex')
-      const [coins, balances, allowances] = decodeFunctionResult({ abi: balancesAbi, functionName: 'read', data: raw })
-      if (coins.length !== wallets.length || balances.length !== pairs.length || allowances.length !== pairs.length)
-        throw new RangeError('expected an amount of each wallet and token')
-      const known = (amount: (typeof balances)[number] | undefined) => (amount?.isKnown ? amount.value : null)
-      const amounts = balances.map((balance, at) => ({ balance: known(balance), allowance: known(allowances[at]) }))
-      return { coins, amounts }
-    },
-  }
-}
+): Request<Answer> => ({
+  method: 'eth_call',
+  params: [
+    { data: callOfCode(balancesBytecode, balancesRead.encode([spender, wallets, pairs])) },
+    { blockHash: block },
+    ...(overrides === undefined ? [] : [overrides]),
+  ],
+  parse(raw) {
+    if (!isHex(raw)) throw new TypeError('expected 0x hex')
+    const [coins, balances, allowances] = balancesRead.decode(raw)
+    if (coins.length !== wallets.length || balances.length !== pairs.length || allowances.length !== pairs.length)
+      throw new RangeError('expected an amount of each wallet and token')
+    const known = (amount: (typeof balances)[number] | undefined) => (amount?.isKnown ? amount.value : null)
+    const amounts = balances.map((balance, at) => ({ balance: known(balance), allowance: known(allowances[at]) }))
+    return { coins, amounts }
+  },
+})
 
 /** A part of a list, by its number from 0. */
 const partOf = <T>(items: readonly T[], nth: number): T[] => items.slice(nth * AT_ONCE, (nth + 1) * AT_ONCE)

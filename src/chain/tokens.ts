@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { type Address, decodeFunctionResult, encodeFunctionData, getAddress, type Hex, isHex } from 'viem'
+import { type Address, getAddress, type Hex, isHex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import type { ChainId } from '../protocol/chains.ts'
+import { contractFunction } from '../protocol/contract-function.ts'
 import { configuredTokens, type Token } from '../protocol/tokens.ts'
 import type { Chain } from './chain.ts'
 import { isRevert, NodeError } from './rpc/errors.ts'
@@ -42,20 +43,23 @@ const answerOf = <T>(raw: unknown, decode: (data: Hex) => T): T => {
   }
 }
 
+const symbol = contractFunction(erc20Abi, 'symbol')
+const decimals = contractFunction(erc20Abi, 'decimals')
+
 const symbolOf = (token: Address): Request<string> => ({
   method: 'eth_call',
-  params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'symbol' }) }, 'latest'],
-  parse: (raw) => answerOf(raw, (data) => decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data })),
+  params: [{ to: token, data: symbol.encode([]) }, 'latest'],
+  parse: (raw) => answerOf(raw, symbol.decode),
 })
 
 /** Reads the number of decimals of a token. */
 export const decimalsOf = (token: Address): Request<number> => ({
   method: 'eth_call',
-  params: [{ to: token, data: encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' }) }, 'latest'],
+  params: [{ to: token, data: decimals.encode([]) }, 'latest'],
   parse(raw) {
-    const decimals = answerOf(raw, (data) => decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data }))
-    if (decimals > MAX_DECIMALS) throw unreadable('the token returned more than 255 decimals')
-    return decimals
+    const count = answerOf(raw, decimals.decode)
+    if (count > MAX_DECIMALS) throw unreadable('the token returned more than 255 decimals')
+    return count
   },
 })
 

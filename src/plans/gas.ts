@@ -1,7 +1,8 @@
-import { type Address, encodeFunctionData, type Hex, parseAbi, size } from 'viem'
+import { type Address, type Hex, parseAbi, size } from 'viem'
 import type { Outcomes } from '../chain/rpc/batch.ts'
 import type { Request } from '../chain/rpc/requests.ts'
 import { baseFeeOf, codeOf, coinsOf, nextNonce, suggestedTip } from '../chain/rpc/simulation.ts'
+import { contractFunction } from '../protocol/contract-function.ts'
 import { wordOf } from './rehearse.ts'
 import type { Step } from './step.ts'
 
@@ -9,7 +10,10 @@ import type { Step } from './step.ts'
 
 /** The contract of OP-stack networks, such as chain 8453, that knows the fee for data on the parent chain. */
 const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F'
-const oracleAbi = parseAbi(['function getL1FeeUpperBound(uint256 unsignedTxSize) view returns (uint256)'])
+const feeUpperBound = contractFunction(
+  parseAbi(['function getL1FeeUpperBound(uint256 unsignedTxSize) view returns (uint256)']),
+  'getL1FeeUpperBound',
+)
 
 /** Maximum bytes of an unsigned transaction, without its calldata. */
 const ENVELOPE_BYTES = 120
@@ -20,7 +24,7 @@ const dataFeeOf = (data: Hex, blockHash: Hex): Request<bigint> => ({
   params: [
     {
       to: GAS_PRICE_ORACLE,
-      data: encodeFunctionData({ abi: oracleAbi, args: [BigInt(size(data) + ENVELOPE_BYTES)] }),
+      data: feeUpperBound.encode([BigInt(size(data) + ENVELOPE_BYTES)]),
     },
     { blockHash },
   ],

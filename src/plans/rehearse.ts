@@ -1,9 +1,10 @@
-import { type Address, encodeFunctionData, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { Batch, Outcomes } from '../chain/rpc/batch.ts'
 import type { SequenceCall, SequenceResult, StorageOverrides } from '../chain/rpc/simulation.ts'
 import type { SimulationMethod } from '../chain/simulator.ts'
+import { contractFunction } from '../protocol/contract-function.ts'
 import type { Step } from './step.ts'
 
 /** The state that a plan is made on: a block, and the time of the block after it in Unix seconds. */
@@ -27,8 +28,10 @@ export type Rehearsal = {
   readonly after: readonly SequenceResult[]
 } | null
 
+const balanceOf = contractFunction(erc20Abi, 'balanceOf')
+
 const balanceCalls = (tokens: readonly Address[], of: Address): readonly SequenceCall[] => {
-  const data = encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [of] })
+  const data = balanceOf.encode([of])
   return tokens.map((to) => ({ to, data }))
 }
 

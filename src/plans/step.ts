@@ -1,5 +1,6 @@
-import { type Address, encodeAbiParameters, type Hex, keccak256 } from 'viem'
+import { type Address, type Hex, keccak256, parseAbiParameters } from 'viem'
 import type { Deployment } from '../protocol/chains.ts'
+import { compileEncoder } from '../protocol/encode.ts'
 import { type BuiltTx, encode } from '../tx/build.ts'
 import type { Body } from '../tx/compile.ts'
 import { builderOf } from '../tx/compiled.ts'
@@ -39,26 +40,16 @@ export const approval = (id: string, token: Address, amount: bigint, { chainId, 
   subject: null,
 })
 
+const encodeApproved = compileEncoder(
+  parseAbiParameters([
+    'uint256 chainId, address from, Call[] calls',
+    'struct Call { address to; uint256 value; bytes data; }',
+  ]).map((parameter) => ({ name: parameter.name, parameter })),
+  false,
+)
+
 /** A hash of what a wallet is asked to sign: keccak256(abi.encode(chainId, from, (to, value, data)[])). */
-export const digestOf = (chainId: number, from: Address, steps: readonly Step[]): Hex =>
-  keccak256(
-    encodeAbiParameters(
-      [
-        { type: 'uint256' },
-        { type: 'address' },
-        {
-          type: 'tuple[]',
-          components: [
-            { name: 'to', type: 'address' },
-            { name: 'value', type: 'uint256' },
-            { name: 'data', type: 'bytes' },
-          ],
-        },
-      ],
-      [
-        BigInt(chainId),
-        from,
-        steps.map(({ transaction: { to, value, data } }) => ({ to, value: BigInt(value), data })),
-      ],
-    ),
-  )
+export const digestOf = (chainId: number, from: Address, steps: readonly Step[]): Hex => {
+  const calls = steps.map(({ transaction: { to, value, data } }) => ({ to, value: BigInt(value), data }))
+  return keccak256(Buffer.from(encodeApproved({ chainId, from, calls }), 'hex'))
+}

@@ -1,8 +1,9 @@
-import { type Address, decodeFunctionData, formatUnits, type Hex } from 'viem'
+import { type Address, formatUnits, type Hex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { clip } from '../lib/errors.ts'
 import { MAX_UINT256 } from '../lib/fixed.ts'
+import { functionsOf, ofItem, selectorOf } from '../protocol/contract-function.ts'
 import type { Token } from '../protocol/tokens.ts'
 
 /** Decoded arguments: of a function, or of the one struct that it takes. */
@@ -48,12 +49,20 @@ const sentences: Readonly<Record<string, Write>> = {
   submitRate: ([id, price]) => `submit ${rate(price)} as the settlement rate of event ${id}`,
 }
 
-const abi = [...protocolAbi, ...erc20Abi]
+/** The functions of the protocol and of tokens by their selectors. */
+const functions = new Map(
+  functionsOf([...protocolAbi, ...erc20Abi])
+    .map(ofItem)
+    .map((called) => [called.selector, called]),
+)
 
 type Call = { readonly to: Address; readonly data: Hex }
 
 const partOf = ({ to, data }: Call, main: Token | null, called: Token | undefined): string => {
-  const { functionName, args = [] } = decodeFunctionData({ abi, data })
+  const encoded = functions.get(selectorOf(data))
+  if (encoded === undefined) throw new TypeError(`no function has the selector of ${data}`)
+  const { name: functionName } = encoded.item
+  const args = encoded.decodeArguments(data)
   const token = called ?? main
   const amount = (value: unknown): string => {
     const units = BigInt(String(value))

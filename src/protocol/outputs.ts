@@ -1,13 +1,6 @@
-import {
-  type AbiParameter,
-  type AbiParameterToPrimitiveType,
-  type ContractFunctionArgs,
-  type ContractFunctionName,
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-} from 'viem'
+import type { AbiParameter, AbiParameterToPrimitiveType, ContractFunctionArgs, ContractFunctionName, Hex } from 'viem'
 import { protocolAbi } from '../abi/protocol.generated.ts'
+import { type AnyFunction, functionsOf, ofItem } from './contract-function.ts'
 import type { Slot } from './slots.ts'
 import { cutText } from './text.ts'
 
@@ -53,10 +46,18 @@ export const call = <N extends ReadName>(
     : [args: ContractFunctionArgs<ProtocolAbi, 'view' | 'pure', N>]
 ): Call<Output<N>> => ({
   name,
-  data: encodeFunctionData({ abi: protocolAbi, functionName: name, args: args[0] ?? [] } as never),
-  decode: (returned) =>
-    nameOutputs(name, decodeFunctionResult({ abi: protocolAbi, functionName: name, data: returned } as never)),
+  // The compiler cannot see that the arguments of any function are a list.
+  data: functionNamed(name).encode((args[0] ?? []) as readonly unknown[]),
+  decode: (returned) => nameOutputs(name, functionNamed(name).decode(returned)),
 })
+
+const items = new Map(functionsOf(protocolAbi).map((item) => [item.name, item]))
+
+const functionNamed = (name: ReadName): AnyFunction => {
+  const item = items.get(name)
+  if (item === undefined) throw new TypeError(`the protocol has no function ${name}`)
+  return ofItem(item)
+}
 
 /** viem returns several outputs as an array. This service names them. Texts are truncated. */
 const nameOutputs = <N extends ReadName>(name: N, decoded: unknown): Output<N> => {

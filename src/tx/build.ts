@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
+import type { Member } from '../protocol/encode.ts'
 import type { Body, CompiledBuilder } from './compile.ts'
-import type { Member } from './encode.ts'
 import { Simulation, simulationRecord } from './simulation.ts'
 
 /** A call ready to be signed. */

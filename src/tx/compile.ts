@@ -1,8 +1,10 @@
-import { type AbiFunction, type AbiParameter, type Address, type Hex, toFunctionSelector } from 'viem'
+import type { AbiFunction, AbiParameter, Address, Hex } from 'viem'
 import { z } from 'zod'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import { protocolAbi } from '../abi/protocol.generated.ts'
 import { BodyChainId, type ChainId } from '../protocol/chains.ts'
+import { ofItem } from '../protocol/contract-function.ts'
+import { compileEncoder, type Member } from '../protocol/encode.ts'
 import {
   Address20,
   BodyInteger,
@@ -19,7 +21,6 @@ import {
 } from '../protocol/request-fields.ts'
 import { argumentNotes } from './arguments.ts'
 import type { Builder } from './builders.ts'
-import { compileEncoder, type Member } from './encode.ts'
 
 /** A value of a BuiltTx's `args`. */
 type Scalar = string | number | boolean | null
@@ -119,7 +120,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
   const members = fieldsOf(struct?.components ?? item.inputs, builder.names ?? {})
   const fields = shapeOf(members)
 
-  const selector = toFunctionSelector(item)
+  const { selector } = ofItem(item)
   const encodeArguments = compileEncoder(members, struct !== undefined)
   const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Destination } : {}
 

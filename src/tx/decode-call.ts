@@ -1,5 +1,6 @@
-import { type Address, decodeFunctionData, type Hex, isAddressEqual, slice, toFunctionSelector } from 'viem'
+import { type Address, type Hex, isAddressEqual } from 'viem'
 import type { Deployment } from '../protocol/chains.ts'
+import { ofItem, selectorOf } from '../protocol/contract-function.ts'
 import { type Scalar, scalarOf } from '../protocol/scalars.ts'
 import { configuredTokens } from '../protocol/tokens.ts'
 import { builders } from './builders.ts'
@@ -11,8 +12,8 @@ export type DecodedCall = { readonly function: string; readonly args: Readonly<R
 /** Every function that has a builder, by its selector. */
 const functions = new Map(
   builders.map((builder) => {
-    const item = functionOf(builder)
-    return [toFunctionSelector(item), { item, builder }] as const
+    const called = ofItem(functionOf(builder))
+    return [called.selector, { called, builder }] as const
   }),
 )
 
@@ -26,16 +27,17 @@ export const targetOf = (to: Address, deployment: Deployment): 'diamond' | 'toke
 export const decodeCall = (deployment: Deployment, to: Address | null, data: Hex): DecodedCall | null => {
   const target = to === null ? null : targetOf(to, deployment)
   if (target === null || data.length < 10) return null
-  const found = functions.get(slice(data, 0, 4))
+  const found = functions.get(selectorOf(data))
   if (found === undefined || (found.builder.target ?? 'diamond') !== target) return null
-  const { item, builder } = found
+  const { called, builder } = found
+  const { item } = called
   try {
-    const { args = [] } = decodeFunctionData({ abi: [item], data })
+    const args = called.decodeArguments(data)
     const [first] = item.inputs
     const isStruct = item.inputs.length === 1 && first?.type === 'tuple'
     const named = isStruct
       ? Object.entries(args[0] as Readonly<Record<string, unknown>>)
-      : item.inputs.map(({ name = '' }, at) => [name, (args as readonly unknown[])[at]] as const)
+      : item.inputs.map(({ name = '' }, at) => [name, args[at]] as const)
     const shown = named.map(([name, value]) => {
       const bare = name.replace(/^_/, '')
       const given = builder.names?.[bare] ?? bare

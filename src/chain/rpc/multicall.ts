@@ -1,17 +1,8 @@
-import {
-  decodeErrorResult,
-  decodeFunctionResult,
-  deploylessCallViaBytecodeBytecode,
-  encodeDeployData,
-  encodeFunctionData,
-  type Hex,
-  isHex,
-  multicall3Abi,
-  parseAbi,
-  size,
-} from 'viem'
+import { decodeErrorResult, type Hex, isHex, multicall3Abi, size } from 'viem'
 import { aggregateBytecode } from '../../abi/aggregate.generated.ts'
 import { truncate } from '../../lib/truncate.ts'
+import { contractFunction } from '../../protocol/contract-function.ts'
+import { callOfCode } from './code-call.ts'
 import { NodeError } from './errors.ts'
 import type { Merging } from './merging.ts'
 import type { Request, View, ViewRequest } from './requests.ts'
@@ -20,10 +11,7 @@ import type { Outcome } from './transport.ts'
 /** Multicall3, at the same address on every chain that has it. */
 const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-const carrier = {
-  abi: parseAbi(['constructor(bytes code, bytes data)']),
-  bytecode: deploylessCallViaBytecodeBytecode,
-} as const
+const aggregate = contractFunction(multicall3Abi, 'aggregate3')
 
 /**
  * Answers in the order of the calls; null for an ambiguous one. Null as a whole when there is no contract at the
@@ -39,10 +27,8 @@ export const bytesOf = ({ data }: View): number => 32 * (5 + Math.ceil(size(data
 
 const transaction = (by: Merging['by'], views: readonly View[]): { readonly to?: Hex; readonly data: Hex } => {
   const calls = views.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
-  const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [calls] })
-  return by === 'contract'
-    ? { to: MULTICALL3, data }
-    : { data: encodeDeployData({ ...carrier, args: [aggregateBytecode, data] }) }
+  const data = aggregate.encode([calls])
+  return by === 'contract' ? { to: MULTICALL3, data } : { data: callOfCode(aggregateBytecode, data) }
 }
 
 const reasonOf = (data: Hex): string => {
@@ -79,7 +65,7 @@ export const multicall = (by: Merging['by'], calls: readonly ViewRequest[]): Req
     parse(raw) {
       if (raw === '0x') return null
       if (!isHex(raw)) throw new TypeError('expected 0x hex')
-      const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: raw })
+      const results = aggregate.decode(raw)
       if (results.length !== calls.length) throw new RangeError('expected an answer to each call')
       return results.map(({ success, returnData }, at) => {
         const call = calls[at]

@@ -1,6 +1,7 @@
-import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, numberToHex } from 'viem'
+import { type Address, type Hex, numberToHex } from 'viem'
 import { z } from 'zod'
 import { callSequenceAbi, callSequenceCode } from '../../abi/call-sequence.generated.ts'
+import { contractFunction } from '../../protocol/contract-function.ts'
 import { NodeError } from './errors.ts'
 import { atHash, HexText, Quantity, type Request } from './requests.ts'
 
@@ -101,6 +102,8 @@ const COLD_CONTRACT = 70_000n
 const coldAccess = (calls: readonly SequenceCall[], at: number): bigint =>
   calls.findIndex(({ to }) => to === calls[at]?.to) === at ? COLD_ACCESS : COLD_CONTRACT
 
+const run = contractFunction(callSequenceAbi, 'run')
+
 /** Simulates with `eth_call`: the code that runs the calls is put at the sender for the duration of the request. */
 export const callSequence = (sequence: Sequence): Request<readonly SequenceResult[]> => ({
   method: 'eth_call',
@@ -108,7 +111,7 @@ export const callSequence = (sequence: Sequence): Request<readonly SequenceResul
     {
       from: sequence.from,
       to: sequence.from,
-      data: encodeFunctionData({ abi: callSequenceAbi, functionName: 'run', args: [sequence.calls] }),
+      data: run.encode([sequence.calls]),
     },
     { blockHash: sequence.blockHash },
     Object.fromEntries([...stateDiffs(sequence.overrides), [sequence.from, { code: callSequenceCode }]]),
@@ -117,7 +120,7 @@ export const callSequence = (sequence: Sequence): Request<readonly SequenceResul
   parse(raw) {
     // A node that ignores the override calls an account without code.
     if (raw === '0x') throw new NodeError({ code: -32_601, message: 'method not supported: eth_call with overrides' })
-    const results = decodeFunctionResult({ abi: callSequenceAbi, functionName: 'run', data: HexText.parse(raw) })
+    const results = run.decode(HexText.parse(raw))
     requireLength(results.length, sequence)
     return results.map(({ ok, gasUsed, data }, at) => ({
       ok,
