@@ -4,6 +4,7 @@ import type { Tokens } from '../chain/tokens.ts'
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { unavailable } from '../lib/errors.ts'
 import { max } from '../lib/fixed.ts'
+import { createTurns } from '../lib/turns.ts'
 import type { PricingClient } from '../pricing/client.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
 import { type Chains, chainOf } from '../reads/read.ts'
@@ -14,6 +15,7 @@ import type { Draft, Situation } from './draft.ts'
 import { draftSpending } from './draft-spending.ts'
 import { draftClaims, draftSteps } from './draft-steps.ts'
 import { createEventTokens } from './event-tokens.ts'
+import { inTurns, REST_MS } from './in-turns.ts'
 import type { Intent } from './intents.ts'
 import { planOf } from './plan.ts'
 import type { Plan } from './records.ts'
@@ -26,7 +28,10 @@ export type PlanSources = {
   readonly lists: ListSources
 }
 
-/** Most concurrent plans of a process, and most that wait: a plan takes three requests to a node. */
+/**
+ * Most concurrent plans of a process, and most that wait: a plan takes three requests to a node. Fewer would make few
+ * plans a second with a node that answers slowly.
+ */
 const LIMITS = { atOnce: 16, waiting: 512 }
 
 /** The later of the wall clock and the second after a block, in Unix seconds: when the next block is mined at best. */
@@ -37,6 +42,8 @@ const isAction = (name: string): name is ActionName => name in actions
 /** The planner of all chains. */
 export const createPlanner = (sources: PlanSources) => {
   const eventTokens = createEventTokens()
+  const turn = createTurns({ restMs: REST_MS })
+  const chains: Chains = new Map([...sources.chains].map(([chainId, chain]) => [chainId, inTurns(chain, turn)]))
   const limited = createConcurrencyLimit({
     ...LIMITS,
     refuse: () => unavailable('too many plans at once: retry after 1 s'),
@@ -61,7 +68,7 @@ export const createPlanner = (sources: PlanSources) => {
    * pricing client does.
    */
   return async (name: string, intent: Intent): Promise<Plan> => {
-    const chain = chainOf(sources.chains, intent.chainId)
+    const chain = chainOf(chains, intent.chainId)
     // Before the limit and the block: a slow engine must not hold up other plans, nor let the block grow old.
     const terms =
       name === 'create-event' ? await eventTerms(sources.pricing, intent, intent.from, chain.deployment) : NO_TERMS
@@ -69,7 +76,14 @@ export const createPlanner = (sources: PlanSources) => {
       chain.pinned(
         async (block) => {
           const drafted = await draft({ name, intent, chain, block, time: timeAfter(block) }, terms)
-          return planOf(chain, { tokens: sources.tokens, eventTokens }, { ...drafted, issues: terms.issues })
+          const plan = await planOf(
+            chain,
+            { tokens: sources.tokens, eventTokens },
+            { ...drafted, issues: terms.issues },
+          )
+          // The response is encoded in a turn of its own.
+          await turn()
+          return plan
         },
         // Who has just seen a receipt plans the next step on its block.
         { isFresh: true },

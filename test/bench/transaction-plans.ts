@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { z } from 'zod'
 import { createAccounts } from '../../src/sandbox/accounts.ts'
 import { npmStart, startSandboxProcess } from '../support/sandbox-process.ts'
 
 /*
- * How long a plan takes on the sandbox, one after the other, and how much concurrent plans slow unrelated reads down.
+ * How long a plan takes on the sandbox, how much processor time it takes of the API's main thread, and how much
+ * concurrent plans slow unrelated reads down. Processor time depends less than the others on what else the machine does.
  *
  *   npm run bench:transaction-plans
  */
@@ -15,13 +17,19 @@ const READS_MS = 5_000
 
 /** The targets: milliseconds of a plan at the 95th percentile, and the factor by which plans slow reads. */
 const targets = { planMs: 60, slowdown: 2 }
+const PARTS = { median: 0.5, p95: 0.95 } as const
 
 const Events = z.object({ data: z.array(z.object({ id: z.number(), chainId: z.number(), poolOpen: z.boolean() })) })
 
 const sandbox = await startSandboxProcess(['--quiet'], {}, npmStart)
 const at = (path: string): string => `${sandbox.url}${path}`
 
-const quantile = (sorted: readonly number[], part: number): number => sorted[Math.floor(part * sorted.length)] ?? 0
+const quantile = (times: readonly number[], part: number): number =>
+  times.toSorted((a, b) => a - b)[Math.floor(part * times.length)] ?? 0
+
+/** Processor time of a process's main thread so far, in milliseconds. */
+const processorMs = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6
 
 const timed = async (send: () => Promise<Response>): Promise<number> => {
   const since = performance.now()
@@ -32,8 +40,7 @@ const timed = async (send: () => Promise<Response>): Promise<number> => {
 }
 
 const figures = (what: string, times: readonly number[]): string => {
-  const sorted = times.toSorted((a, b) => a - b)
-  const parts = [0.5, 0.95, 0.99].map((part) => `p${100 * part} ${quantile(sorted, part).toFixed(1)} ms`)
+  const parts = [0.5, 0.95, 0.99].map((part) => `p${100 * part} ${quantile(times, part).toFixed(1)} ms`)
   return `${what}: ${times.length} requests, ${parts.join(', ')}`
 }
 
@@ -44,6 +51,8 @@ try {
   const [wallet] = createAccounts().users
   if (event === undefined || wallet === undefined) throw new Error('the sandbox has no open event')
   const { chainId, id: eventId } = event
+  const [api] = sandbox.children(/cli\.js api/)
+  if (api === undefined) throw new Error('the sandbox has no API process')
   const body = JSON.stringify({ chainId, from: wallet.account.address, eventId, notional: '20000000' })
   const plan = () =>
     fetch(at('/v1/plans/buy-protection'), { method: 'POST', headers: { 'content-type': 'application/json' }, body })
@@ -57,6 +66,12 @@ try {
   for (let nth = 0; nth < PLANS; nth += 1) planTimes.push(await timed(plan))
   console.log(figures('plans, one after the other', planTimes))
 
+  const atOnce = (): Promise<number[]> => Promise.all(Array.from({ length: AT_ONCE }, () => timed(plan)))
+  const [before, since] = [processorMs(api), performance.now()]
+  await atOnce()
+  const [each, seconds] = [(processorMs(api) - before) / AT_ONCE, (performance.now() - since) / 1_000]
+  console.log(`plans, ${AT_ONCE} at once: ${seconds.toFixed(1)} s, ${each.toFixed(2)} ms of processor time each`)
+
   const readFor = async (isOver: () => boolean): Promise<number[]> => {
     const times: number[] = []
     while (!isOver()) times.push(await timed(read))
@@ -66,41 +81,19 @@ try {
   const alone = await readFor(() => performance.now() > end)
   console.log(figures('reads alone', alone))
 
-  let left = AT_ONCE
-  const burst = Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      const ms = await timed(plan)
-      left -= 1
-      return ms
-    }),
-  )
-  const [among, burstTimes] = await Promise.all([readFor(() => left === 0), burst])
+  let isOver = false
+  const burst = atOnce().finally(() => (isOver = true))
+  const [among, burstTimes] = await Promise.all([readFor(() => isOver), burst])
   console.log(figures(`plans, ${AT_ONCE} at once`, burstTimes))
   console.log(figures('reads meanwhile', among))
 
-  const p95 = quantile(
-    planTimes.toSorted((a, b) => a - b),
-    0.95,
-  )
-  const p95Of = (times: readonly number[]): number =>
-    quantile(
-      times.toSorted((a, b) => a - b),
-      0.95,
-    )
-  const medianOf = (times: readonly number[]): number =>
-    quantile(
-      times.toSorted((a, b) => a - b),
-      0.5,
-    )
+  const p95 = quantile(planTimes, PARTS.p95)
   const verdict = (isMet: boolean): string => (isMet ? 'met' : 'missed')
   console.log(
     `target: p95 of a plan below ${targets.planMs} ms: ${p95.toFixed(1)} ms, ${verdict(p95 < targets.planMs)}`,
   )
-  for (const [name, of] of [
-    ['median', medianOf],
-    ['p95', p95Of],
-  ] as const) {
-    const slowdown = of(among) / of(alone)
+  for (const [name, part] of Object.entries(PARTS)) {
+    const slowdown = quantile(among, part) / quantile(alone, part)
     const what = `target: the ${name} of a read at most ${targets.slowdown} times as long`
     console.log(`${what}: ${slowdown.toFixed(2)}, ${verdict(slowdown <= targets.slowdown)}`)
   }
