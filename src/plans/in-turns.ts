@@ -2,10 +2,10 @@ import type { Chain } from '../chain/chain.ts'
 import type { Turn } from '../lib/turns.ts'
 
 /**
- * Milliseconds between the parts of plans. A part takes 0.3 to 0.6 ms, so three quarters of the time are left to other
- * requests, and a process makes 125 plans a second at most.
+ * Milliseconds between the parts of plans. A plan has four parts, so a process makes about 75 plans a second. With 3,
+ * many plans at once make a read take one and a half times as long, with 2 more than twice (`bench:transaction-plans`).
  */
-export const REST_MS = 2
+export const REST_MS = 3
 
 /**
  * A chain of which one answer is handled at a time, each in a turn of the event loop: what a plan does between two
