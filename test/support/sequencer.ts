@@ -15,6 +15,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/faults/faults.service.test.ts': 30,
   'test/jobs/outage.service.test.ts': 30,
   'test/repo/deployment.service.test.ts': 30,
+  'test/e2e/third-chain.service.test.ts': 24,
   'test/api/waits.service.test.ts': 24,
   'test/indexer/audit-slice.service.test.ts': 19,
   'test/db/stale-texts.service.test.ts': 16,
