@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { ErrorBody } from '../../lib/problem.ts'
 import type { ChainId } from '../../protocol/chains.ts'
@@ -28,12 +29,16 @@ const operationId = (method: string, url: string): string => {
   return [method.toLowerCase(), ...words.map(capitalised), ...keys].join('')
 }
 
-const parameters = (schemas: Schemas, schema: z.ZodObject | undefined, place: 'path' | 'query') => {
-  if (schema === undefined) return []
-  const { properties = {}, required = [] } = schemas.convert(schema, 'input')
-  return Object.entries(properties).flatMap(([name, value]) =>
-    isSchema(value) ? [{ name, in: place, required: required.includes(name), schema: value }] : [],
-  )
+const parameters = (schemas: Schemas, url: string, input: z.ZodObject | undefined, place: 'path' | 'query') => {
+  if (input === undefined) return []
+  const { properties = {}, required = [] } = schemas.convert(input, 'input', url.split('/')[3])
+  return Object.entries(properties).flatMap(([name, value]) => {
+    if (!isSchema(value)) return []
+    // Generators read the description and the example of a parameter itself, and not those of its schema.
+    const { description, example, ...schema } = value
+    const shown = { ...(description !== undefined && { description }), ...(example !== undefined && { example }) }
+    return [{ name, in: place, required: required.includes(name), ...shown, schema }]
+  })
 }
 
 const json = (schema: JsonSchema, example: unknown) => ({ 'application/json': { schema, example } })
@@ -67,16 +72,39 @@ const sharedFailures = ({ schema: { params, querystring: query, body }, operatio
   ]
 }
 
-const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
+/** The name of the component of a 404: its message without values, such as `event_does_not_exist`. */
+const missingName = (message: string): string =>
+  (message.replace(/0x\w+|\d+|on chain.*/g, '').match(/[a-z]+/gi) ?? []).join('_').toLowerCase()
+
+/** The error responses that depend on the route, by status, with the names of their components. */
+const ownFailures = ({ schema, operation, bodyLimit }: Route, keys: Readonly<Record<string, string>>) => {
+  const absent = operation.missing?.(keys)
+  return {
+    ...(absent !== undefined && { 404: [missingName(absent), missing(absent)] as const }),
+    ...(schema.body !== undefined &&
+      bodyLimit !== BODY_LIMIT && { 413: [`body_larger_than_${bodyLimit}`, bodyTooLarge(bodyLimit)] as const }),
+  }
+}
+
+/** Error responses by the names of their components. */
+type Responses = Record<string, object>
+
+const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, route: Route) => {
   const { method, url, schema, operation, bodyLimit } = route
-  const ofPath = parameters(schemas, schema.params, 'path')
-  const ofQuery = parameters(schemas, schema.querystring, 'query')
+  const ofPath = parameters(schemas, url, schema.params, 'path')
+  const ofQuery = parameters(schemas, url, schema.querystring, 'query')
   const body = schema.body && schemas.convert(schema.body, 'input')
   const request = body && schemas.example(body)
   const success = schemas.convert(schema.response[200], 'output')
   const names = [...sharedFailures(route), ...(operation.failures ?? [])]
-  const failed = names.map((name) => [failures[name].status, { $ref: `#/components/responses/${name}` }])
-  const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(schemas.example(it.schema))]))
+  const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(it.example)]))
+  const shared = names.map((name) => [failures[name].status, [name, failures[name]]] as const)
+  const failed = Object.entries({ ...Object.fromEntries(shared), ...ownFailures(route, keys) })
+  for (const [, [name, failure]] of failed) {
+    const response = errorResponse(failure, error)
+    if (!isDeepStrictEqual(responses[name] ?? response, response)) throw new TypeError(`two responses named ${name}`)
+    responses[name] = response
+  }
 
   return {
     operationId: operation.id ?? operationId(method, url),
@@ -96,9 +124,7 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
         content: json(success, operation.example ? { data: operation.example(request) } : schemas.example(success)),
       },
       ...(operation.headers?.includes('ETag') && { 304: notModified }),
-      ...(operation.missing && { 404: errorResponse(missing(operation.missing(keys)), error) }),
-      ...Object.fromEntries(failed),
-      ...(body && bodyLimit !== BODY_LIMIT && { 413: errorResponse(bodyTooLarge(bodyLimit), error) }),
+      ...Object.fromEntries(failed.map(([status, [name]]) => [status, { $ref: `#/components/responses/${name}` }])),
     },
   }
 }
@@ -111,16 +137,16 @@ export const createDocument = (routes: readonly Route[], chainIds: readonly Chai
   const schemas = createSchemas(chainIds)
   const error = schemas.convert(ErrorBody, 'output')
   const paths: Record<string, Record<string, object>> = {}
+  const responses: Responses = {}
   const ids = new Set<string>()
   for (const route of routes) {
-    const described = describe(schemas, error, route)
+    const described = describe(schemas, responses, error, route)
     if (ids.has(described.operationId)) throw new TypeError(`two operations have the id ${described.operationId}`)
     ids.add(described.operationId)
     const path = route.url.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: described }
   }
   const inUse = (reference: string): boolean => JSON.stringify(paths).includes(JSON.stringify(reference))
-  const responses = Object.entries(failures).filter(([name]) => inUse(`#/components/responses/${name}`))
   return {
     openapi: '3.1.1',
     info,
@@ -134,7 +160,7 @@ export const createDocument = (routes: readonly Route[], chainIds: readonly Chai
       securitySchemes,
       headers,
       schemas: schemas.components,
-      responses: Object.fromEntries(responses.map(([name, it]) => [name, errorResponse(it, error)])),
+      responses,
     },
   }
 }
