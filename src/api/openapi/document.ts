@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { ErrorBody } from '../../lib/problem.ts'
+import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { BODY_LIMIT } from '../limits.ts'
 import type { Operation, RouteSchema } from '../operation.ts'
 import { bodyTooLarge, type Failure, type FailureName, failures, missing } from './failures.ts'
+import { linksOf, linkTargets } from './links.ts'
 import { createSchemas, isSchema, type JsonSchema, type Schemas } from './schemas.ts'
 import { type HeaderName, headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
 
@@ -46,6 +48,12 @@ const json = (schema: JsonSchema, example: unknown) => ({ 'application/json': { 
 const sent = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
+/** The schema of a stream. */
+const STREAM: JsonSchema = {
+  type: 'string',
+  description: 'Server-sent events: `id` is the cursor of an item, `event` its type, and `data` the item as JSON',
+}
+
 const errorResponse = ({ status, description, example }: Failure, schema: JsonSchema) => ({
   description,
   headers: sent(status === 503 || status === 429 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']),
@@ -74,7 +82,7 @@ const sharedFailures = ({ schema: { params, querystring: query, body }, operatio
 
 /** The name of the component of a 404: its message without values, such as `event_does_not_exist`. */
 const missingName = (message: string): string =>
-  (message.replace(/0x\w+|\d+|on chain.*/g, '').match(/[a-z]+/gi) ?? []).join('_').toLowerCase()
+  (message.replace(/0x\w+|\d+|on chain \d+/g, '').match(/[a-z]+/gi) ?? []).join('_').toLowerCase()
 
 /** The error responses that depend on the route, by status, with the names of their components. */
 const ownFailures = ({ schema, operation, bodyLimit }: Route, keys: Readonly<Record<string, string>>) => {
@@ -96,6 +104,7 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
   const body = schema.body && schemas.convert(schema.body, 'input')
   const request = body && schemas.example(body)
   const success = schemas.convert(schema.response[200], 'output')
+  const answer = () => (operation.example ? { data: operation.example(request) } : schemas.example(success))
   const names = [...sharedFailures(route), ...(operation.failures ?? [])]
   const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(it.example)]))
   const shared = names.map((name) => [failures[name].status, [name, failures[name]]] as const)
@@ -106,8 +115,11 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
     responses[name] = response
   }
 
+  const id = operation.id ?? operationId(method, url)
+  const links = linksOf(id)
+
   return {
-    operationId: operation.id ?? operationId(method, url),
+    operationId: id,
     summary: operation.summary,
     description: operation.description,
     tags: [operation.tag],
@@ -121,7 +133,11 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
       200: {
         description: 'Success',
         headers: sent(['X-Request-Id', ...(operation.headers ?? [])]),
-        content: json(success, operation.example ? { data: operation.example(request) } : schemas.example(success)),
+        ...(links && { links }),
+        content: {
+          ...(isSchema(success.properties) && json(success, answer())),
+          ...(operation.stream && { 'text/event-stream': { schema: STREAM, example: operation.stream } }),
+        },
       },
       ...(operation.headers?.includes('ETag') && { 304: notModified }),
       ...Object.fromEntries(failed.map(([status, [name]]) => [status, { $ref: `#/components/responses/${name}` }])),
@@ -131,7 +147,7 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
 
 /**
  * Makes the OpenAPI 3.1 description of the mounted routes, from the schemas that validate them. Throws a TypeError for
- * two operations of one id, two schemas of one id, and a payload without an example.
+ * two operations of one id, two schemas of one id, a payload without an example, and a link that leads nowhere.
  */
 export const createDocument = (routes: readonly Route[], chainIds: readonly ChainId[]) => {
   const schemas = createSchemas(chainIds)
@@ -146,10 +162,12 @@ export const createDocument = (routes: readonly Route[], chainIds: readonly Chai
     const path = route.url.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: described }
   }
+  const dangling = linkTargets.filter((id) => !ids.has(id))
+  if (dangling.length > 0) throw new TypeError(`links lead to no operation: ${dangling.join(', ')}`)
   const inUse = (reference: string): boolean => JSON.stringify(paths).includes(JSON.stringify(reference))
   return {
     openapi: '3.1.1',
-    info,
+    info: { ...info, 'x-release': release },
     servers: [{ url: '/', description: 'The service that serves this description' }],
     security: optionalSecurity,
     tags: Object.entries(tags)

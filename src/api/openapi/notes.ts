@@ -39,7 +39,7 @@ export const notes: Readonly<Record<string, string>> = {
   depositId: 'Id of the deposit, counted per chain',
   wallet: 'The wallet',
   token: 'Address of the token',
-  symbol: "Symbol of the token, as its contract has it; null when it has none",
+  symbol: 'Symbol of the token, as its contract has it; null when it has none',
   decimals: 'Decimals of the token: an amount divided by 10^decimals is in whole tokens; null when unknown',
   from: 'The wallet that sends the transaction',
   to: 'The contract that is called',

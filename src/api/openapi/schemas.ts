@@ -62,8 +62,9 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
       const { $schema: _, $defs = {}, ...root } = JSON.parse(text) as JsonSchema
       annotate(root, owner)
       for (const [id, component] of Object.entries($defs)) {
-        component.description ??= notes[id]
-        if (component.description === undefined) throw new TypeError(`no description of ${id}`)
+        const description = component.description ?? notes[id]
+        if (description === undefined) throw new TypeError(`no description of ${id}`)
+        component.description = description
         annotate(component, id)
         const known = components[id]
         if (known !== undefined && JSON.stringify(known) !== JSON.stringify(component)) {
