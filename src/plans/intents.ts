@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { QuoteRequest } from '../pricing/messages.ts'
 import { BodyChainId } from '../protocol/chains.ts'
-import { Address20, Bool, Destination } from '../protocol/request-fields.ts'
+import { Address20, Bool, TokenDestination } from '../protocol/request-fields.ts'
 import { builderOf } from '../tx/compiled.ts'
 import { type Action, actions } from './actions.ts'
 
@@ -85,7 +85,7 @@ const example = {
   paymentToken: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   quote: {
     ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true },
-    ...{ expiryUnixSeconds: 1_800_000_000, notional: 10_000 },
+    ...{ expiryUnixSeconds: 1_807_776_000, notional: 10_000 },
   },
 }
 
@@ -123,5 +123,5 @@ export const intents: Readonly<Record<string, z.ZodType<Intent>>> = {
   ...Object.fromEntries(Object.entries(actions).map(([name, action]) => [name, ofAction(action)])),
   'create-event': createEvent(),
   'claim-all': z.strictObject(common),
-  'revoke-approval': z.strictObject({ ...common, token: Destination }),
+  'revoke-approval': z.strictObject({ ...common, token: TokenDestination }),
 }

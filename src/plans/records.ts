@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { simulationMethods } from '../chain/simulator.ts'
 import { OfChain } from '../protocol/chains.ts'
-import { Account, Amount, Decimal, Id, Integer, UnixSeconds } from '../protocol/response-fields.ts'
+import { Account, Amount, Decimal, Id, Integer, TokenAddress, UnixSeconds } from '../protocol/response-fields.ts'
 import { BuiltTx } from '../tx/build.ts'
-import { examplePlan } from './example.ts'
 
 /* The answer of a plan. */
 
@@ -26,7 +25,7 @@ const Quantity = (description: string, example: string) =>
 const typed = (schema: z.ZodString): z.ZodType<`0x${string}`> => schema as unknown as z.ZodType<`0x${string}`>
 
 const ofToken = {
-  token: Account,
+  token: TokenAddress,
   symbol: z.string().nullable().meta({ example: 'USDC' }),
   decimals: Integer.nullable().meta({ example: 6 }),
 }
@@ -155,7 +154,7 @@ export const Plan = z
     remaining: Integer.meta({ description: 'Claims that did not fit into the plan', example: 0 }),
     digest: Hash.meta({ description: 'keccak256(abi.encode(chainId, from, (to, value, data)[]))' }),
   })
-  .meta({ id: 'Plan', example: examplePlan })
+  .meta({ id: 'Plan' })
 
 export type Plan = z.output<typeof Plan>
 export type Issue = Plan['issues'][number]

@@ -110,6 +110,12 @@ export const Destination = addressText
     description: 'All lower case, all upper case, or mixed case with the correct EIP-55 checksum',
   })
 
+/** The same of a token. */
+export const TokenDestination = Destination.meta({
+  description: 'Address of the token, with a correct EIP-55 checksum or in letters of one case',
+  example: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+})
+
 /** Bytes of the longest transaction that networks accept, and the length of its hex. */
 const MAX_TX_BYTES = 131_072
 export const MAX_TX_HEX = 2 + 2 * MAX_TX_BYTES
