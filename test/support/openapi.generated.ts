@@ -1535,7 +1535,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to create an event and seed its pool
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Creates an event from its terms, or from a `quote` that the pricing engine prices and signs. The cost is the creation fee plus the seed capital. The wallet becomes the first liquidity provider. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planCreateEvent"];
         delete?: never;
@@ -1555,7 +1555,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to add liquidity to an event's pool
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Deposits capital into an event's pool and creates a deposit. The cost is the amount. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planDeposit"];
         delete?: never;
@@ -1575,7 +1575,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to buy a position against an event
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Buys a position: works out the premium, the fee and the deadline, and sets `maxCost` to the cost plus `maxCostBps`. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planBuyProtection"];
         delete?: never;
@@ -1595,7 +1595,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to claim a position's payout
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Claims the payout of a position after its event was settled in the payout zone. `payout` has the amount before and after the fee. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planClaimPayout"];
         delete?: never;
@@ -1615,7 +1615,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to claim a deposit's premiums
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Claims the premiums that a deposit has earned so far. The capital stays in the pool. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planClaimPremiums"];
         delete?: never;
@@ -1635,7 +1635,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to withdraw a deposit's capital
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Withdraws a deposit's share of the capital that remains after payouts, once its event is settled. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planWithdrawCapital"];
         delete?: never;
@@ -1655,7 +1655,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to withdraw an event creator's earnings
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Pays out the creator's share of the fees of an event. Only its creator can do so. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planWithdrawCreatorEarnings"];
         delete?: never;
@@ -1675,7 +1675,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to open or close an event's pool
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Opens or closes a pool to deposits. Only the creator of the event can do so. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planSetPoolSettings"];
         delete?: never;
@@ -1695,7 +1695,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to submit an event's settlement rate
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Submits a settlement rate after expiry. Only a registered oracle can do so. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planSubmitRate"];
         delete?: never;
@@ -1715,7 +1715,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to claim everything that a wallet can claim on a chain
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Claims up to 50 payouts, premiums, capital and creator earnings of a wallet on one chain, each in a step of its own. `remaining` counts the rest. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planClaimAll"];
         delete?: never;
@@ -1735,7 +1735,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to take back the protocol's allowance of a token
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Sets the protocol's allowance of a token to 0. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planRevokeApproval"];
         delete?: never;
@@ -2225,7 +2225,7 @@ export interface components {
             allowExternalLp: boolean;
             /**
              * @description The token of all amounts of the event
-             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
              */
             paymentToken: string;
             /**
@@ -2622,7 +2622,7 @@ export interface components {
             allowExternalLp: boolean;
             /**
              * @description The token of all amounts of the event
-             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
              */
             paymentToken: string;
             /**
@@ -2647,7 +2647,7 @@ export interface components {
             createdTx: string | null;
             /**
              * @description The token of all amounts
-             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
              */
             token: string;
             /**
@@ -2796,7 +2796,7 @@ export interface components {
             createdTx: string | null;
             /**
              * @description The token of all amounts
-             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
              */
             token: string;
             /**
@@ -2972,7 +2972,7 @@ export interface components {
             createdTx: string | null;
             /**
              * @description The token of all amounts
-             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
              */
             token: string;
             /**
@@ -3049,7 +3049,7 @@ export interface components {
                 chainId: number;
                 /**
                  * @description The token of all amounts
-                 * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+                 * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                  */
                 token: string;
                 /**
@@ -3117,7 +3117,7 @@ export interface components {
                 id: number;
                 /**
                  * @description The token of all amounts
-                 * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+                 * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                  */
                 token: string;
                 /**
@@ -3237,7 +3237,7 @@ export interface components {
                 tokens: {
                     /**
                      * @description Address of the token
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
                     /**
@@ -4087,127 +4087,7 @@ export interface components {
              */
             hint: string;
         };
-        /**
-         * @description The transactions of an action, simulated on one block
-         * @example {
-         *       "action": "buy-protection",
-         *       "chainId": 8453,
-         *       "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-         *       "block": {
-         *         "number": 31415926,
-         *         "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-         *         "timestamp": 1800000000
-         *       },
-         *       "method": "eth_simulateV1",
-         *       "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
-         *       "executable": true,
-         *       "issues": [],
-         *       "cost": {
-         *         "premium": "230000000",
-         *         "platformFee": "1150000",
-         *         "total": "231150000",
-         *         "maxCost": "231150000",
-         *         "exact": true,
-         *         "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-         *         "symbol": "USDC",
-         *         "decimals": 6
-         *       },
-         *       "payout": null,
-         *       "steps": [
-         *         {
-         *           "id": "buy-protection",
-         *           "transaction": {
-         *             "chainId": 8453,
-         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
-         *             "value": "0",
-         *             "function": "buyProtection",
-         *             "args": {
-         *               "eventId": "1",
-         *               "notional": "10000000000",
-         *               "maxCost": "231150000",
-         *               "deadline": "1800000601"
-         *             },
-         *             "estimatedGas": "367261",
-         *             "simulation": {
-         *               "status": "success",
-         *               "code": null,
-         *               "reason": null,
-         *               "hint": null,
-         *               "blockNumber": 31415926
-         *             }
-         *           },
-         *           "request": {
-         *             "type": "0x2",
-         *             "chainId": "0x2105",
-         *             "nonce": "0x5",
-         *             "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
-         *             "value": "0x0",
-         *             "gas": "0x748ff",
-         *             "maxFeePerGas": "0x3c9f037c",
-         *             "maxPriorityFeePerGas": "0x3b9aca00"
-         *           },
-         *           "simulation": {
-         *             "status": "success",
-         *             "code": null,
-         *             "reason": null,
-         *             "hint": null,
-         *             "blockNumber": 31415926
-         *           },
-         *           "payout": null
-         *         }
-         *       ],
-         *       "walletCalls": {
-         *         "version": "2.0.0",
-         *         "chainId": "0x2105",
-         *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-         *         "atomicRequired": false,
-         *         "calls": [
-         *           {
-         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
-         *             "value": "0x0"
-         *           }
-         *         ]
-         *       },
-         *       "effects": {
-         *         "created": {
-         *           "positionId": 5,
-         *           "predicted": true
-         *         },
-         *         "balanceChanges": [
-         *           {
-         *             "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-         *             "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-         *             "symbol": "USDC",
-         *             "decimals": 6,
-         *             "amount": "-231150000"
-         *           },
-         *           {
-         *             "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-         *             "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-         *             "symbol": "USDC",
-         *             "decimals": 6,
-         *             "amount": "231150000"
-         *           }
-         *         ]
-         *       },
-         *       "gasCost": {
-         *         "execution": "485581280991364",
-         *         "dataFee": "0",
-         *         "total": "485581280991364",
-         *         "symbol": "ETH"
-         *       },
-         *       "validUntil": {
-         *         "blockNumber": 31415927,
-         *         "timestamp": 1800000601
-         *       },
-         *       "remaining": 0,
-         *       "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
-         *     }
-         */
+        /** @description The transactions of an action, simulated on one block */
         Plan: {
             /**
              * @description The planned action
@@ -4324,7 +4204,7 @@ export interface components {
                 exact: boolean;
                 /**
                  * @description Address of the token
-                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                  */
                 token: string;
                 /**
@@ -4357,7 +4237,7 @@ export interface components {
                 net: string;
                 /**
                  * @description Address of the token
-                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                  */
                 token: string;
                 /**
@@ -4481,7 +4361,7 @@ export interface components {
                     net: string;
                     /**
                      * @description Address of the token
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
                     /**
@@ -4571,7 +4451,7 @@ export interface components {
                     account: string;
                     /**
                      * @description Address of the token
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
                     /**
@@ -5847,7 +5727,7 @@ export interface operations {
                      *         "strikeAbove": true,
                      *         "poolOpen": true,
                      *         "allowExternalLp": true,
-                     *         "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *         "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *         "status": 0
                      *       }
                      *     }
@@ -7553,12 +7433,12 @@ export interface operations {
                      *           "strikeAbove": true,
                      *           "poolOpen": true,
                      *           "allowExternalLp": true,
-                     *           "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "status": 0,
                      *           "chainId": 8453,
                      *           "createdBlock": 31415926,
                      *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 18
                      *         }
@@ -7718,7 +7598,7 @@ export interface operations {
                      *           "chainId": 8453,
                      *           "createdBlock": 31415926,
                      *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 18
                      *         }
@@ -7877,7 +7757,7 @@ export interface operations {
                      *           "chainId": 8453,
                      *           "createdBlock": 31415926,
                      *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 18
                      *         }
@@ -8015,7 +7895,7 @@ export interface operations {
                      *             "chainId": 8453,
                      *             "createdBlock": 31415926,
                      *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18
                      *           }
@@ -8033,7 +7913,7 @@ export interface operations {
                      *             "chainId": 8453,
                      *             "createdBlock": 31415926,
                      *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18
                      *           }
@@ -8052,12 +7932,12 @@ export interface operations {
                      *             "strikeAbove": true,
                      *             "poolOpen": true,
                      *             "allowExternalLp": true,
-                     *             "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "status": 0,
                      *             "chainId": 8453,
                      *             "createdBlock": 31415926,
                      *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18
                      *           }
@@ -8065,7 +7945,7 @@ export interface operations {
                      *         "totals": [
                      *           {
                      *             "chainId": 8453,
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18,
                      *             "notional": "1000000",
@@ -8082,7 +7962,7 @@ export interface operations {
                      *             "kind": "payout",
                      *             "chainId": 8453,
                      *             "id": 1,
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18,
                      *             "amount": "438596491",
@@ -8199,7 +8079,7 @@ export interface operations {
                      *             },
                      *             "tokens": [
                      *               {
-                     *                 "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *                 "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *                 "symbol": "USDC",
                      *                 "decimals": 18,
                      *                 "balance": "1000000",
@@ -8319,7 +8199,7 @@ export interface operations {
                      *               "chainId": 8453,
                      *               "createdBlock": 31415926,
                      *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18
                      *             }
@@ -8337,7 +8217,7 @@ export interface operations {
                      *               "chainId": 8453,
                      *               "createdBlock": 31415926,
                      *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18
                      *             }
@@ -8356,12 +8236,12 @@ export interface operations {
                      *               "strikeAbove": true,
                      *               "poolOpen": true,
                      *               "allowExternalLp": true,
-                     *               "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "status": 0,
                      *               "chainId": 8453,
                      *               "createdBlock": 31415926,
                      *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18
                      *             }
@@ -8369,7 +8249,7 @@ export interface operations {
                      *           "totals": [
                      *             {
                      *               "chainId": 8453,
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18,
                      *               "notional": "1000000",
@@ -8386,7 +8266,7 @@ export interface operations {
                      *               "kind": "payout",
                      *               "chainId": 8453,
                      *               "id": 1,
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18,
                      *               "amount": "438596491",
@@ -8813,8 +8693,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "chainId": 8453,
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-                 *       "spender": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                 *       "spender": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                  *       "amount": "1000000000"
                  *     }
                  */
@@ -8825,13 +8705,13 @@ export interface operations {
                      */
                     chainId: number;
                     /**
-                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @description Address of the token, with a correct EIP-55 checksum or in letters of one case
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
                     /**
-                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @description Who may take the tokens: the protocol's address, `diamond` of `/v1/chains`
+                     * @example 0x610178dA211FEF7D417bC0e6FeD39F05609AD788
                      */
                     spender: string;
                     /**
@@ -8859,12 +8739,12 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "chainId": 8453,
-                     *         "to": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-                     *         "data": "0x095ea7b3000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266000000000000000000000000000000000000000000000000000000003b9aca00",
+                     *         "to": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *         "data": "0x095ea7b3000000000000000000000000610178da211fef7d417bc0e6fed39f05609ad788000000000000000000000000000000000000000000000000000000003b9aca00",
                      *         "value": "0",
                      *         "function": "approve",
                      *         "args": {
-                     *           "spender": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "spender": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *           "amount": "1000000000"
                      *         },
                      *         "estimatedGas": null,
@@ -8908,7 +8788,7 @@ export interface operations {
                  *       "initialLiquidity": "75000000000",
                  *       "initialRate": "11400000",
                  *       "strikeAbove": true,
-                 *       "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                  *       "signature": "0x",
                  *       "quoteTimestamp": "0",
                  *       "quoteNonce": "0x0000000000000000000000000000000000000000000000000000000000000000"
@@ -8921,12 +8801,12 @@ export interface operations {
                      */
                     chainId: number;
                     /**
-                     * @description Human-readable label
+                     * @description Label of the event for people
                      * @example Cedi importers Q3
                      */
                     name: string;
                     /**
-                     * @description `<BASE>/<QUOTE>`
+                     * @description Currency pair `<BASE>/<QUOTE>`: rates are units of QUOTE for one BASE
                      * @example USD/GHS
                      */
                     underlying: string;
@@ -8946,7 +8826,7 @@ export interface operations {
                      */
                     premiumRate: string;
                     /**
-                     * @description Unix seconds
+                     * @description When the event expires, in Unix seconds
                      * @example 1900000000
                      */
                     expiry: string;
@@ -8971,8 +8851,8 @@ export interface operations {
                      */
                     strikeAbove: boolean;
                     /**
-                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @description The token of all amounts of the event, one of those that the protocol allows
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     paymentToken: string;
                     /**
@@ -8981,12 +8861,12 @@ export interface operations {
                      */
                     signature: string;
                     /**
-                     * @description Unix seconds; `0` for a self-priced event
+                     * @description When the engine signed the quote, in Unix seconds; `0` for a self-priced event
                      * @example 0
                      */
                     quoteTimestamp: string;
                     /**
-                     * @description Zero for a self-priced event
+                     * @description Random value of the quote, 32 bytes; all zero for a self-priced event
                      * @example 0x0000000000000000000000000000000000000000000000000000000000000000
                      */
                     quoteNonce: string;
@@ -9011,7 +8891,7 @@ export interface operations {
                      *       "data": {
                      *         "chainId": 8453,
                      *         "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *         "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe6000000000000000000000000000000000000000000000000000000000000059d800000000000000000000000000000000000000000000000000000000713fb30000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb9226600000000000000000000000000000000000000000000000000000000000002400000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f474853000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000",
+                     *         "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe6000000000000000000000000000000000000000000000000000000000000059d800000000000000000000000000000000000000000000000000000000713fb30000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda0291300000000000000000000000000000000000000000000000000000000000002400000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f474853000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000",
                      *         "value": "0",
                      *         "function": "createEvent",
                      *         "args": {
@@ -9025,7 +8905,7 @@ export interface operations {
                      *           "initialLiquidity": "75000000000",
                      *           "initialRate": "11400000",
                      *           "strikeAbove": true,
-                     *           "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "signature": "0x",
                      *           "quoteTimestamp": "0",
                      *           "quoteNonce": "0x0000000000000000000000000000000000000000000000000000000000000000"
@@ -9168,7 +9048,7 @@ export interface operations {
                      */
                     maxCost: string;
                     /**
-                     * @description Unix seconds; reverts when mined later
+                     * @description Last second at which the purchase is accepted, in Unix seconds
                      * @example 1900000000
                      */
                     deadline: string;
@@ -10194,7 +10074,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "chainId": 8453,
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                  *       "amount": "1000000000"
                  *     }
                  */
@@ -10205,8 +10085,8 @@ export interface operations {
                      */
                     chainId: number;
                     /**
-                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
                     /**
@@ -10235,11 +10115,11 @@ export interface operations {
                      *       "data": {
                      *         "chainId": 8453,
                      *         "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *         "data": "0x72e53e24000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266000000000000000000000000000000000000000000000000000000003b9aca00",
+                     *         "data": "0x72e53e24000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda02913000000000000000000000000000000000000000000000000000000003b9aca00",
                      *         "value": "0",
                      *         "function": "withdrawPlatformFeesByToken",
                      *         "args": {
-                     *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "amount": "1000000000"
                      *         },
                      *         "estimatedGas": null,
@@ -10345,7 +10225,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "chainId": 8453,
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                  *       "to": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                  *     }
                  */
@@ -10356,8 +10236,8 @@ export interface operations {
                      */
                     chainId: number;
                     /**
-                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
                     /**
@@ -10386,11 +10266,11 @@ export interface operations {
                      *       "data": {
                      *         "chainId": 8453,
                      *         "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *         "data": "0x5d799f87000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+                     *         "data": "0x5d799f87000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda02913000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266",
                      *         "value": "0",
                      *         "function": "rescueERC20",
                      *         "args": {
-                     *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "to": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
                      *         "estimatedGas": null,
@@ -10424,7 +10304,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "chainId": 8453,
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                  *       "allowed": true
                  *     }
                  */
@@ -10435,8 +10315,8 @@ export interface operations {
                      */
                     chainId: number;
                     /**
-                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
                     /**
@@ -10465,11 +10345,11 @@ export interface operations {
                      *       "data": {
                      *         "chainId": 8453,
                      *         "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *         "data": "0x1d3c6674000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb922660000000000000000000000000000000000000000000000000000000000000001",
+                     *         "data": "0x1d3c6674000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000001",
                      *         "value": "0",
                      *         "function": "setAllowedPaymentToken",
                      *         "args": {
-                     *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "allowed": true
                      *         },
                      *         "estimatedGas": null,
@@ -10880,7 +10760,7 @@ export interface operations {
                      */
                     chainId: number;
                     /**
-                     * @description Basis points
+                     * @description How far apart submissions may be to agree, in basis points: 700 is 7 %
                      * @example 700
                      */
                     bps: string;
@@ -11177,7 +11057,7 @@ export interface operations {
                          */
                         facetAddress: string;
                         /**
-                         * @description 0 add, 1 replace, 2 remove
+                         * @description What to do with the functions: 0 add, 1 replace, 2 remove
                          * @example 0
                          */
                         action: number;
@@ -11647,7 +11527,7 @@ export interface operations {
                  *         "strike": 12,
                  *         "payoutCap": 13.5,
                  *         "strikeAbove": true,
-                 *         "expiryUnixSeconds": 1800000000,
+                 *         "expiryUnixSeconds": 1807776000,
                  *         "notional": 10000
                  *       }
                  *     }
@@ -11671,12 +11551,12 @@ export interface operations {
                      */
                     approval?: "exact" | "unlimited";
                     /**
-                     * @description Human-readable label
+                     * @description Label of the event for people
                      * @example Cedi importers Q3
                      */
                     name: string;
                     /**
-                     * @description `<BASE>/<QUOTE>`
+                     * @description Currency pair `<BASE>/<QUOTE>`: rates are units of QUOTE for one BASE
                      * @example USD/GHS
                      */
                     underlying?: string;
@@ -11696,7 +11576,7 @@ export interface operations {
                      */
                     premiumRate?: string;
                     /**
-                     * @description Unix seconds
+                     * @description When the event expires, in Unix seconds
                      * @example 1900000000
                      */
                     expiry?: string;
@@ -11721,8 +11601,8 @@ export interface operations {
                      */
                     strikeAbove?: boolean;
                     /**
-                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @description The token of all amounts of the event, one of those that the protocol allows
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     paymentToken: string;
                     /**
@@ -11731,12 +11611,12 @@ export interface operations {
                      */
                     signature?: string;
                     /**
-                     * @description Unix seconds; `0` for a self-priced event
+                     * @description When the engine signed the quote, in Unix seconds; `0` for a self-priced event
                      * @example 0
                      */
                     quoteTimestamp?: string;
                     /**
-                     * @description Zero for a self-priced event
+                     * @description Random value of the quote, 32 bytes; all zero for a self-priced event
                      * @example 0x0000000000000000000000000000000000000000000000000000000000000000
                      */
                     quoteNonce?: string;
@@ -11786,45 +11666,55 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "create-event",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Create an event on \"USD/GHS\" at strike 12, with a cap at 13.5, premium rate 0.042347, expiring 2027-04-15T08:00:00Z, and seed it with 75000 USDC.",
                      *         "executable": true,
                      *         "issues": [],
                      *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
+                     *           "premium": null,
+                     *           "platformFee": null,
+                     *           "total": "75005000000",
+                     *           "maxCost": "75005000000",
                      *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "create-event",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe60000000000000000000000000000000000000000000000000000000000000a56b000000000000000000000000000000000000000000000000000000006bc0790000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000240000000000000000000000000000000000000000000000000000000006b49d2005f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f00000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f4748530000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000415f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f1b00000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "createEvent",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "name": "Cedi importers Q3",
+                     *                 "underlying": "USD/GHS",
+                     *                 "strike": "12000000",
+                     *                 "payoutCap": "13500000",
+                     *                 "premiumRate": "42347",
+                     *                 "expiry": "1807776000",
+                     *                 "allowExternalLp": true,
+                     *                 "initialLiquidity": "75000000000",
+                     *                 "initialRate": "11400000",
+                     *                 "strikeAbove": true,
+                     *                 "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *                 "signature": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f1b",
+                     *                 "quoteTimestamp": "1800000000",
+                     *                 "quoteNonce": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "612345",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11837,12 +11727,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe60000000000000000000000000000000000000000000000000000000000000a56b000000000000000000000000000000000000000000000000000000006bc0790000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000240000000000000000000000000000000000000000000000000000000006b49d2005f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f00000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f4748530000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000415f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f1b00000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0xf2ef4",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -11858,50 +11748,51 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe60000000000000000000000000000000000000000000000000000000000000a56b000000000000000000000000000000000000000000000000000000006bc0790000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000240000000000000000000000000000000000000000000000000000000006b49d2005f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f00000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f4748530000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000415f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f1b00000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
+                     *             "eventId": 1,
+                     *             "depositId": 1,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "-75005000000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "75005000000"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "1010986432830000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "1010986432830000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": 1800000120
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x3f18fec362472067e850b4ee624f6be62f2239bddb854743dbf17ff26d3c1f33"
                      *       }
                      *     }
                      */
@@ -11979,45 +11870,43 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "deposit",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Deposit 1000 USDC into event 1.",
                      *         "executable": true,
                      *         "issues": [],
                      *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
+                     *           "premium": null,
+                     *           "platformFee": null,
+                     *           "total": "1000000000",
+                     *           "maxCost": "1000000000",
                      *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "deposit",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe2bbb1580000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000003b9aca00",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "deposit",
                      *               "args": {
                      *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "amount": "1000000000"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "272113",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -12030,12 +11919,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe2bbb1580000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000003b9aca00",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x6bf47",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -12051,50 +11940,50 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe2bbb1580000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000003b9aca00",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
+                     *             "depositId": 2,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "-1000000000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "1000000000"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "449260360006500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "449260360006500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": 1807776000
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xaf5fe743c6aa99b3d2a16f9f5b4f0f31461f725cc5e247b316ee38ba6af09c1c"
                      *       }
                      *     }
                      */
@@ -12184,7 +12073,7 @@ export interface operations {
                      *       "data": {
                      *         "action": "buy-protection",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
@@ -12200,7 +12089,7 @@ export interface operations {
                      *           "total": "231150000",
                      *           "maxCost": "231150000",
                      *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
@@ -12233,12 +12122,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x91b3f",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -12254,7 +12143,7 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
@@ -12271,15 +12160,15 @@ export interface operations {
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
                      *               "amount": "-231150000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
                      *               "amount": "231150000"
@@ -12287,9 +12176,9 @@ export interface operations {
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "606351066394500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "606351066394500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
@@ -12297,7 +12186,7 @@ export interface operations {
                      *           "timestamp": 1800000601
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x105c0d8fcd355c82f02d2df52c20e7fab8c7a84e17334fc7d497675aa862db44"
                      *       }
                      *     }
                      */
@@ -12364,45 +12253,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "claim-payout",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Claim the payout of position 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "438596491",
+                     *           "fee": "4385964",
+                     *           "net": "434210527",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "claim-payout",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "claimPayout",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "positionId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "104212",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -12415,12 +12299,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x29580",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -12430,56 +12314,62 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "438596491",
+                     *               "fee": "4385964",
+                     *               "net": "434210527",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "434210527"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-434210527"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "172054435392000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "172054435392000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xb1d47cbbbf6387cf8a1624482a3777bfea4136e496e9e1a876d9194c6402c29e"
                      *       }
                      *     }
                      */
@@ -12546,45 +12436,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "claim-premiums",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Claim the premiums of deposit 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "334103300",
+                     *           "fee": "6682066",
+                     *           "net": "327421234",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "claim-premiums",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "claimPremiums",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "depositId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "98431",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -12597,12 +12482,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x270ce",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -12612,56 +12497,62 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "334103300",
+                     *               "fee": "6682066",
+                     *               "net": "327421234",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "327421234"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-327421234"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "162510079725000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "162510079725000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xafa46b64cbf616a6dae22ba599f408fcbeaa7c7651a697ef77d7d18850f39906"
                      *       }
                      *     }
                      */
@@ -12728,45 +12619,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "withdraw-capital",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Withdraw the capital of deposit 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "1000000000",
+                     *           "fee": "0",
+                     *           "net": "1000000000",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "withdraw-capital",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xd95b0a120000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "withdrawCapital",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "depositId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "101870",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -12779,12 +12665,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xd95b0a120000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x286a2",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -12794,56 +12680,62 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "1000000000",
+                     *               "fee": "0",
+                     *               "net": "1000000000",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xd95b0a120000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "1000000000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-1000000000"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "168187518459000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "168187518459000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x41e857db0cdd398339b6411d501265f644050cd337009363ec6bec7a103386ce"
                      *       }
                      *     }
                      */
@@ -12910,45 +12802,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "withdraw-creator-earnings",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Withdraw the creator's earnings of event 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "115000",
+                     *           "fee": "0",
+                     *           "net": "115000",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "withdraw-creator-earnings",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x95e6de4e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "withdrawCreatorEarnings",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "eventId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "82310",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -12961,12 +12848,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x95e6de4e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x20a79",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -12976,56 +12863,62 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "115000",
+                     *               "fee": "0",
+                     *               "net": "115000",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x95e6de4e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "115000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-115000"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "135893783641500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "135893783641500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x7311ef4a7a29da1f2f354ed21efa119aae4c1e3bed534baccc3b6d93faab5438"
                      *       }
                      *     }
                      */
@@ -13104,45 +12997,35 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "set-pool-settings",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Open the pool of event 1 and allow other liquidity providers.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *           "symbol": "USDC",
-                     *           "decimals": 6
-                     *         },
+                     *         "cost": null,
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "set-pool-settings",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x79f389c3000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "setPoolSettings",
                      *               "args": {
                      *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "poolOpen": true,
+                     *                 "allowExternalLp": true
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "48902",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -13155,12 +13038,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x79f389c3000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x13669",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -13176,50 +13059,34 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x79f389c3000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
-                     *           "balanceChanges": [
-                     *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "-231150000"
-                     *             },
-                     *             {
-                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "231150000"
-                     *             }
-                     *           ]
+                     *           "balanceChanges": []
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "80736877057500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "80736877057500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xdeb0e7f9d3ad704afb19510f99ce6346e1523d85798e5470b58d43d56c336eb3"
                      *       }
                      *     }
                      */
@@ -13292,45 +13159,34 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "submit-rate",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Submit 12.5 as the settlement rate of event 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *           "symbol": "USDC",
-                     *           "decimals": 6
-                     *         },
+                     *         "cost": null,
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "submit-rate",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x701d10bb00000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000bebc20",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "submitRate",
                      *               "args": {
                      *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "price": "12500000"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "142777",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -13343,12 +13199,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x701d10bb00000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000bebc20",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x38a4c",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -13364,50 +13220,34 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x701d10bb00000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000bebc20",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
-                     *           "balanceChanges": [
-                     *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "-231150000"
-                     *             },
-                     *             {
-                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "231150000"
-                     *             }
-                     *           ]
+                     *           "balanceChanges": []
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "235725468066000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "235725468066000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xbaff9d7d6019f0a3f188b309fccb3e8d842e480bee62a199e7302186c3e2cbfe"
                      *       }
                      *     }
                      */
@@ -13468,45 +13308,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "claim-all",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Claim the payout of position 1, then claim the premiums of deposit 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "772699791",
+                     *           "fee": "11068030",
+                     *           "net": "761631761",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "claim-payout-1",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "claimPayout",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "positionId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "104212",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -13519,12 +13354,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x29580",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -13534,56 +13369,115 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "438596491",
+                     *               "fee": "4385964",
+                     *               "net": "434210527",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
+                     *           },
+                     *           {
+                     *             "id": "claim-premiums-1",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
+                     *               "value": "0",
+                     *               "function": "claimPremiums",
+                     *               "args": {
+                     *                 "depositId": "1"
+                     *               },
+                     *               "estimatedGas": "98431",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x6",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
+                     *               "value": "0x0",
+                     *               "gas": "0x270ce",
+                     *               "maxFeePerGas": "0x3c8f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": {
+                     *               "gross": "334103300",
+                     *               "fee": "6682066",
+                     *               "net": "327421234",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
+                     *               "value": "0x0"
+                     *             },
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "761631761"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-761631761"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "334564515117000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "334564515117000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x8ba2eef25fd75b8170aeee16fd0c7303db516507b6f9e4e9abb0fb1d8acfdf05"
                      *       }
                      *     }
                      */
@@ -13615,7 +13509,7 @@ export interface operations {
                  * @example {
                  *       "chainId": 8453,
                  *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
                  *     }
                  */
                 "application/json": {
@@ -13632,8 +13526,8 @@ export interface operations {
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                     /**
-                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     * @description Address of the token, with a correct EIP-55 checksum or in letters of one case
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
                 };
@@ -13650,45 +13544,34 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "revoke-approval",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Take back the protocol's allowance of USDC (0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913).",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *           "symbol": "USDC",
-                     *           "decimals": 6
-                     *         },
+                     *         "cost": null,
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "revoke-approval",
                      *             "transaction": {
                      *               "chainId": 8453,
-                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "to": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "data": "0x095ea7b3000000000000000000000000610178da211fef7d417bc0e6fed39f05609ad7880000000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "approve",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "spender": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *                 "amount": "0"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "31240",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -13701,12 +13584,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "to": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "data": "0x095ea7b3000000000000000000000000610178da211fef7d417bc0e6fed39f05609ad7880000000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0xc64d",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -13722,50 +13605,34 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
-                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "to": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "data": "0x095ea7b3000000000000000000000000610178da211fef7d417bc0e6fed39f05609ad7880000000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
-                     *           "balanceChanges": [
-                     *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "-231150000"
-                     *             },
-                     *             {
-                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "231150000"
-                     *             }
-                     *           ]
+                     *           "balanceChanges": []
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "51577519207500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "51577519207500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x1cd3473f06bb3ad9466cfe0301429e1a44b550b5dc351a12f18a6229c83f9ddb"
                      *       }
                      *     }
                      */
