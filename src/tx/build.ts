@@ -13,13 +13,13 @@ export const BuiltTx = z
     chainId: OfChain,
     to: Account,
     data: z.string().regex(/^0x[0-9a-f]{8,}$/),
-    value: Decimal.max(78).meta({ description: 'Wei', example: '0' }),
+    value: Decimal.meta({ description: 'Wei', example: '0' }),
     function: z
       .string()
       .regex(/^[A-Za-z]\w*$/)
       .meta({ example: 'buyProtection' }),
     args: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
-    estimatedGas: Decimal.max(78).nullable(),
+    estimatedGas: Decimal.nullable(),
     simulation: Simulation.nullable().meta({ description: 'Null without `from`' }),
   })
   .meta({

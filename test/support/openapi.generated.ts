@@ -804,6 +804,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tx/broadcast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Broadcast a signed transaction
+         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
+         */
+        post: operations["postTxBroadcast"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tx/erc20/approve": {
         parameters: {
             query?: never;
@@ -1458,26 +1478,6 @@ export interface paths {
          * @description Encodes a call of `cancelCut(proposalId)`. With `from`, `simulation` reports whether the call would succeed now and, if not, why and what to do. `estimatedGas` is null unless the request has `from` and the simulated call succeeds.
          */
         post: operations["buildCancelCut"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/tx/broadcast": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Broadcast a signed transaction
-         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
-         */
-        post: operations["postTxBroadcast"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2254,7 +2254,7 @@ export interface components {
              */
             totalLiquidity: string;
             /**
-             * @description Sum of the notionals of all positions, in units of the payment token
+             * @description Notional of all positions together, in units of the payment token
              * @example 244466000000
              */
             totalExposure: string;
@@ -2312,7 +2312,7 @@ export interface components {
              */
             totalLiquidity: string;
             /**
-             * @description Sum of the notionals of all positions, in units of the payment token
+             * @description Notional of all positions together, in units of the payment token
              * @example 244466000000
              */
             totalExposure: string;
@@ -3686,6 +3686,49 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description A signed transaction */
+        BroadcastBody: {
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
+            chainId: number;
+            /**
+             * @description The complete signed transaction
+             * @example 0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45
+             */
+            signedTx: string;
+            /** @description Do not send a transaction of which the simulation shows that it would revert; false by default */
+            rejectIfReverts?: boolean;
+        };
+        /** @description The accepted transaction, and what its simulation found */
+        Broadcast: {
+            /** @description Hash of the transaction: the key of `/v1/transactions/{chainId}/{hash}` */
+            txHash: string;
+            /** @description Whether the transaction was simulated before it was sent: false for a call of another contract, when the node already had it, when earlier transactions of the sender are not mined, and when no node answered within 300 ms */
+            simulated: boolean;
+            /**
+             * @description Why the transaction would revert at the newest block, although it was sent. Null when it would not, and when it was not simulated
+             * @example null
+             */
+            warning: {
+                /**
+                 * @description Stable: clients switch on it
+                 * @example past_deadline
+                 */
+                code: string;
+                /**
+                 * @description The contract's or the node's text
+                 * @example Past deadline
+                 */
+                reason: string;
+                /**
+                 * @description What to do about it
+                 * @example Build the transaction again.
+                 */
+                hint: string;
+            } | null;
+        };
         /**
          * @description A call that is ready to be signed. The service adds no nonce and no gas price
          * @example {
@@ -3765,49 +3808,6 @@ export interface components {
                  * @example 31415926
                  */
                 blockNumber: number | null;
-            } | null;
-        };
-        /** @description A signed transaction */
-        BroadcastBody: {
-            /**
-             * @description Chain id of EIP-155
-             * @example 8453
-             */
-            chainId: number;
-            /**
-             * @description The complete signed transaction
-             * @example 0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45
-             */
-            signedTx: string;
-            /** @description Do not send a transaction of which the simulation shows that it would revert; false by default */
-            rejectIfReverts?: boolean;
-        };
-        /** @description The accepted transaction, and what its simulation found */
-        Broadcast: {
-            /** @description Hash of the transaction: the key of `/v1/transactions/{chainId}/{hash}` */
-            txHash: string;
-            /** @description Whether the transaction was simulated before it was sent: false for a call of another contract, when the node already had it, when earlier transactions of the sender are not mined, and when no node answered within 300 ms */
-            simulated: boolean;
-            /**
-             * @description Why the transaction would revert at the newest block, although it was sent. Null when it would not, and when it was not simulated
-             * @example null
-             */
-            warning: {
-                /**
-                 * @description Stable: clients switch on it
-                 * @example past_deadline
-                 */
-                code: string;
-                /**
-                 * @description The contract's or the node's text
-                 * @example Past deadline
-                 */
-                reason: string;
-                /**
-                 * @description What to do about it
-                 * @example Build the transaction again.
-                 */
-                hint: string;
             } | null;
         };
         /** @description What became of a transaction, from its receipt and the index */
@@ -4822,6 +4822,24 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The transaction would revert, and the request asks not to send it then */
+        conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "conflict",
+                 *         "message": "not sent, because it would revert: Past deadline (past_deadline). Build the transaction again."
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The body is larger than 262144 bytes */
         body_larger_than_262144: {
             headers: {
@@ -4840,24 +4858,6 @@ export interface components {
                  *             "message": "the body is larger than 262144 bytes"
                  *           }
                  *         ]
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The transaction would revert, and the request asks not to send it then */
-        conflict: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "conflict",
-                 *         "message": "not sent, because it would revert: Past deadline (past_deadline). Build the transaction again."
                  *       }
                  *     }
                  */
@@ -8680,6 +8680,57 @@ export interface operations {
             503: components["responses"]["service_unavailable"];
         };
     };
+    postTxBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 262144 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "signedTx": "0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BroadcastBody"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "txHash": "0x78bc759d006dd65edffb2c048b34aa20d76e2e30f8b93498254d0daf13f2df05",
+                     *         "simulated": true,
+                     *         "warning": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Broadcast"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            409: components["responses"]["conflict"];
+            413: components["responses"]["body_larger_than_262144"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
     buildApprove: {
         parameters: {
             query?: never;
@@ -11265,57 +11316,6 @@ export interface operations {
             503: components["responses"]["service_unavailable"];
         };
     };
-    postTxBroadcast: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** @description At most 262144 bytes */
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "chainId": 8453,
-                 *       "signedTx": "0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45"
-                 *     }
-                 */
-                "application/json": components["schemas"]["BroadcastBody"];
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "txHash": "0x78bc759d006dd65edffb2c048b34aa20d76e2e30f8b93498254d0daf13f2df05",
-                     *         "simulated": true,
-                     *         "warning": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Broadcast"];
-                    };
-                };
-            };
-            400: components["responses"]["validation_error"];
-            409: components["responses"]["conflict"];
-            413: components["responses"]["body_larger_than_262144"];
-            415: components["responses"]["body_not_json"];
-            429: components["responses"]["rate_limited"];
-            500: components["responses"]["internal_error"];
-            502: components["responses"]["upstream_error"];
-            503: components["responses"]["service_unavailable"];
-        };
-    };
     getTransactionsByHash: {
         parameters: {
             query?: {
@@ -11543,13 +11543,6 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /**
                      * @description Label of the event for people
                      * @example Cedi importers Q3
@@ -11652,6 +11645,13 @@ export interface operations {
                         /** @description Whether to ask for a signature; true by default. With an explicit true, a quote that the engine does not sign makes the plan not executable */
                         signed?: boolean;
                     };
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -11839,13 +11839,6 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
-                    /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
-                     */
-                    approval?: "exact" | "unlimited";
                     /**
                      * @description Id of the event, counted per chain
                      * @example 1
@@ -11856,6 +11849,13 @@ export interface operations {
                      * @example 1000000000
                      */
                     amount: string;
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -12030,8 +12030,16 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
+                    /**
+                     * @description Protected amount, in the token's own units
+                     * @example 10000000000
+                     */
+                    notional: string;
                     /**
                      * @description Seconds until a purchase reverts; 600 by default
                      * @example 600
@@ -12047,16 +12055,8 @@ export interface operations {
                      * @enum {string}
                      */
                     approval?: "exact" | "unlimited";
-                    /**
-                     * @description Id of the event, counted per chain
-                     * @example 1
-                     */
-                    eventId: number | string;
-                    /**
-                     * @description Protected amount, in the token's own units
-                     * @example 10000000000
-                     */
-                    notional: string;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -12232,13 +12232,13 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
                      * @description Id of the position, counted per chain
                      * @example 1
                      */
                     positionId: number | string;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -12415,13 +12415,13 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
                      * @description Id of the deposit, counted per chain
                      * @example 1
                      */
                     depositId: number | string;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -12598,13 +12598,13 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
                      * @description Id of the deposit, counted per chain
                      * @example 1
                      */
                     depositId: number | string;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -12781,13 +12781,13 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
                      * @description Id of the event, counted per chain
                      * @example 1
                      */
                     eventId: number | string;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -12966,8 +12966,6 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
                      * @description Id of the event, counted per chain
                      * @example 1
@@ -12983,6 +12981,8 @@ export interface operations {
                      * @example true
                      */
                     allowExternalLp: boolean;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -13133,8 +13133,6 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
                      * @description Id of the event, counted per chain
                      * @example 1
@@ -13145,6 +13143,8 @@ export interface operations {
                      * @example 12500000
                      */
                     price: string;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -13523,13 +13523,13 @@ export interface operations {
                      * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
                      */
                     from: string;
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
                      * @description Address of the token, with a correct EIP-55 checksum or in letters of one case
                      * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                      */
                     token: string;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };

@@ -1,11 +1,11 @@
+import { isSchema, type JsonSchema } from './json-schema.ts'
 import { notes, units } from './notes.ts'
-import { isSchema, type JsonSchema } from './schemas.ts'
 
 /**
  * The description of a field or parameter: its meaning, then its unit. `owner` is the field, schema or path segment
  * that contains it.
  */
-export const describeField = (owner: string, name: string, given: string | undefined): string | undefined => {
+const describeField = (owner: string, name: string, given: string | undefined): string | undefined => {
   const unit = given === undefined ? undefined : units[given]
   if (given !== undefined && unit === undefined) return given
   const meaning = notes[`${owner}.${name}`] ?? notes[name]

@@ -6,8 +6,9 @@ import type { ChainId } from '../../protocol/chains.ts'
 import { BODY_LIMIT } from '../limits.ts'
 import type { Operation, RouteSchema } from '../operation.ts'
 import { bodyTooLarge, type Failure, type FailureName, failures, missing } from './failures.ts'
+import { isSchema, type JsonSchema } from './json-schema.ts'
 import { linksOf, linkTargets } from './links.ts'
-import { createSchemas, isSchema, type JsonSchema, type Schemas } from './schemas.ts'
+import { createSchemas, type Schemas } from './schemas.ts'
 import { type HeaderName, headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
 
 /** A mounted route: its description, and the schemas that validate its input and serialize its output. */

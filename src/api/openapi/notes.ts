@@ -73,7 +73,7 @@ export const notes: Readonly<Record<string, string>> = {
   settledAt: 'When the event was settled; 0 until then',
   settlementPrice: 'The rate that settled the event: the median of the submissions that agree; 0 until then',
   totalLiquidity: 'Capital in the pool',
-  totalExposure: 'Sum of the notionals of all positions',
+  totalExposure: 'Notional of all positions together',
   totalMaxPayout: 'The most that all positions together can be paid; never above `totalLiquidity`',
   totalPremiums: 'Sum of all premiums paid',
   creatorEarnings: "The creator's share of fees that is not withdrawn yet",

@@ -1,12 +1,8 @@
 import { z } from 'zod'
 import { CHAIN_IDS_EXAMPLE, type ChainId, chainIdSchemas } from '../../protocol/chains.ts'
 import { annotate } from './annotate.ts'
+import { isSchema, type JsonSchema } from './json-schema.ts'
 import { notes } from './notes.ts'
-
-export type JsonSchema = z.core.JSONSchema.BaseSchema
-
-/** Whether a value is a schema object. JSON Schema also allows a boolean as schema. */
-export const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null
 
 /** Restricts the schema of a chain id to these ids. */
 const listIds = (schema: JsonSchema, example: ChainId, chainIds: readonly ChainId[]): void => {
