@@ -8,9 +8,12 @@ import { upstream } from '../lib/errors.ts'
 
 /** A non-negative JSON integer. */
 export const Integer = z.int().nonnegative()
-/** A non-negative integer as a decimal string: an unsigned integer of 256 bits has at most 78 digits. */
-export const Decimal = z.string().regex(/^\d+$/).max(78)
-const AddressText = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+/** A non-negative integer as a decimal string. It has no limit: sums and products of values of a chain can be long. */
+export const Decimal = z.string().regex(/^\d+$/)
+const AddressText = z
+  .string()
+  .length(42)
+  .regex(/^0x[0-9a-fA-F]{40}$/)
 
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
