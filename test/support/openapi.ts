@@ -5,9 +5,19 @@ const Media = z.object({ schema: z.json(), example: z.json() })
 const Content = z.object({ 'application/json': Media })
 const Streamed = z.object({ 'application/json': Media.optional(), 'text/event-stream': Media })
 
+const Link = z.object({
+  operationId: z.string(),
+  parameters: z.record(z.string(), z.string()).default({}),
+  requestBody: z.record(z.string(), z.string()).default({}),
+})
+
 const Response = z.union([
   z.strictObject({ $ref: z.string() }),
-  z.object({ description: z.string(), content: z.union([Streamed, Content]) }),
+  z.object({
+    description: z.string(),
+    content: z.union([Streamed, Content]),
+    links: z.record(z.string(), Link).default({}),
+  }),
 ])
 
 const Operation = z.object({
@@ -34,11 +44,15 @@ const Operation = z.object({
 /** The part of an OpenAPI document that the tests use. */
 const Document = z.object({
   openapi: z.literal('3.1.1'),
+  info: z.object({ version: z.string(), 'x-release': z.string() }),
   paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post']), Operation)),
   components: z.object({
     securitySchemes: z.record(z.string(), z.looseObject({ type: z.string() })),
     schemas: z.record(z.string(), z.looseObject({})),
-    responses: z.record(z.string(), z.object({ description: z.string(), content: Content })),
+    responses: z.record(
+      z.string(),
+      z.object({ description: z.string(), content: Content, links: z.record(z.string(), Link).default({}) }),
+    ),
   }),
 })
 

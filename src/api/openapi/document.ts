@@ -3,24 +3,12 @@ import type { z } from 'zod'
 import { ErrorBody } from '../../lib/problem.ts'
 import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { BODY_LIMIT } from '../limits.ts'
-import type { Operation, RouteSchema } from '../operation.ts'
-import { bodyTooLarge, type Failure, type FailureName, failures, missing } from './failures.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'
 import { linksOf, linkTargets } from './links.ts'
+import { errorResponse, failuresOf, json, notModified, sent } from './responses.ts'
+import type { Route } from './route.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
-import { type HeaderName, headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
-
-/** A mounted route: its description, and the schemas that validate its input and serialize its output. */
-export type Route = {
-  readonly method: string
-  readonly url: string
-  readonly operation: Operation
-  readonly deprecated: boolean
-  readonly schema: RouteSchema
-  /** Largest body in bytes. */
-  readonly bodyLimit: number
-}
+import { headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
@@ -44,55 +32,10 @@ const parameters = (schemas: Schemas, url: string, input: z.ZodObject | undefine
   })
 }
 
-const json = (schema: JsonSchema, example: unknown) => ({ 'application/json': { schema, example } })
-
-const sent = (names: readonly HeaderName[]) =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
-
 /** The schema of a stream. */
 const STREAM: JsonSchema = {
   type: 'string',
   description: 'Server-sent events: `id` is the cursor of an item, `event` its type, and `data` the item as JSON',
-}
-
-const errorResponse = ({ status, description, example }: Failure, schema: JsonSchema) => ({
-  description,
-  headers: sent(status === 503 || status === 429 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']),
-  content: json(schema, example),
-})
-
-const notModified = {
-  description: 'The data has not changed since the response with that tag',
-  headers: sent(['X-Request-Id', 'X-Data-Source', 'X-Index-Lag', 'X-Transaction', 'ETag', 'Cache-Control', 'Vary']),
-}
-
-/** The errors that follow from the input and the kind of a route. */
-const sharedFailures = ({ schema: { params, querystring: query, body }, operation }: Route): readonly FailureName[] => {
-  const takesInput = body !== undefined || [params, query].some((it) => Object.keys(it?.shape ?? {}).length > 0)
-  const takesNothing = !takesInput && query !== undefined
-  return [
-    ...(takesInput ? (['validation_error'] as const) : []),
-    ...(takesNothing ? (['unknown_parameter'] as const) : []),
-    ...(body === undefined ? [] : (['body_too_large', 'body_not_json'] as const)),
-    ...(operation.bearer === true ? (['unauthorized'] as const) : []),
-    'rate_limited',
-    'internal_error',
-    'service_unavailable',
-  ]
-}
-
-/** The name of the component of a 404: its message without values, such as `event_does_not_exist`. */
-const missingName = (message: string): string =>
-  (message.replace(/0x\w+|\d+|on chain \d+/g, '').match(/[a-z]+/gi) ?? []).join('_').toLowerCase()
-
-/** The error responses that depend on the route, by status, with the names of their components. */
-const ownFailures = ({ schema, operation, bodyLimit }: Route, keys: Readonly<Record<string, string>>) => {
-  const absent = operation.missing?.(keys)
-  return {
-    ...(absent !== undefined && { 404: [missingName(absent), missing(absent)] as const }),
-    ...(schema.body !== undefined &&
-      bodyLimit !== BODY_LIMIT && { 413: [`body_larger_than_${bodyLimit}`, bodyTooLarge(bodyLimit)] as const }),
-  }
 }
 
 /** Error responses by the names of their components. */
@@ -106,10 +49,8 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
   const request = body && schemas.example(body)
   const success = schemas.convert(schema.response[200], 'output')
   const answer = () => (operation.example ? { data: operation.example(request) } : schemas.example(success))
-  const names = [...sharedFailures(route), ...(operation.failures ?? [])]
   const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(it.example)]))
-  const shared = names.map((name) => [failures[name].status, [name, failures[name]]] as const)
-  const failed = Object.entries({ ...Object.fromEntries(shared), ...ownFailures(route, keys) })
+  const failed = failuresOf(route, keys)
   for (const [, [name, failure]] of failed) {
     const response = errorResponse(failure, error)
     if (!isDeepStrictEqual(responses[name] ?? response, response)) throw new TypeError(`two responses named ${name}`)
