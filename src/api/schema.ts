@@ -14,12 +14,26 @@ const MAX_EDIT_DISTANCE = 2
 
 const shown = (name: string): string => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name)
 
+/** A suggestion of the nearest known name, if there is one. */
+const suggestion = (name: string, known: readonly string[]): string => {
+  const nearest = name.length > MAX_NAME ? undefined : closestMatch(name, known, { maxDistance: MAX_EDIT_DISTANCE + 1 })
+  return nearest === undefined ? '' : `; did you mean '${nearest}'?`
+}
+
+/** The names of the fields that a schema has at a path. */
+const fieldsAt = (schema: unknown, path: readonly PropertyKey[]): readonly string[] => {
+  if (schema instanceof z.ZodOptional) return fieldsAt(schema.unwrap(), path)
+  if (schema instanceof z.ZodPipe) return fieldsAt(schema.out, path)
+  const [key, ...rest] = path
+  if (schema instanceof z.ZodArray) return fieldsAt(schema.element, rest)
+  if (!(schema instanceof z.ZodObject)) return []
+  return key === undefined ? Object.keys(schema.shape) : fieldsAt(schema.shape[String(key)], rest)
+}
+
 /** The fault of a parameter's name or of its repetition, whose value is a list; null when there is none. */
 const faultOf = (name: string, value: unknown, known: readonly string[]): string | null => {
   if (known.includes(name)) return Array.isArray(value) ? `expected once, got ${value.length} times` : null
-  const nearest = name.length > MAX_NAME ? undefined : closestMatch(name, known, { maxDistance: MAX_EDIT_DISTANCE + 1 })
-  const hint = nearest === undefined ? '' : `; did you mean '${nearest}'?`
-  return `unknown parameter '${shown(name)}'${hint}`
+  return `unknown parameter '${shown(name)}'${suggestion(name, known)}`
 }
 
 /** Parses a query without its ignored parameters. Repeated and unknown parameters are faults. */
@@ -49,7 +63,7 @@ export const validatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema, ht
     const isQuery = httpPart === 'querystring' && schema instanceof z.ZodObject
     const parsed = isQuery ? parseQuery(schema, Object(value)) : schema.safeParse(value)
     if (parsed.success) return { value: parsed.data }
-    return { error: refusal(parsed.error.issues, part) }
+    return { error: refusal(parsed.error.issues, part, (key, path) => suggestion(key, fieldsAt(schema, path))) }
   }
 }
 

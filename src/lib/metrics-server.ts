@@ -1,24 +1,19 @@
-import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { collectDefaultMetrics, Gauge } from 'prom-client'
-import { z } from 'zod'
 import { errorText } from './errors.ts'
 import type { Logger } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { packaged } from './root.ts'
-
-const Package = z.object({ version: z.string() })
+import { release } from './root.ts'
 
 /** Adds the metrics that every process has: those of Node.js and the build. */
 const addOwn = (metrics: Metrics): void => {
   collectDefaultMetrics({ register: metrics })
-  const { version } = Package.parse(JSON.parse(readFileSync(packaged('package.json'), 'utf8')))
   new Gauge({
     name: 'fx_build_info',
     help: 'Always 1; the label is the running version',
     labelNames: ['version'],
     registers: [metrics],
-  }).set({ version }, 1)
+  }).set({ version: release }, 1)
 }
 
 /** The time-out for receiving a scraper's request, in milliseconds. */

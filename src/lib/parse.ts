@@ -14,17 +14,22 @@ const pathsOf = (issue: z.core.$ZodIssue, part: string, most: number): string[] 
   return issue.keys.slice(0, most).map((key) => [...issue.path, key].join('.'))
 }
 
+/** What to add to the fault of an unknown field: a suggestion of another name, or nothing. */
+export type Hint = (key: string, path: readonly PropertyKey[]) => string
+
 /**
  * The error for a path, query or body that does not match its schema. It names the fields of the first 20 faults; the
  * message ends with the number of further ones.
  */
-export const refusal = (issues: readonly z.core.$ZodIssue[], part: string): ServiceError => {
+export const refusal = (issues: readonly z.core.$ZodIssue[], part: string, hint: Hint = () => ''): ServiceError => {
   const details: ErrorDetail[] = []
   let faults = 0
   for (const issue of issues) {
     const isUnknown = issue.code === 'unrecognized_keys'
-    const message = isUnknown ? 'unknown field' : issue.message
-    for (const path of pathsOf(issue, part, MAX_DETAILS - details.length)) details.push(detail({ path, message }))
+    for (const [at, path] of pathsOf(issue, part, MAX_DETAILS - details.length).entries()) {
+      const message = isUnknown ? `unknown field${hint(issue.keys[at] ?? '', issue.path)}` : issue.message
+      details.push(detail({ path, message }))
+    }
     faults += isUnknown ? issue.keys.length : 1
   }
   const listed = clip(details.map(({ path, message }) => `${path}: ${message}`).join('; '), MAX_LISTED)

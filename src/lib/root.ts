@@ -1,7 +1,12 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
-const { resolve } = createRequire(import.meta.url)
+const require = createRequire(import.meta.url)
+
+const { version }: { readonly version: string } = require('#package')
+
+/** The version of this package. */
+export const release = version
 
 /** The URL of a data file of this package. It is the same for the sources and for the build. */
-export const packaged = (path: string): URL => new URL(path, pathToFileURL(resolve('#package')))
+export const packaged = (path: string): URL => new URL(path, pathToFileURL(require.resolve('#package')))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { QuoteRequest } from '../pricing/messages.ts'
 import { BodyChainId } from '../protocol/chains.ts'
-import { Address20, Bool, Destination } from '../protocol/request-fields.ts'
+import { Address20, Bool, TokenDestination } from '../protocol/request-fields.ts'
 import { builderOf } from '../tx/compiled.ts'
 import { type Action, actions } from './actions.ts'
 
@@ -12,10 +12,14 @@ const integer = (min: number, max: number, description: string, example: number)
   return z.int({ error }).min(min, { error }).max(max, { error }).optional().meta({ description, example })
 }
 
-/** The fields of every plan. */
+/** The first fields of every plan. */
 const common = {
   chainId: BodyChainId,
   from: Address20.meta({ description: 'The wallet that will send the transactions' }),
+}
+
+/** The last field of every plan. */
+const forced = {
   force: Bool.optional().meta({ description: 'Returns requests for a plan that would revert, too; false by default' }),
 }
 
@@ -40,13 +44,13 @@ const ofSpending = {
 
 /** The fields of an action's plan that are no arguments of its function. */
 const optionsOf = ({ spends, derived }: Action) => ({
-  ...common,
   ...(derived.length > 0 && ofPurchases),
   ...(spends && ofSpending),
+  ...forced,
 })
 
 /** A parsed body. */
-export type Intent = z.output<z.ZodObject<typeof common & typeof ofPurchases & typeof ofSpending>> &
+export type Intent = z.output<z.ZodObject<typeof common & typeof forced & typeof ofPurchases & typeof ofSpending>> &
   Readonly<Record<string, unknown>>
 
 /** The arguments of `createEvent` that a quote has. */
@@ -85,7 +89,7 @@ const example = {
   paymentToken: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   quote: {
     ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true },
-    ...{ expiryUnixSeconds: 1_800_000_000, notional: 10_000 },
+    ...{ expiryUnixSeconds: 1_807_776_000, notional: 10_000 },
   },
 }
 
@@ -93,12 +97,13 @@ const createEvent = (): z.ZodType<Intent> => {
   const fields = argumentsOf(actions['create-event'])
   return z
     .strictObject({
-      ...optionsOf(actions['create-event']),
+      ...common,
       ...fields,
       ...optional(fields, [...quoted, ...Object.keys(unsigned)]),
       quote: PlannedQuote.optional().meta({
         description: `The range that the engine prices. The plan takes ${quoted.join(', ')} and the signature from its answer`,
       }),
+      ...optionsOf(actions['create-event']),
     })
     .superRefine(
       (body: Readonly<Record<string, unknown>>, context) => {
@@ -116,12 +121,12 @@ const createEvent = (): z.ZodType<Intent> => {
 }
 
 const ofAction = (action: Action): z.ZodType<Intent> =>
-  z.strictObject({ ...optionsOf(action), ...argumentsOf(action) }) as unknown as z.ZodType<Intent>
+  z.strictObject({ ...common, ...argumentsOf(action), ...optionsOf(action) }) as unknown as z.ZodType<Intent>
 
 /** The bodies of plans by their names in the path. */
 export const intents: Readonly<Record<string, z.ZodType<Intent>>> = {
   ...Object.fromEntries(Object.entries(actions).map(([name, action]) => [name, ofAction(action)])),
   'create-event': createEvent(),
-  'claim-all': z.strictObject(common),
-  'revoke-approval': z.strictObject({ ...common, token: Destination }),
+  'claim-all': z.strictObject({ ...common, ...forced }),
+  'revoke-approval': z.strictObject({ ...common, token: TokenDestination, ...forced }),
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { simulationMethods } from '../chain/simulator.ts'
 import { OfChain } from '../protocol/chains.ts'
-import { Account, Amount, Decimal, Id, Integer, UnixSeconds } from '../protocol/response-fields.ts'
+import { Account, Amount, Decimal, Id, Integer, TokenAddress, UnixSeconds } from '../protocol/response-fields.ts'
 import { BuiltTx } from '../tx/build.ts'
-import { examplePlan } from './example.ts'
 
 /* The answer of a plan. */
 
@@ -22,22 +21,28 @@ const Quantity = (description: string, example: string) =>
     .regex(/^0x(?:0|[1-9a-f][0-9a-f]*)$/)
     .meta({ description, example })
 
+/** The name of an action or of a step. */
+const Name = z.string().regex(/^[a-z\d-]+$/)
+
 /** Narrows the type of hex text, for the calls that wallet libraries take. */
 const typed = (schema: z.ZodString): z.ZodType<`0x${string}`> => schema as unknown as z.ZodType<`0x${string}`>
 
 const ofToken = {
-  token: Account,
+  token: TokenAddress,
   symbol: z.string().nullable().meta({ example: 'USDC' }),
   decimals: Integer.nullable().meta({ example: 6 }),
 }
 
 const Issue = z.object({
-  code: z.string().meta({
-    description:
-      'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`',
-    example: 'insufficient_balance',
-  }),
-  message: z.string().meta({ example: 'the wallet has 0 of 231150000 units of USDC' }),
+  code: z
+    .string()
+    .regex(/^[a-z_]+$/)
+    .meta({
+      description:
+        'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`',
+      example: 'insufficient_balance',
+    }),
+  message: z.string().min(1).meta({ example: 'the wallet has 0 of 231150000 units of USDC' }),
   hint: z.string().meta({ example: 'Send enough of the payment token to the wallet.' }),
   blocking: z.boolean().meta({
     description: 'True when the plan reverts because of it, or does not do what the request asks for',
@@ -70,7 +75,7 @@ const Payout = z.object({
 const Simulation = BuiltTx.shape.simulation
 
 const Step = z.object({
-  id: z.string().meta({ example: 'buy-protection' }),
+  id: Name.meta({ example: 'buy-protection' }),
   transaction: BuiltTx,
   request: z
     .object({
@@ -102,7 +107,7 @@ const BalanceChange = z.object({
 
 export const Plan = z
   .object({
-    action: z.string().meta({ example: 'buy-protection' }),
+    action: Name.meta({ example: 'buy-protection' }),
     chainId: OfChain,
     from: Account,
     block: z
@@ -112,7 +117,10 @@ export const Plan = z
       .enum(simulationMethods)
       .nullable()
       .meta({ description: 'How it was simulated; null when no node simulates' }),
-    summary: z.string().meta({ description: 'What the calldata does', example: 'Deposit 5000 USDC into event 1.' }),
+    summary: z
+      .string()
+      .min(1)
+      .meta({ description: 'What the calldata does', example: 'Deposit 5000 USDC into event 1.' }),
     executable: z.boolean().meta({ description: 'False when a step reverts', example: true }),
     issues: z.array(Issue),
     cost: Cost.nullable(),
@@ -155,7 +163,7 @@ export const Plan = z
     remaining: Integer.meta({ description: 'Claims that did not fit into the plan', example: 0 }),
     digest: Hash.meta({ description: 'keccak256(abi.encode(chainId, from, (to, value, data)[]))' }),
   })
-  .meta({ id: 'Plan', example: examplePlan })
+  .meta({ id: 'Plan' })
 
 export type Plan = z.output<typeof Plan>
 export type Issue = Plan['issues'][number]

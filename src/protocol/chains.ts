@@ -97,7 +97,7 @@ export const PathChainId = z
   .refine((text) => DIGITS.test(text), { error: unsupported, abort: true })
   .transform(Number)
   .transform(supported)
-  .meta({ id: 'PathChainId', ...meta })
+  .meta(meta)
 
 /** A chain id of a body: a JSON integer or a decimal string. */
 export const BodyChainId = z
@@ -113,7 +113,7 @@ export const BodyChainId = z
   )
   .transform(supported)
   .register(shortcuts, { decode: (value) => (typeof value === 'number' && isConfigured(value) ? value : undefined) })
-  .meta({ id: 'BodyChainId', ...meta })
+  .meta(meta)
 
 /** A chain id in an answer. */
 export const OfChain = z.int().min(1).max(MAX_CHAIN_ID).meta(meta)

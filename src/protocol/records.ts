@@ -15,6 +15,7 @@ import {
   Integer,
   integer,
   Rate,
+  TokenAddress,
   UnixSeconds,
 } from './response-fields.ts'
 
@@ -101,7 +102,7 @@ export const EventCore = z
     strikeAbove: z.boolean(),
     poolOpen: z.boolean(),
     allowExternalLp: z.boolean(),
-    paymentToken: Account,
+    paymentToken: TokenAddress,
     status: Integer.meta({ description: "The chain's number: 0 open, 1 settled", example: 0 }),
   })
   .meta({ id: 'Event' })

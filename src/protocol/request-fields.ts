@@ -26,7 +26,7 @@ const digits = (max: bigint, what: string) =>
 /** An id, count or time of day in a path or query: `^\d+$` up to 2^53 - 1, decoded to a number. */
 export const PathInteger = digits(BigInt(Number.MAX_SAFE_INTEGER), 'a non-negative decimal integer')
   .transform(Number)
-  .meta({ id: 'PathInteger', type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
+  .meta({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
 
 /** The maximum number of items on a page, 1 to `max`. Values outside are rejected, not clamped. */
 export const PageLimit = (max: number) => {
@@ -46,7 +46,7 @@ const uint = (value: unknown): bigint | undefined =>
 export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
   .transform(BigInt)
   .register(shortcuts, { decode: uint })
-  .meta({ id: 'Uint256', type: 'string', pattern: '^\\d+$', maxLength: 78, example: '1000000' })
+  .meta({ type: 'string', pattern: '^\\d+$', maxLength: 78, example: '1000000' })
 
 /**
  * An amount or rate of a calculation as a decimal string up to 2^128 - 1, so that the product of two cannot overflow on
@@ -54,7 +54,7 @@ export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
  */
 export const Uint128 = digits(2n ** 128n - 1n, 'an unsigned decimal integer string')
   .transform(BigInt)
-  .meta({ id: 'Uint128', type: 'string', pattern: '^\\d+$', maxLength: 39, example: '1000000' })
+  .meta({ type: 'string', pattern: '^\\d+$', maxLength: 39, example: '1000000' })
 
 /** An id of a body: a decimal string up to 2^256 - 1 or a JSON integer up to 2^53 - 1, decoded to bigint. */
 export const BodyInteger = z
@@ -65,8 +65,9 @@ export const BodyInteger = z
     decode: (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? BigInt(Number(value)) : uint(value)),
   })
   .meta({
-    id: 'BodyInteger',
-    type: ['integer', 'string'],
+    // Each constraint applies to the values of its type.
+    ...{ type: ['integer', 'string'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    ...{ pattern: '^\\d+$', maxLength: 78 },
     example: 1,
   })
 
@@ -83,7 +84,7 @@ const checksummed = (text: string): Address => getAddress(text.toLowerCase())
 export const Address20 = addressText
   .transform(checksummed)
   .register(shortcuts, { decode: (value) => (isAddress(value) ? checksummed(value) : undefined) })
-  .meta({ id: 'Address', ...addressMeta })
+  .meta(addressMeta)
 
 const hasChecksum = (text: string): boolean => /[a-f]/.test(text) && /[A-F]/.test(text)
 
@@ -105,10 +106,15 @@ export const Destination = addressText
   .transform(checksummed)
   .register(shortcuts, { decode: destination })
   .meta({
-    id: 'Destination',
     ...addressMeta,
     description: 'All lower case, all upper case, or mixed case with the correct EIP-55 checksum',
   })
+
+/** The same of a token. */
+export const TokenDestination = Destination.meta({
+  description: 'Address of the token, with a correct EIP-55 checksum or in letters of one case',
+  example: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+})
 
 /** Bytes of the longest transaction that networks accept, and the length of its hex. */
 const MAX_TX_BYTES = 131_072

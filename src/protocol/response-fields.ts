@@ -8,9 +8,12 @@ import { upstream } from '../lib/errors.ts'
 
 /** A non-negative JSON integer. */
 export const Integer = z.int().nonnegative()
-/** A non-negative integer as a decimal string. */
+/** A non-negative integer as a decimal string. It has no limit: sums and products of values of a chain can be long. */
 export const Decimal = z.string().regex(/^\d+$/)
-const AddressText = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const AddressText = z
+  .string()
+  .length(42)
+  .regex(/^0x[0-9a-fA-F]{40}$/)
 
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER)
 
@@ -31,4 +34,5 @@ export const Count = Integer.meta({ example: 42 })
 export const Amount = Decimal.meta({ description: 'Payment-token units', example: '1000000' })
 export const Rate = Decimal.meta({ description: '1e6 fixed point', example: '11400000' })
 export const UnixSeconds = Integer.meta({ description: 'Unix seconds', example: 1_800_000_000 })
+export const TokenAddress = AddressText.meta({ example: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' })
 export const Account = AddressText.meta({ example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' })

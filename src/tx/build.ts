@@ -1,20 +1,25 @@
 import type { Address, Hex } from 'viem'
 import { z } from 'zod'
 import type { Chain } from '../chain/chain.ts'
+import { OfChain } from '../protocol/chains.ts'
 import type { Member } from '../protocol/encode.ts'
+import { Account, Decimal } from '../protocol/response-fields.ts'
 import type { Body, CompiledBuilder } from './compile.ts'
 import { Simulation, simulationRecord } from './simulation.ts'
 
 /** A call ready to be signed. */
 export const BuiltTx = z
   .object({
-    chainId: z.int().positive(),
-    to: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
-    data: z.string().regex(/^0x[0-9a-f]*$/),
-    value: z.string().regex(/^\d+$/).meta({ description: 'Wei', example: '0' }),
-    function: z.string().meta({ example: 'buyProtection' }),
+    chainId: OfChain,
+    to: Account,
+    data: z.string().regex(/^0x[0-9a-f]{8,}$/),
+    value: Decimal.meta({ description: 'Wei', example: '0' }),
+    function: z
+      .string()
+      .regex(/^[A-Za-z]\w*$/)
+      .meta({ example: 'buyProtection' }),
     args: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
-    estimatedGas: z.string().regex(/^\d+$/).nullable(),
+    estimatedGas: Decimal.nullable(),
     simulation: Simulation.nullable().meta({ description: 'Null without `from`' }),
   })
   .meta({

@@ -17,6 +17,7 @@ import {
   Selector,
   scalarsAtMost,
   Text,
+  TokenDestination,
   Uint,
 } from '../protocol/request-fields.ts'
 import { argumentNotes } from './arguments.ts'
@@ -122,7 +123,7 @@ export const compile = (builder: Builder): CompiledBuilder => {
 
   const { selector } = ofItem(item)
   const encodeArguments = compileEncoder(members, struct !== undefined)
-  const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: Destination } : {}
+  const target: Record<string, z.ZodType> = builder.target === 'token' ? { token: TokenDestination } : {}
 
   return {
     ...builder,

@@ -9,7 +9,11 @@ export const Simulation = z
       description: '`unavailable` when no node answered in time: the call may succeed or revert',
       example: 'reverted',
     }),
-    code: z.string().nullable().meta({ description: 'A code of `/v1/reverts`', example: 'insufficient_allowance' }),
+    code: z
+      .string()
+      .regex(/^[a-z_]+$/)
+      .nullable()
+      .meta({ description: 'A code of `/v1/reverts`', example: 'insufficient_allowance' }),
     reason: z
       .string()
       .nullable()

@@ -204,6 +204,40 @@ describe('the error has the envelope, its code and the invalid fields for', () =
     })
   }
 
+  test.each([
+    ['PUT', '/chains', 'GET, HEAD'],
+    ['DELETE', '/hedge/events/8453/1/', 'GET, HEAD'],
+    ['GET', '/tx/hedge/deposit', 'POST'],
+    ['POST', '/hedge/settlements/stream?since=now', 'GET, HEAD'],
+  ] as const)('%s %s is a 404 that names the methods of the path', async (method, path, methods) => {
+    const { status, error, headers } = await api.send({ method, url: `/v1${path}` })
+    expect([status, error?.code, headers.allow]).toEqual([404, 'not_found', methods])
+    expect(error?.message).toMatch(new RegExp(`^no route ${method} /v1/.*: the path takes ${methods}$`))
+  })
+
+  test('a path that no method takes is a 404 without methods', async () => {
+    const { status, error, headers } = await api.get('/hedge/nothing')
+    expect([status, error?.message, headers.allow]).toEqual([404, 'no route GET /v1/hedge/nothing', undefined])
+  })
+
+  test('an unknown field of a body is refused with the name that may be meant, at any depth', async () => {
+    const { error } = await api.send(
+      post('/tx/governance/diamond-cut', {
+        ...{ chainId: 56, cuts: [{ facetAdress: wallet, action: 0, functionSelectors: [] }] },
+        ...{ init: wallet, initdata: '0x', initData: '0x', memo: 1 },
+      }),
+    )
+    expect(error?.details).toEqual(
+      expect.arrayContaining([
+        { path: 'cuts.0.facetAdress', message: "unknown field; did you mean 'facetAddress'?" },
+        { path: 'initdata', message: "unknown field; did you mean 'initData'?" },
+        { path: 'memo', message: 'unknown field' },
+      ]),
+    )
+    const { error: plan } = await api.send(post('/plans/claim-payout', { chainId: 56, from: wallet, positonId: 1 }))
+    expect(plan?.details).toContainEqual({ path: 'positonId', message: "unknown field; did you mean 'positionId'?" })
+  })
+
   test('an unsupported chain names the supported ones', async () => {
     expect((await api.get('/hedge/events/1/1')).error?.message).toMatch(/8453.*56/)
   })

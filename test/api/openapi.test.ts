@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core'
@@ -30,7 +31,7 @@ const send = async ({ method, url, body }: Pick<(typeof operations)[number], 'me
 }
 
 const example = ({ responses }: (typeof operations)[number], status: number): unknown =>
-  responses[status]?.content['application/json'].example
+  responses[status]?.content['application/json']?.example
 
 /** The ways to authenticate that some operation asks for. */
 const asked = new Set(operations.flatMap(({ security = [] }) => security.flatMap((it) => Object.keys(it))))
@@ -39,11 +40,13 @@ describe('the OpenAPI document', () => {
   test('is served as committed, with the ids of the configured chains', async () => {
     const { statusCode, headers, body } = await api.app.inject('/v1/openapi.json')
     expect([statusCode, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
+    const Listed = z.looseObject({ type: z.literal('integer'), enum: z.array(z.number()) })
     let listed = 0
     const unlist = (_key: string, value: unknown): unknown => {
-      if (!isDeepStrictEqual(value, { type: 'integer', enum: [8453, 56], example: 8453 })) return value
+      if (!isDeepStrictEqual(Listed.safeParse(value).data?.enum, [8453, 56])) return value
       listed += 1
-      return { type: 'integer', minimum: 1, maximum: 2_147_483_647, example: 8453 }
+      const { enum: _, ...schema } = Listed.parse(value)
+      return { ...schema, minimum: 1, maximum: 2_147_483_647 }
     }
     expect(JSON.parse(body, unlist)).toEqual(JSON.parse(committed))
     expect(listed).toBeGreaterThan(15)
@@ -75,6 +78,37 @@ describe('the OpenAPI document', () => {
     expect([...asked]).toEqual(['bearer'])
   })
 
+  test('names the version of the specification and the release', () => {
+    const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync('package.json', 'utf8')))
+    expect(document.info).toEqual({ version: '1.0.0', 'x-release': version })
+  })
+
+  test('describes every parameter and, with an example, each required one', () => {
+    const parameters = operations.flatMap((it) => it.parameters.map((parameter) => ({ ...parameter, path: it.path })))
+    expect(parameters.filter(({ description }) => description.length < 10)).toEqual([])
+    expect(parameters.filter(({ required, example }) => required && example === undefined)).toEqual([])
+  })
+
+  test('links build, broadcast, transaction, record and claim, each to inputs that the next operation takes', () => {
+    const linked = operations.flatMap(({ operationId, responses }) =>
+      Object.values(responses[200]?.links ?? {}).map((link) => ({ from: operationId, ...link })),
+    )
+    for (const { operationId, parameters, requestBody } of linked) {
+      const target = operations.find((it) => it.operationId === operationId)
+      const required = target?.parameters.filter((it) => it.required).map(({ name }) => name) ?? []
+      expect([operationId, Object.keys(parameters).sort()]).toEqual([operationId, required.sort()])
+      expect(target?.body ?? {}).toMatchObject(
+        Object.fromEntries(Object.keys(requestBody).map((name) => [name, expect.anything()])),
+      )
+    }
+    const next = (from: string) => linked.filter((it) => it.from === from).map(({ operationId }) => operationId)
+    expect(next('buildBuyProtection')).toEqual(['postTxBroadcast'])
+    expect(next('planBuyProtection')).toEqual(['postTxBroadcast'])
+    expect(next('postTxBroadcast')).toEqual(['getTransactionsByHash'])
+    expect(next('getTransactionsByHash')).toContain('getHedgePositionsById')
+    expect(next('getHedgePositionsById')).toEqual(['buildClaimPayout'])
+  })
+
   test('contains no number that a JSON parser would round', () => {
     const Node = z.looseObject({ type: z.json().optional(), maximum: z.number().optional(), enum: z.json().optional() })
     const check = (node: unknown, path: string): void => {
@@ -89,9 +123,14 @@ describe('the OpenAPI document', () => {
       for (const [name, child] of Object.entries(node)) check(child, `${path}/${name}`)
     }
     check(document, '')
-    for (const name of ['Uint256', 'Uint128']) {
-      expect(document.components.schemas[name]).toMatchObject({ type: 'string', pattern: '^\\d+$' })
-    }
+    const { notional } = z
+      .object({ properties: z.record(z.string(), z.json()) })
+      .parse(
+        operations.find(({ operationId }) => operationId === 'buildBuyProtection')?.requestBody?.content[
+          'application/json'
+        ].schema,
+      ).properties
+    expect(notional).toMatchObject({ type: 'string', pattern: '^\\d+$', maxLength: 78 })
   })
 })
 
@@ -103,9 +142,23 @@ describe('an OpenAPI example', () => {
         expect.arrayContaining(['200', '429', '500']),
       ])
       for (const [status, { content }] of Object.entries(responses)) {
-        expect([operationId, status, content['application/json'].example]).not.toContain(undefined)
+        expect([operationId, status, ...Object.values(content).map((it) => it?.example)]).not.toContain(undefined)
       }
     }
+  })
+
+  const plans = operations.filter(({ path }) => path.startsWith('/v1/plans/'))
+
+  test.each(plans)('of $operationId is a plan of its example body', (operation) => {
+    const Shown = z.object({ data: z.looseObject({ steps: z.array(z.looseObject({ transaction: z.json() })) }) })
+    const { data } = Shown.parse(example(operation, 200))
+    const { chainId, from, ...body } = z.record(z.string(), z.json()).parse(operation.body)
+    expect(data).toMatchObject({ action: operation.path.split('/').at(-1), chainId, from, executable: true })
+    const text = JSON.stringify(data.steps)
+    for (const [name, value] of Object.entries(body))
+      if (name !== 'quote') expect(text).toContain(typeof value === 'boolean' ? `"${name}":${value}` : String(value))
+    expect(text).not.toContain('"estimatedGas":null')
+    expect(plans.filter((it) => it.description === operation.description)).toHaveLength(1)
   })
 
   const builders = operations.filter(({ path }) => path.startsWith('/v1/tx/') && path !== '/v1/tx/broadcast')

@@ -138,8 +138,9 @@ test('a settlement that a reorg removes is reported once as reverted, and again 
 })
 
 /** A client of the stream, with the events received so far. */
-const listen = async (query: string, headers: Record<string, string> = {}, at = base) => {
-  const request = get(`${at}/v1/hedge/settlements?${query}`, { headers: { accept: 'text/event-stream', ...headers } })
+const listen = async (query: string, headers: Record<string, string> = {}, at = base, path = '') => {
+  const url = `${at}/v1/hedge/settlements${path}?${query}`
+  const request = get(url, { headers: { accept: 'text/event-stream', ...headers } })
   const [response]: [IncomingMessage] = (await once(request, 'response')) as never
   let text = ''
   response.setEncoding('utf8').on('data', (chunk: string) => {
@@ -220,7 +221,10 @@ test('a stream is not answered from the cached page of its URL, and a client tha
   for (const reader of readers) reader.stop()
 })
 
-test('a stream has the items of the feed, resumes after the last id, and ends with a notice', async () => {
+/** The headers that differ from response to response. */
+const changing = ({ headers }: IncomingMessage) => ({ date: headers.date, 'x-request-id': headers['x-request-id'] })
+
+test('a stream has the items of the feed at both paths, resumes after the last id, and ends with a notice', async () => {
   const all = await listen('chainId=8453')
   expect(all.response.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
@@ -228,14 +232,16 @@ test('a stream has the items of the feed, resumes after the last id, and ends wi
     vary: 'accept, accept-encoding',
     'access-control-allow-origin': '*',
   })
-  const live = await listen('chainId=8453&since=now')
+  const live = await listen('chainId=8453&since=now', { accept: 'application/json' }, base, '/stream')
+  expect(live.response.headers).toEqual({ ...all.response.headers, ...changing(live.response) })
   const { data } = await feed('chainId=8453')
   await eventually('the past', () => all.items().length === data.length)
   expect(all.items().map((it) => it.data)).toEqual(data)
   expect(all.items().map(({ id }) => id)).toEqual(data.map(({ seq }) => String(seq)))
 
-  const second = await listen('chainId=8453&since=0', { 'last-event-id': all.items()[0]?.id ?? '' })
-  const refused = await fetch(`${base}/v1/hedge/settlements`, { headers: { accept: 'text/event-stream' } })
+  const resumed = { 'last-event-id': all.items()[0]?.id ?? '' }
+  const second = await listen('chainId=8453&since=0', resumed, base, '/stream')
+  const refused = await fetch(`${base}/v1/hedge/settlements/stream`, { headers: { accept: 'text/event-stream' } })
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
   const eventId = await expired()
   await world.actions.settle(world.owner, eventId, 12_500_000n)

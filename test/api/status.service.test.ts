@@ -110,6 +110,15 @@ describe('readiness', () => {
 })
 
 describe('/status', () => {
+  test('names the release that the description names', async () => {
+    const [{ data }, { info }] = [
+      (await api.app.inject('/status')).json(),
+      (await api.app.inject('/v1/openapi.json')).json(),
+    ]
+    expect(data.release).toMatch(/^\d+\.\d+\.\d+/)
+    expect(info['x-release']).toBe(data.release)
+  })
+
   test('shows the progress of worker, index and audit, and the nodes as seen by worker and API', async () => {
     const chain = chainOf(api.sources.chains, 8453)
     for (let runs = 0; runs < 3; runs += 1) {

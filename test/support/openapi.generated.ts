@@ -704,6 +704,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hedge/settlements/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream settlements
+         * @description Sends the settlements after a position in the feed as server-sent events, and then each new one when the index finds it. The items are those of `/v1/hedge/settlements`. Connect again with `Last-Event-ID` (or with `since`) to resume after the last item that arrived: no item is lost or repeated. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
+         */
+        get: operations["getHedgeSettlementsStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/hedge/settlements": {
         parameters: {
             query?: never;
@@ -713,7 +733,7 @@ export interface paths {
         };
         /**
          * List or stream settlements
-         * @description Returns the settlements after a position in the feed, in the order in which the index found them. A settlement that a reorg removes is reported once as `reverted`. Poll with `since=meta.nextCursor` and `If-None-Match`, or send `Accept: text/event-stream` to receive the same items as server-sent events. The `id` of an event is its cursor, and `Last-Event-ID` resumes after it. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
+         * @description Returns the settlements after a position in the feed, in the order in which the index found them. A settlement that a reorg removes is reported once as `reverted`. Poll with `since=meta.nextCursor` and `If-None-Match`, or send `Accept: text/event-stream` to receive the same items as server-sent events, as `/v1/hedge/settlements/stream` sends them.
          */
         get: operations["getHedgeSettlements"];
         put?: never;
@@ -778,6 +798,26 @@ export interface paths {
          * @description Returns a fair-value premium. The quote is signed for the protocol when the request has `chainId`, `diamondAddress` and `creator`, and the engine has a key and fresh rates. Otherwise `breakdown.attestation` has the reason. `diamondAddress` must be the address that `/v1/chains` returns for `chainId`. A signature is dated a few seconds back and is valid for 120 seconds from then (`expiresAt`).
          */
         post: operations["postPricingQuote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tx/broadcast": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Broadcast a signed transaction
+         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
+         */
+        post: operations["postTxBroadcast"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1444,26 +1484,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/tx/broadcast": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Broadcast a signed transaction
-         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
-         */
-        post: operations["postTxBroadcast"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/transactions/{chainId}/{hash}": {
         parameters: {
             query?: never;
@@ -1515,7 +1535,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to create an event and seed its pool
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Creates an event from its terms, or from a `quote` that the pricing engine prices and signs. The cost is the creation fee plus the seed capital. The wallet becomes the first liquidity provider. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planCreateEvent"];
         delete?: never;
@@ -1535,7 +1555,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to add liquidity to an event's pool
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Deposits capital into an event's pool and creates a deposit. The cost is the amount. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planDeposit"];
         delete?: never;
@@ -1555,7 +1575,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to buy a position against an event
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Buys a position: works out the premium, the fee and the deadline, and sets `maxCost` to the cost plus `maxCostBps`. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planBuyProtection"];
         delete?: never;
@@ -1575,7 +1595,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to claim a position's payout
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Claims the payout of a position after its event was settled in the payout zone. `payout` has the amount before and after the fee. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planClaimPayout"];
         delete?: never;
@@ -1595,7 +1615,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to claim a deposit's premiums
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Claims the premiums that a deposit has earned so far. The capital stays in the pool. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planClaimPremiums"];
         delete?: never;
@@ -1615,7 +1635,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to withdraw a deposit's capital
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Withdraws a deposit's share of the capital that remains after payouts, once its event is settled. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planWithdrawCapital"];
         delete?: never;
@@ -1635,7 +1655,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to withdraw an event creator's earnings
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Pays out the creator's share of the fees of an event. Only its creator can do so. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planWithdrawCreatorEarnings"];
         delete?: never;
@@ -1655,7 +1675,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to open or close an event's pool
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Opens or closes a pool to deposits. Only the creator of the event can do so. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planSetPoolSettings"];
         delete?: never;
@@ -1675,7 +1695,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to submit an event's settlement rate
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Submits a settlement rate after expiry. Only a registered oracle can do so. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planSubmitRate"];
         delete?: never;
@@ -1695,7 +1715,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to claim everything that a wallet can claim on a chain
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Claims up to 50 payouts, premiums, capital and creator earnings of a wallet on one chain, each in a step of its own. `remaining` counts the rest. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planClaimAll"];
         delete?: never;
@@ -1715,7 +1735,7 @@ export interface paths {
         put?: never;
         /**
          * Plan to take back the protocol's allowance of a token
-         * @description Works out the transactions of an action, simulates them one after the other on the newest block, and returns them with what they cost, pay and create. The plan is still returned when the action would revert; `issues` then has the reasons.
+         * @description Sets the protocol's allowance of a token to 0. The transactions are simulated one after the other on the newest block, with an approval first where one is missing. The plan is also returned when the action would revert; `issues` then has the reasons.
          */
         post: operations["planRevokeApproval"];
         delete?: never;
@@ -1728,22 +1748,37 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description An error */
         Error: {
+            /** @description What went wrong */
             error: {
-                /** @enum {string} */
+                /**
+                 * @description Stable code of the error: clients switch on it
+                 * @enum {string}
+                 */
                 code: "unauthorized" | "forbidden" | "not_found" | "validation_error" | "conflict" | "rate_limited" | "internal_error" | "upstream_error" | "service_unavailable";
+                /** @description Text for people, which may change */
                 message: string;
                 /** @description The fields at fault; `message` ends with how many more there are */
                 details?: {
+                    /** @description Path of the field in the request, with dots; `body`, `query` or `url` for a whole part */
                     path: string;
+                    /** @description What is wrong with the field */
                     message: string;
                 }[];
             };
         };
+        /** @description The state of a chain, its nodes and its index */
         ChainStatus: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
-            /** @enum {string} */
+            /**
+             * @description Deprecated name of the result
+             * @enum {string}
+             */
             state: "following" | "catching up" | "stuck" | "halted" | "unknown";
             /** @description The newest block that the worker has seen */
             head: {
@@ -1753,7 +1788,7 @@ export interface components {
                  */
                 number: number;
                 /**
-                 * @description Unix seconds
+                 * @description Time of the block, in Unix seconds
                  * @example 1800000000
                  */
                 timestamp: number;
@@ -1764,7 +1799,7 @@ export interface components {
              */
             indexedBlock: number | null;
             /**
-             * @description Seconds
+             * @description How far the index is behind the chain, in seconds
              * @example 2
              */
             lagSeconds: number | null;
@@ -1828,7 +1863,10 @@ export interface components {
             trouble: string | null;
             /** @description The entities that are queued to be read again */
             observations: {
-                /** @example 3 */
+                /**
+                 * @description Number of records that wait to be read again
+                 * @example 3
+                 */
                 waiting: number;
                 /**
                  * @description Seconds
@@ -1913,7 +1951,9 @@ export interface components {
             } | null;
             /** @description The nodes as seen by the worker and by this process */
             endpoints: {
+                /** @description Nodes as the worker sees them */
                 worker: components["schemas"]["Endpoint"][];
+                /** @description Nodes as this process sees them */
                 api: components["schemas"]["Endpoint"][];
             };
             /** @description Checks of the configuration against the nodes, the diamond, its tokens and the pricing engine */
@@ -1921,6 +1961,7 @@ export interface components {
             /** @description The problems and their remedies; empty when there are none */
             alarms: string[];
         };
+        /** @description A node of the chain, as one process sees it */
         Endpoint: {
             /**
              * @description Zero-based position in `RPC_URLS_<chain>`
@@ -1967,6 +2008,7 @@ export interface components {
              */
             fault: string | null;
         };
+        /** @description A check of the configuration against the chain */
         StartUpCheck: {
             /**
              * @description The name of the check
@@ -1997,27 +2039,47 @@ export interface components {
              */
             fault: string | null;
         };
+        /** @description The releases of the API, newest first */
         Changelog: {
-            /** @example 1.0.0 */
+            /**
+             * @description Version of the release, with its date
+             * @example 1.0.0
+             */
             version: string;
+            /** @description What changed for clients and operators, one text for each change */
             changes: string[];
         }[];
+        /** @description The user of the bearer token, as the identity provider reports it */
         Me: {
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The user's wallet
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             address: string;
             /**
              * Format: email
+             * @description The user's e-mail address; null when there is none
              * @example user@bank.example
              */
             email: string | null;
-            /** @example +233201234567 */
+            /**
+             * @description The user's phone number, in E.164 format; null when there is none
+             * @example +233201234567
+             */
             phoneNumber: string | null;
-            /** @example external-1 */
+            /**
+             * @description Id of the user in another system; null when there is none
+             * @example external-1
+             */
             externalId: string | null;
-            /** @example user-1 */
+            /**
+             * @description Id of the user at the identity provider
+             * @example user-1
+             */
             user: string;
         };
         /**
+         * @description A supported chain, as configured
          * @example {
          *       "chainId": 56,
          *       "name": "BNB Smart Chain",
@@ -2033,55 +2095,74 @@ export interface components {
          *     }
          */
         Chain: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
+            /** @description Name of the chain */
             name: string;
+            /** @description Symbol of the chain's coin */
             symbol: string;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description Address of the protocol's proxy: the spender of approvals, and `to` of built transactions
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             diamond: string;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description Address of the payment token USDC
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             usdc: string;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description Address of the payment token USDT; null on a chain without it
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             usdt: string | null;
+            /** @description A public node of the chain, for wallets */
             rpcUrl: string;
+            /** @description Decimals of the payment tokens */
             paymentDecimals: {
+                /** @description Decimals of USDC */
                 USDC: number;
+                /** @description Decimals of USDT; absent on a chain without it */
                 USDT?: number;
             };
         };
-        /** @example 8453 */
-        PathChainId: number;
-        /** @example 1 */
-        PathInteger: number;
+        /** @description The protocol's fees */
         FeeConfig: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
             /**
-             * @description Payment-token units
+             * @description Flat fee of a new event, paid by its creator, in units of the payment token
              * @example 5000000
              */
             creationFee: string;
             /**
-             * @description 1e6 fixed point
+             * @description Fee on each hedger's premium, in 1e6 fixed point: 5000 is 0.5 %
              * @example 5000
              */
             hedgerFeeRate: string;
             /**
-             * @description 1e6 fixed point
+             * @description Fee on each payout, in 1e6 fixed point: 5000 is 0.5 %
              * @example 10000
              */
             payoutFeeRate: string;
             /**
-             * @description 1e6 fixed point
+             * @description Fee on premium income of LPs, in 1e6 fixed point: 5000 is 0.5 %
              * @example 20000
              */
             lpProfitFeeRate: string;
             /**
-             * @description 1e6 fixed point
+             * @description The creator's share of the platform fee, in 1e6 fixed point: 100000 is 10 %
              * @example 100000
              */
             creatorLoyaltyRate: string;
         };
+        /** @description Present when the transaction of `afterTx` reverted */
         RevertedMeta: {
             /**
              * @description The transaction of `afterTx` reverted: it changed nothing
@@ -2089,47 +2170,63 @@ export interface components {
              */
             transaction: "reverted";
         };
+        /** @description The core record of an event. All fields but `status`, `poolOpen` and `allowExternalLp` never change */
         Event: {
             /**
-             * @description Id, per chain and kind
+             * @description Id of the record, assigned by the protocol, counted per chain and kind
              * @example 1
              */
             id: number;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The underwriter who created the event
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             creator: string;
-            /** @example Cedi importers Q3 */
+            /**
+             * @description Label that the creator chose
+             * @example Cedi importers Q3
+             */
             name: string;
-            /** @example USD/GHS */
+            /**
+             * @description Currency pair `<BASE>/<QUOTE>`: the rate is units of QUOTE for one BASE
+             * @example USD/GHS
+             */
             underlying: string;
             /**
-             * @description 1e6 fixed point
+             * @description Rate at which the payout zone begins, in units of the quote currency, in 1e6 fixed point
              * @example 12000000
              */
             strike: string;
             /**
-             * @description 1e6 fixed point
+             * @description Rate at which the payout stops growing, in 1e6 fixed point; 0 for an event with a single strike
              * @example 13500000
              */
             payoutCap: string;
             /**
-             * @description 1e6 fixed point
+             * @description Premium as a fraction of the notional, in 1e6 fixed point
              * @example 23000
              */
             premiumRate: string;
             /**
-             * @description 1e6 fixed point
+             * @description Spot rate when the event was created, as its creator sent it, in 1e6 fixed point
              * @example 11400000
              */
             initialRate: string;
             /**
-             * @description Unix seconds
+             * @description When the event expires and oracles may settle it, in Unix seconds
              * @example 1800000000
              */
             expiryDate: number;
+            /** @description True: protection against a rise of the rate; false: against a fall */
             strikeAbove: boolean;
+            /** @description False while the pool takes no deposits */
             poolOpen: boolean;
+            /** @description False when only the creator may deposit */
             allowExternalLp: boolean;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The token of all amounts of the event
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+             */
             paymentToken: string;
             /**
              * @description The chain's number: 0 open, 1 settled
@@ -2137,74 +2234,85 @@ export interface components {
              */
             status: number;
         };
+        /** @description What became of an event: its settlement, and the totals of its pool */
         EventStats: {
             /**
-             * @description Unix seconds; 0 until settled
+             * @description When the event was settled, in Unix seconds; 0 until then
              * @example 1800000300
              */
             settledAt: number;
+            /** @description True when the settlement rate lies in the payout zone; false until settled */
             triggered: boolean;
             /**
-             * @description 1e6 fixed point
+             * @description The rate that settled the event, in 1e6 fixed point: the median of the submissions that agree; 0 until then
              * @example 12500000
              */
             settlementPrice: string;
             /**
-             * @description Payment-token units
+             * @description Capital in the pool, in units of the payment token
              * @example 75000000000
              */
             totalLiquidity: string;
             /**
-             * @description Payment-token units
+             * @description Notional of all positions together, in units of the payment token
              * @example 244466000000
              */
             totalExposure: string;
             /**
-             * @description Payment-token units
+             * @description The most that all positions together can be paid, in units of the payment token; never above `totalLiquidity`
              * @example 18365508250
              */
             totalMaxPayout: string;
             /**
-             * @description Payment-token units
+             * @description Sum of all premiums paid, in units of the payment token
              * @example 6600582000
              */
             totalPremiums: string;
             /**
-             * @description Payment-token units
+             * @description The creator's share of fees that is not withdrawn yet, in units of the payment token
              * @example 3300291
              */
             creatorEarnings: string;
-            /** @example 4 */
+            /**
+             * @description Number of deposits
+             * @example 4
+             */
             lpCount: number;
-            /** @example 6 */
+            /**
+             * @description Number of positions
+             * @example 6
+             */
             hedgerCount: number;
         };
+        /** @description The payout zone of an event */
         EventRange: {
             /**
-             * @description 1e6 fixed point
+             * @description Rate at which the payout zone begins, in units of the quote currency, in 1e6 fixed point
              * @example 12000000
              */
             strike: string;
             /**
-             * @description 1e6 fixed point
+             * @description Rate at which the payout stops growing, in 1e6 fixed point; 0 for an event with a single strike
              * @example 13500000
              */
             payoutCap: string;
             /**
-             * @description 1e6 fixed point
+             * @description Spot rate when the event was created, as its creator sent it, in 1e6 fixed point
              * @example 11400000
              */
             initialRate: string;
+            /** @description True: protection against a rise of the rate; false: against a fall */
             strikeAbove: boolean;
         };
+        /** @description How much of the pool of an event is in use */
         Utilization: {
             /**
-             * @description Payment-token units
+             * @description Capital in the pool, in units of the payment token
              * @example 75000000000
              */
             totalLiquidity: string;
             /**
-             * @description Payment-token units
+             * @description Notional of all positions together, in units of the payment token
              * @example 244466000000
              */
             totalExposure: string;
@@ -2214,14 +2322,18 @@ export interface components {
              */
             availableCapacity: string;
             /**
-             * @description 1e8 fixed point
+             * @description Share of the pool that is in use, in 1e8 fixed point: 100000000 is all of it
              * @example 24487344
              */
             utilizationRate: string;
         };
+        /** @description The position of the page in the list; absent without `limit` and `cursor` */
         PageMeta: {
+            /** @description Maximum number of items on the page */
             limit: number;
+            /** @description Whether another page follows */
             hasMore: boolean;
+            /** @description Value of `cursor` for the next page; null on the last one */
             nextCursor: string | null;
             /**
              * @description The transaction of `afterTx` reverted: it changed nothing
@@ -2229,35 +2341,35 @@ export interface components {
              */
             transaction?: "reverted";
         };
-        /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
-        Address: string;
-        /** @example 1000000 */
-        Uint128: string;
+        /** @description Protection that a hedger bought */
         Position: {
             /**
-             * @description Id, per chain and kind
+             * @description Id of the record, assigned by the protocol, counted per chain and kind
              * @example 1
              */
             id: number;
             /**
-             * @description Id, per chain and kind
+             * @description Id of the event, counted per chain
              * @example 1
              */
             eventId: number;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The wallet that owns the position
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             hedger: string;
             /**
-             * @description Payment-token units
+             * @description Protected amount, in units of the payment token
              * @example 10000000000
              */
             notional: string;
             /**
-             * @description Payment-token units
+             * @description Premium that the hedger paid, in units of the payment token
              * @example 230000000
              */
             premiumPaid: string;
             /**
-             * @description Payment-token units
+             * @description Fee that the hedger paid on top of the premium, in units of the payment token
              * @example 1150000
              */
             platformFeePaid: string;
@@ -2271,44 +2383,61 @@ export interface components {
              * @example 4
              */
             status: number;
-            /** @example false */
+            /**
+             * @description True when the payout was claimed
+             * @example false
+             */
             claimed: boolean;
         };
+        /** @description Liquidity that an LP provided */
         Deposit: {
             /**
-             * @description Id, per chain and kind
+             * @description Id of the record, assigned by the protocol, counted per chain and kind
              * @example 1
              */
             id: number;
             /**
-             * @description Id, per chain and kind
+             * @description Id of the event, counted per chain
              * @example 1
              */
             eventId: number;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The wallet that owns the deposit
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             lp: string;
             /**
-             * @description Payment-token units
+             * @description Capital that was deposited, in units of the payment token
              * @example 5000000000
              */
             amount: string;
-            /** @example 1000000000000000000 */
+            /**
+             * @description The deposit's shares of the pool, a plain number without decimals
+             * @example 1000000000000000000
+             */
             shares: string;
             /**
-             * @description Payment-token units
+             * @description Premiums that the deposit has earned so far, in units of the payment token
              * @example 230000000
              */
             premiumsEarned: string;
             /**
-             * @description Payment-token units
+             * @description The part of them that was claimed, in units of the payment token
              * @example 100000000
              */
             premiumsClaimed: string;
-            /** @example false */
+            /**
+             * @description True when the capital was withdrawn
+             * @example false
+             */
             withdrawn: boolean;
         };
+        /** @description How oracles agree on a rate */
         OracleConfig: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
             /**
              * @description Number of oracles that must agree
@@ -2320,31 +2449,48 @@ export interface components {
              * @example 700
              */
             toleranceBps: number;
-            /** @example 3 */
+            /**
+             * @description Number of registered oracles
+             * @example 3
+             */
             oracleCount: number;
-            /** @example 10 */
+            /**
+             * @description Most oracles that the protocol accepts
+             * @example 10
+             */
             maxOracles: number;
         };
+        /** @description The rates that oracles submitted for an event */
         Submissions: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
             /**
-             * @description Id, per chain and kind
+             * @description Id of the event, counted per chain
              * @example 1
              */
             eventId: number;
-            /** @example 1 */
+            /**
+             * @description Number of submissions
+             * @example 1
+             */
             count: number;
+            /** @description The submissions, in the order of the contract */
             submissions: {
-                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                /**
+                 * @description The oracle that submitted the rate
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 oracle: string;
                 /**
-                 * @description 1e6 fixed point
+                 * @description The submitted rate, in 1e6 fixed point
                  * @example 11400000
                  */
                 price: string;
                 /**
-                 * @description Unix seconds
+                 * @description When it was submitted, in Unix seconds
                  * @example 1800000000
                  */
                 timestamp: number;
@@ -2352,10 +2498,17 @@ export interface components {
                 isStale: boolean;
             }[];
         };
+        /** @description Who owns the protocol, and whom it is being handed to */
         Ownership: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The owner
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             owner: string;
             /**
              * @description The zero address when no handover is pending
@@ -2363,19 +2516,35 @@ export interface components {
              */
             pendingOwner: string;
         };
+        /** @description The contracts behind the protocol's proxy */
         Facets: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
+            /** @description The contracts, in the order of the proxy */
             facets: {
-                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                /**
+                 * @description Address of the contract
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 facetAddress: string;
+                /** @description Selectors of its functions, 4 bytes each */
                 functionSelectors: string[];
             }[];
         };
+        /** @description A queued upgrade of the protocol */
         Proposal: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
-            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            /**
+             * @description Id of the upgrade, as its log has it
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
             proposalId: string;
             /**
              * @description The chain's number: 0 pending, 1 cancelled, 2 executed
@@ -2383,7 +2552,7 @@ export interface components {
              */
             status: number;
             /**
-             * @description Unix seconds
+             * @description Earliest time of execution, in Unix seconds
              * @example 1800000000
              */
             executeAfter: number;
@@ -2398,56 +2567,73 @@ export interface components {
              */
             initCalldata: string;
         };
-        /** @example 1000000 */
-        Uint256: string;
+        /** @description An event of a list, with its chain, token and the block that created it */
         EventRow: {
             /**
-             * @description Id, per chain and kind
+             * @description Id of the record, assigned by the protocol, counted per chain and kind
              * @example 1
              */
             id: number;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The underwriter who created the event
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             creator: string;
-            /** @example Cedi importers Q3 */
+            /**
+             * @description Label that the creator chose
+             * @example Cedi importers Q3
+             */
             name: string;
-            /** @example USD/GHS */
+            /**
+             * @description Currency pair `<BASE>/<QUOTE>`: the rate is units of QUOTE for one BASE
+             * @example USD/GHS
+             */
             underlying: string;
             /**
-             * @description 1e6 fixed point
+             * @description Rate at which the payout zone begins, in units of the quote currency, in 1e6 fixed point
              * @example 12000000
              */
             strike: string;
             /**
-             * @description 1e6 fixed point
+             * @description Rate at which the payout stops growing, in 1e6 fixed point; 0 for an event with a single strike
              * @example 13500000
              */
             payoutCap: string;
             /**
-             * @description 1e6 fixed point
+             * @description Premium as a fraction of the notional, in 1e6 fixed point
              * @example 23000
              */
             premiumRate: string;
             /**
-             * @description 1e6 fixed point
+             * @description Spot rate when the event was created, as its creator sent it, in 1e6 fixed point
              * @example 11400000
              */
             initialRate: string;
             /**
-             * @description Unix seconds
+             * @description When the event expires and oracles may settle it, in Unix seconds
              * @example 1800000000
              */
             expiryDate: number;
+            /** @description True: protection against a rise of the rate; false: against a fall */
             strikeAbove: boolean;
+            /** @description False while the pool takes no deposits */
             poolOpen: boolean;
+            /** @description False when only the creator may deposit */
             allowExternalLp: boolean;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The token of all amounts of the event
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+             */
             paymentToken: string;
             /**
              * @description The chain's number: 0 open, 1 settled
              * @example 0
              */
             status: number;
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
             /**
              * @description The block it was created in
@@ -2461,7 +2647,7 @@ export interface components {
             createdTx: string | null;
             /**
              * @description The token of all amounts
-             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
              */
             token: string;
             /**
@@ -2481,13 +2667,24 @@ export interface components {
             /** @description The event's payout range; with `include=range` */
             range?: components["schemas"]["EventRange"];
         };
+        /** @description The position of the page in the list, and the blocks that the list is as of */
         ListingMeta: {
-            /** @example 50 */
+            /**
+             * @description Maximum number of items on the page
+             * @example 50
+             */
             limit: number;
-            /** @example false */
+            /**
+             * @description Whether another page follows
+             * @example false
+             */
             hasMore: boolean;
-            /** @example null */
+            /**
+             * @description Value of `cursor` for the next page; null on the last one
+             * @example null
+             */
             nextCursor: string | null;
+            /** @description The block of each chain that the list is as of */
             asOf: components["schemas"]["AsOf"][];
             /** @description The requested `ids` that do not exist */
             missing?: number[];
@@ -2504,17 +2701,23 @@ export interface components {
         };
         /** @description The block that the list is as of. No page has rows created after it */
         AsOf: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
             /**
              * @description Block number
              * @example 31415926
              */
             blockNumber: number;
-            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            /**
+             * @description Hash of the block
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
             blockHash: string;
             /**
-             * @description Unix seconds
+             * @description Time of the block, in Unix seconds
              * @example 1800000000
              */
             blockTimestamp: number;
@@ -2529,31 +2732,35 @@ export interface components {
              */
             reorgedSince: boolean;
         };
+        /** @description A position of a list, with its chain, token and the block that created it */
         PositionRow: {
             /**
-             * @description Id, per chain and kind
+             * @description Id of the record, assigned by the protocol, counted per chain and kind
              * @example 1
              */
             id: number;
             /**
-             * @description Id, per chain and kind
+             * @description Id of the event, counted per chain
              * @example 1
              */
             eventId: number;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The wallet that owns the position
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             hedger: string;
             /**
-             * @description Payment-token units
+             * @description Protected amount, in units of the payment token
              * @example 10000000000
              */
             notional: string;
             /**
-             * @description Payment-token units
+             * @description Premium that the hedger paid, in units of the payment token
              * @example 230000000
              */
             premiumPaid: string;
             /**
-             * @description Payment-token units
+             * @description Fee that the hedger paid on top of the premium, in units of the payment token
              * @example 1150000
              */
             platformFeePaid: string;
@@ -2567,9 +2774,15 @@ export interface components {
              * @example 4
              */
             status: number;
-            /** @example false */
+            /**
+             * @description True when the payout was claimed
+             * @example false
+             */
             claimed: boolean;
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
             /**
              * @description The block it was created in
@@ -2583,7 +2796,7 @@ export interface components {
             createdTx: string | null;
             /**
              * @description The token of all amounts
-             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
              */
             token: string;
             /**
@@ -2612,12 +2825,12 @@ export interface components {
                  */
                 gross: string;
                 /**
-                 * @description Payment-token units
+                 * @description Fee that the protocol keeps, in units of the payment token
                  * @example 1000000
                  */
                 fee: string | null;
                 /**
-                 * @description Payment-token units
+                 * @description What the wallet receives, in units of the payment token
                  * @example 1000000
                  */
                 net: string | null;
@@ -2657,23 +2870,30 @@ export interface components {
              */
             valueReason?: "expired" | "unsupported_pair" | "unsupported_terms" | "settled" | "engine_unavailable" | "too_many_events" | null;
         };
+        /** @description The terms of the event of a position or deposit */
         EventSummary: {
             /**
-             * @description Id, per chain and kind
+             * @description Id of the record, assigned by the protocol, counted per chain and kind
              * @example 1
              */
             id: number;
-            /** @example Cedi importers Q3 */
+            /**
+             * @description Label that the creator chose
+             * @example Cedi importers Q3
+             */
             name: string;
-            /** @example USD/GHS */
+            /**
+             * @description Currency pair `<BASE>/<QUOTE>`: the rate is units of QUOTE for one BASE
+             * @example USD/GHS
+             */
             underlying: string;
             /**
-             * @description 1e6 fixed point
+             * @description Rate at which the payout zone begins, in units of the quote currency, in 1e6 fixed point
              * @example 12000000
              */
             strike: string;
             /**
-             * @description 1e6 fixed point
+             * @description Rate at which the payout stops growing, in 1e6 fixed point; 0 for an event with a single strike
              * @example 13500000
              */
             payoutCap: string;
@@ -2683,7 +2903,7 @@ export interface components {
              */
             direction: "above" | "below";
             /**
-             * @description Unix seconds
+             * @description When the event expires and oracles may settle it, in Unix seconds
              * @example 1800000000
              */
             expiryDate: number;
@@ -2693,39 +2913,52 @@ export interface components {
              */
             state: "open" | "expired" | "settled" | "triggered";
         };
+        /** @description A deposit of a list, with its chain, token and the block that created it */
         DepositRow: {
             /**
-             * @description Id, per chain and kind
+             * @description Id of the record, assigned by the protocol, counted per chain and kind
              * @example 1
              */
             id: number;
             /**
-             * @description Id, per chain and kind
+             * @description Id of the event, counted per chain
              * @example 1
              */
             eventId: number;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The wallet that owns the deposit
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             lp: string;
             /**
-             * @description Payment-token units
+             * @description Capital that was deposited, in units of the payment token
              * @example 5000000000
              */
             amount: string;
-            /** @example 1000000000000000000 */
+            /**
+             * @description The deposit's shares of the pool, a plain number without decimals
+             * @example 1000000000000000000
+             */
             shares: string;
             /**
-             * @description Payment-token units
+             * @description Premiums that the deposit has earned so far, in units of the payment token
              * @example 230000000
              */
             premiumsEarned: string;
             /**
-             * @description Payment-token units
+             * @description The part of them that was claimed, in units of the payment token
              * @example 100000000
              */
             premiumsClaimed: string;
-            /** @example false */
+            /**
+             * @description True when the capital was withdrawn
+             * @example false
+             */
             withdrawn: boolean;
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
             /**
              * @description The block it was created in
@@ -2739,7 +2972,7 @@ export interface components {
             createdTx: string | null;
             /**
              * @description The token of all amounts
-             * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+             * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
              */
             token: string;
             /**
@@ -2761,11 +2994,19 @@ export interface components {
             /** @description The event; with `include=event` */
             event?: components["schemas"]["EventSummary"];
         };
+        /** @description All positions, deposits and events of a wallet, and what it can claim */
         Portfolio: {
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The wallet
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             wallet: string;
+            /** @description The chains, in the order of the configuration */
             chains: {
-                /** @example 8453 */
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
                 chainId: number;
                 /**
                  * @description `ok`; `stale`: the index lags, or a row could not be read; `unavailable`: the response has no data of this chain
@@ -2777,10 +3018,13 @@ export interface components {
                  * @example 31415926
                  */
                 blockNumber: number | null;
-                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                /**
+                 * @description Hash of the block
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 blockHash: string | null;
                 /**
-                 * @description Unix seconds
+                 * @description Time of the block, in Unix seconds
                  * @example 1800000000
                  */
                 blockTimestamp: number | null;
@@ -2790,17 +3034,22 @@ export interface components {
                  */
                 lagSeconds: number | null;
             }[];
+            /** @description Positions of the wallet */
             positions: components["schemas"]["PositionRow"][];
+            /** @description Deposits of the wallet */
             deposits: components["schemas"]["DepositRow"][];
             /** @description Events created by the wallet */
             events: components["schemas"]["EventRow"][];
             /** @description One item per chain and token */
             totals: {
-                /** @example 8453 */
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
                 chainId: number;
                 /**
                  * @description The token of all amounts
-                 * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+                 * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                  */
                 token: string;
                 /**
@@ -2849,10 +3098,17 @@ export interface components {
                  */
                 creatorEarnings: string;
             }[];
+            /** @description What the wallet can claim now, each with the request that builds its transaction */
             claimables: {
-                /** @enum {string} */
+                /**
+                 * @description What is claimed
+                 * @enum {string}
+                 */
                 kind: "payout" | "premiums" | "capital" | "creator-earnings";
-                /** @example 8453 */
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
                 chainId: number;
                 /**
                  * @description The id of the position, deposit or event
@@ -2861,7 +3117,7 @@ export interface components {
                 id: number;
                 /**
                  * @description The token of all amounts
-                 * @example 0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d
+                 * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
                  */
                 token: string;
                 /**
@@ -2880,12 +3136,12 @@ export interface components {
                  */
                 amount: string;
                 /**
-                 * @description Payment-token units
+                 * @description Fee that the protocol keeps, in units of the payment token
                  * @example 1000000
                  */
                 fee: string | null;
                 /**
-                 * @description Payment-token units
+                 * @description What the wallet receives, in units of the payment token
                  * @example 1000000
                  */
                 net: string | null;
@@ -2901,9 +3157,14 @@ export interface components {
                  *     }
                  */
                 build: {
-                    /** @constant */
+                    /**
+                     * @description HTTP method of the request
+                     * @constant
+                     */
                     method: "POST";
+                    /** @description Path of the request */
                     path: string;
+                    /** @description Body of the request */
                     body: {
                         [key: string]: number;
                     };
@@ -2917,11 +3178,19 @@ export interface components {
             /** @description What the wallet has now; with `include=balances` */
             balances?: components["schemas"]["Balances"];
         };
+        /** @description What a wallet has on every chain, read from the nodes at one block each */
         Balances: {
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The wallet
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             wallet: string;
+            /** @description The chains, in the order of the configuration */
             chains: {
-                /** @example 8453 */
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
                 chainId: number;
                 /**
                  * @description `ok`; `stale`: the index is out of reach, so only the configured tokens are listed; `unavailable`: no node answers, so the response has no data of this chain
@@ -2930,19 +3199,28 @@ export interface components {
                 status: "ok" | "stale" | "unavailable";
                 /** @description The block that all amounts of the chain are as of */
                 block: {
-                    /** @example 31415926 */
+                    /**
+                     * @description Block number
+                     * @example 31415926
+                     */
                     number: number;
-                    /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                    /**
+                     * @description Block hash
+                     * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                     */
                     hash: string;
                     /**
-                     * @description Unix seconds
+                     * @description Time of the block, in Unix seconds
                      * @example 1800000000
                      */
                     timestamp: number;
                 } | null;
                 /** @description The chain's native coin, which pays for gas */
                 native: {
-                    /** @example ETH */
+                    /**
+                     * @description Symbol of the chain's coin
+                     * @example ETH
+                     */
                     symbol: string;
                     /**
                      * @description Always 18
@@ -2957,7 +3235,10 @@ export interface components {
                 } | null;
                 /** @description The configured payment tokens, and those of the wallet's newest events, deposits and positions; at most 20 */
                 tokens: {
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
                     token: string;
                     /**
                      * @description Symbol of the token; null when it has none
@@ -2970,20 +3251,19 @@ export interface components {
                      */
                     decimals: number | null;
                     /**
-                     * @description Payment-token units
+                     * @description What the wallet has, in units of the payment token
                      * @example 1000000
                      */
                     balance: string | null;
                     /**
-                     * @description Payment-token units
+                     * @description What the protocol may take of it, in units of the payment token
                      * @example 1000000
                      */
                     allowance: string | null;
                 }[];
             }[];
         };
-        /** @example 8453 */
-        BodyChainId: number;
+        /** @description An item of the feed: an event was settled, or a reorg removed a settlement */
         Settlement: {
             /**
              * @description Sequence number of the item, which grows with every item over all chains
@@ -2996,21 +3276,25 @@ export interface components {
              * @enum {string}
              */
             type: "settled" | "reverted";
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
             /**
-             * @description Id, per chain and kind
+             * @description Id of the event, counted per chain
              * @example 1
              */
             eventId: number;
             /**
-             * @description Unix seconds
+             * @description When the event was settled, in Unix seconds; 0 until then
              * @example 1800000000
              */
             settledAt: number;
+            /** @description True when the settlement rate lies in the payout zone; false until settled */
             triggered: boolean;
             /**
-             * @description 1e6 fixed point
+             * @description The rate that settled the event, in 1e6 fixed point: the median of the submissions that agree; 0 until then
              * @example 12500000
              */
             settlementPrice: string;
@@ -3019,30 +3303,45 @@ export interface components {
              * @example 31415926
              */
             blockNumber: number;
-            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            /**
+             * @description Hash of the block
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
             blockHash: string;
         };
+        /** @description The position of the page in the feed, and the blocks that the index has reached */
         SettlementsMeta: {
             /**
              * @description The value of `since` for the next request
              * @example 1800000300000000
              */
             nextCursor: string;
+            /** @description Whether another page follows */
             hasMore: boolean;
             /**
              * @description When to poll again, in milliseconds
              * @example 1000
              */
             pollAfterMs: number;
+            /** @description The block of each chain that the list is as of */
             asOf: {
-                /** @example 8453 */
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
                 chainId: number;
-                /** @example 31415926 */
+                /**
+                 * @description Block number
+                 * @example 31415926
+                 */
                 blockNumber: number;
-                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                /**
+                 * @description Hash of the block
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 blockHash: string;
                 /**
-                 * @description Unix seconds
+                 * @description Time of the block, in Unix seconds
                  * @example 1800000000
                  */
                 blockTimestamp: number;
@@ -3060,28 +3359,49 @@ export interface components {
         };
         /** @description Also `signing`, null in advisory mode: for each of its `chains` the `reason` why no quote is signed (null when quotes are signed), and the `rates` that prevent a signature */
         PricingHealth: {
+            /** @description The engine's risk-free rate of the dollar */
             usdRate: {
-                /** @example 0.044 */
+                /**
+                 * @description Rate of a 3-month bill, as a fraction: 0.05 is 5 %
+                 * @example 0.044
+                 */
                 rate: number;
-                /** @example 2026-11-20 */
+                /**
+                 * @description Day of the rate, as YYYY-MM-DD
+                 * @example 2026-11-20
+                 */
                 recordDate: string;
                 /**
-                 * @description Unix milliseconds
+                 * @description When the engine fetched the rate, in Unix milliseconds
                  * @example 1795261974193
                  */
                 fetchedAt: number;
             } & {
                 [key: string]: unknown;
             };
-            /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
+            /**
+             * @description Address of the signing key; null when the engine has none
+             * @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1
+             */
             pricingEngineSigner: string | null;
+            /** @description The currency pairs that the engine has history for */
             pairs: ({
-                /** @example USD/GHS */
+                /**
+                 * @description Currency pair `<BASE>/<QUOTE>`
+                 * @example USD/GHS
+                 */
                 pair: string;
-                /** @example frontierEM */
+                /**
+                 * @description Class of the currency pair, which sets the volatility floor
+                 * @example frontierEM
+                 */
                 tier: string;
+                /** @description True when the drift is the pair's own, and not the difference of interest rates */
                 useEmpiricalDrift: boolean;
-                /** @example 756 */
+                /**
+                 * @description Daily closes in the history; a price needs at least 30
+                 * @example 756
+                 */
                 historicalCloses: number;
             } & {
                 [key: string]: unknown;
@@ -3089,8 +3409,12 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description The key that signs quotes */
         PricingSigner: {
-            /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
+            /**
+             * @description Address of the signing key; null when the engine has none
+             * @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1
+             */
             signerAddress: string | null;
         };
         /** @description The range to price. Give chainId, diamondAddress, creator together to request a signed quote, or leave out all three. */
@@ -3110,19 +3434,35 @@ export interface components {
              * @example 13.5
              */
             payoutCap: number;
-            /** @example 1800000000 */
+            /**
+             * @description When the event expires, in Unix seconds; in the future
+             * @example 1800000000
+             */
             expiryUnixSeconds: number;
             /**
-             * @description Whole payment-token units
+             * @description Protected amount, in whole payment tokens
              * @example 10000
              */
             notional: number;
             /** @description true: protection against a rise of the rate; false: against a fall */
             strikeAbove: boolean;
-            chainId?: components["schemas"]["BodyChainId"];
-            diamondAddress?: components["schemas"]["Address"];
-            creator?: components["schemas"]["Address"];
+            /**
+             * @description Chain of a signed quote; with `diamondAddress` and `creator` or not at all
+             * @example 8453
+             */
+            chainId?: number;
+            /**
+             * @description Address of the protocol's proxy, for a signed quote; with `chainId` and `creator` or not at all
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
+            diamondAddress?: string;
+            /**
+             * @description The wallet that will create the event; with `chainId` and `diamondAddress` or not at all
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
+            creator?: string;
         };
+        /** @description A fair-value premium, and every number that it follows from */
         PricingQuote: {
             /**
              * @description Fraction of notional
@@ -3130,12 +3470,12 @@ export interface components {
              */
             premiumRate: number;
             /**
-             * @description Whole payment-token units
+             * @description Premium for the notional, in whole payment tokens
              * @example 273.22
              */
             premiumUsd: number;
             /**
-             * @description Whole payment-token units
+             * @description The most that the notional can be paid, in whole payment tokens
              * @example 1315.789473
              */
             maxPayoutUsd: number;
@@ -3146,16 +3486,25 @@ export interface components {
             premiumRateFixed6: string;
             /** @description The signature; null when it was not requested or the engine does not sign: `breakdown.attestation` has the reason */
             attestation: {
-                /** @example 0xfc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc631c */
+                /**
+                 * @description Signature of the engine, the value of `signature` of `createEvent`
+                 * @example 0xfc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc63fc631c
+                 */
                 signature: string;
                 /**
-                 * @description Unix seconds
+                 * @description When the quote was signed, the value of `quoteTimestamp` of `createEvent`, in Unix seconds
                  * @example 1790000000
                  */
                 quoteTimestamp: string;
-                /** @example 0x3333333333333333333333333333333333333333333333333333333333333333 */
+                /**
+                 * @description Random value that the protocol accepts once, the value of `quoteNonce` of `createEvent`
+                 * @example 0x3333333333333333333333333333333333333333333333333333333333333333
+                 */
                 quoteNonce: string;
-                /** @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1 */
+                /**
+                 * @description Address of the signing key; null when the engine has none
+                 * @example 0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1
+                 */
                 signerAddress: string;
                 /**
                  * @description Unix seconds; the last second at which the protocol accepts the signature
@@ -3167,42 +3516,74 @@ export interface components {
         };
         /** @description The inputs and intermediate results that determine the premium */
         PricingBreakdown: {
-            /** @example USD/GHS */
+            /**
+             * @description Currency pair `<BASE>/<QUOTE>`
+             * @example USD/GHS
+             */
             pair: string;
-            /** @example 11.4 */
+            /**
+             * @description Current rate, a plain number
+             * @example 11.4
+             */
             spot: number;
-            /** @example 12 */
+            /**
+             * @description The requested strike, a plain number
+             * @example 12
+             */
             strike: number;
-            /** @example 13.5 */
+            /**
+             * @description The requested cap, a plain number
+             * @example 13.5
+             */
             payoutCap: number;
-            /** @example 1.5 */
+            /**
+             * @description Distance of strike and cap, a plain number
+             * @example 1.5
+             */
             rangeWidth: number;
             /**
              * @description Years of 365 days
              * @example 0.246575
              */
             T_years: number;
-            /** @example 90 */
+            /**
+             * @description Time to expiry in days
+             * @example 90
+             */
             T_days: number;
             /**
-             * @description Whole payment-token units
+             * @description Protected amount, in whole payment tokens
              * @example 10000
              */
             notional: number;
-            /** @enum {string} */
+            /**
+             * @description Direction of the protection
+             * @enum {string}
+             */
             direction: "upward" | "downward";
             /**
              * @description The greatest payout in percent of the notional
              * @example 13.157895
              */
             coveragePercent: number;
-            /** @example Garman-Kohlhagen spread with jumps */
+            /**
+             * @description Name of the pricing method
+             * @example Garman-Kohlhagen spread with jumps
+             */
             method: string;
+            /** @description How the engine classifies the pair */
             pairClassification: {
-                /** @example frontierEM */
+                /**
+                 * @description Class of the currency pair, which sets the volatility floor
+                 * @example frontierEM
+                 */
                 tier: string;
+                /** @description True when the drift is the pair's own, and not the difference of interest rates */
                 useEmpiricalDrift: boolean;
-                /** @example empirical drift of 756 closes */
+                /**
+                 * @description Reason of the classification, in words
+                 * @example empirical drift of 756 closes
+                 */
                 notes: string;
             } & {
                 [key: string]: unknown;
@@ -3217,45 +3598,84 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
+            /** @description Parameters of the model; rates and volatilities are yearly fractions */
             inputs: {
-                /** @example 0.0425 */
+                /**
+                 * @description Risk-free rate of the dollar
+                 * @example 0.0425
+                 */
                 r: number;
                 /**
                  * @description null when the drift is empirical
                  * @example null
                  */
                 q: number | null;
-                /** @example 0.18 */
+                /**
+                 * @description Drift of the rate
+                 * @example 0.18
+                 */
                 mu: number;
-                /** @example -0.1375 */
+                /**
+                 * @description The rate of the other currency that the drift implies
+                 * @example -0.1375
+                 */
                 qEffective: number;
-                /** @example 0.154 */
+                /**
+                 * @description Volatility that the price uses, after floor and markup
+                 * @example 0.154
+                 */
                 sigma: number;
-                /** @example 0.13 */
+                /**
+                 * @description Volatility of the history
+                 * @example 0.13
+                 */
                 sigmaRealizedRaw: number;
-                /** @example 1 */
+                /**
+                 * @description Factor on the volatility
+                 * @example 1
+                 */
                 volMarkup: number;
+                /** @description The volatility model */
                 garch: {
-                    /** @example 0.13 */
+                    /**
+                     * @description Volatility today
+                     * @example 0.13
+                     */
                     sigma0: number;
-                    /** @example 0.16 */
+                    /**
+                     * @description Volatility that it converges to
+                     * @example 0.16
+                     */
                     sigmaLongRun: number;
-                    /** @example 0.97 */
+                    /**
+                     * @description Share of a shock that remains after a day
+                     * @example 0.97
+                     */
                     persistence: number;
-                    /** @example 0.15 */
+                    /**
+                     * @description Average volatility until expiry
+                     * @example 0.15
+                     */
                     sigmaIntegrated: number;
                 } & {
                     [key: string]: unknown;
                 };
+                /** @description The jump model */
                 jump: {
                     /**
                      * @description Jumps a year
                      * @example 3
                      */
                     lambda: number;
-                    /** @example 0.02 */
+                    /**
+                     * @description Mean of the logarithm of a jump
+                     * @example 0.02
+                     */
                     jumpMean: number;
-                    /** @example 0.04 */
+                    /**
+                     * @description Standard deviation of the logarithm of a jump
+                     * @example 0.04
+                     */
                     jumpStd: number;
                 } & {
                     [key: string]: unknown;
@@ -3266,12 +3686,51 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description A signed transaction */
+        BroadcastBody: {
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
+            chainId: number;
+            /**
+             * @description The complete signed transaction
+             * @example 0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45
+             */
+            signedTx: string;
+            /** @description Do not send a transaction of which the simulation shows that it would revert; false by default */
+            rejectIfReverts?: boolean;
+        };
+        /** @description The accepted transaction, and what its simulation found */
+        Broadcast: {
+            /** @description Hash of the transaction: the key of `/v1/transactions/{chainId}/{hash}` */
+            txHash: string;
+            /** @description Whether the transaction was simulated before it was sent: false for a call of another contract, when the node already had it, when earlier transactions of the sender are not mined, and when no node answered within 300 ms */
+            simulated: boolean;
+            /**
+             * @description Why the transaction would revert at the newest block, although it was sent. Null when it would not, and when it was not simulated
+             * @example null
+             */
+            warning: {
+                /**
+                 * @description Stable: clients switch on it
+                 * @example past_deadline
+                 */
+                code: string;
+                /**
+                 * @description The contract's or the node's text
+                 * @example Past deadline
+                 */
+                reason: string;
+                /**
+                 * @description What to do about it
+                 * @example Build the transaction again.
+                 */
+                hint: string;
+            } | null;
+        };
         /**
-         * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
-         * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
-         */
-        Destination: string;
-        /**
+         * @description A call that is ready to be signed. The service adds no nonce and no gas price
          * @example {
          *       "chainId": 8453,
          *       "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
@@ -3293,19 +3752,33 @@ export interface components {
          *     }
          */
         BuiltTx: {
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
+            /**
+             * @description The contract to call: the protocol, or the token for `approve`
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             to: string;
+            /** @description ABI-encoded call */
             data: string;
             /**
-             * @description Wei
+             * @description Coins to send with the call, in wei; `0` for all calls of the protocol
              * @example 0
              */
             value: string;
-            /** @example buyProtection */
+            /**
+             * @description Name of the contract function
+             * @example buyProtection
+             */
             function: string;
+            /** @description The arguments as encoded: integers as decimal strings, lists and structs as JSON text */
             args: {
                 [key: string]: string | number | boolean | null;
             };
+            /** @description Gas that the call used when it was simulated; null without `from` or when it fails */
             estimatedGas: string | null;
             /** @description What the call would do at the newest block. `code`, `reason` and `hint` are null unless it reverts. */
             simulation: {
@@ -3337,48 +3810,17 @@ export interface components {
                 blockNumber: number | null;
             } | null;
         };
-        /** @example 1 */
-        BodyInteger: ((number | components["schemas"]["Uint256"]) | (string | number | components["schemas"]["Uint256"])) | number | components["schemas"]["Uint256"];
-        BroadcastBody: {
-            chainId: components["schemas"]["BodyChainId"];
-            /**
-             * @description The complete signed transaction
-             * @example 0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45
-             */
-            signedTx: string;
-            /** @description Do not send a transaction of which the simulation shows that it would revert; false by default */
-            rejectIfReverts?: boolean;
-        };
-        Broadcast: {
-            txHash: string;
-            /** @description Whether the transaction was simulated before it was sent: false for a call of another contract, when the node already had it, when earlier transactions of the sender are not mined, and when no node answered within 300 ms */
-            simulated: boolean;
-            /**
-             * @description Why the transaction would revert at the newest block, although it was sent. Null when it would not, and when it was not simulated
-             * @example null
-             */
-            warning: {
-                /**
-                 * @description Stable: clients switch on it
-                 * @example past_deadline
-                 */
-                code: string;
-                /**
-                 * @description The contract's or the node's text
-                 * @example Past deadline
-                 */
-                reason: string;
-                /**
-                 * @description What to do about it
-                 * @example Build the transaction again.
-                 */
-                hint: string;
-            } | null;
-        };
+        /** @description What became of a transaction, from its receipt and the index */
         Transaction: {
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
-            /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+            /**
+             * @description Hash of the transaction
+             * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+             */
             hash: string;
             /**
              * @description `unknown`: no node has the transaction; `pending`: a node has it, and no block does
@@ -3388,12 +3830,18 @@ export interface components {
             status: "unknown" | "pending" | "succeeded" | "reverted";
             /** @description The block of the transaction; null while it is not mined */
             block: {
-                /** @example 31415926 */
+                /**
+                 * @description Block number
+                 * @example 31415926
+                 */
                 number: number;
-                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                /**
+                 * @description Block hash
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 hash: string;
                 /**
-                 * @description Unix seconds
+                 * @description Time of the block, in Unix seconds
                  * @example 1800000000
                  */
                 timestamp: number;
@@ -3411,7 +3859,10 @@ export interface components {
             finality: "latest" | "safe" | "finalized" | null;
             /** @description What its sender paid, in wei; null while it is not mined */
             fee: {
-                /** @example 211034 */
+                /**
+                 * @description Gas that the transaction used
+                 * @example 211034
+                 */
                 gasUsed: string;
                 /**
                  * @description Wei
@@ -3424,7 +3875,7 @@ export interface components {
                  */
                 dataFee: string | null;
                 /**
-                 * @description Wei
+                 * @description The whole cost, in wei
                  * @example 1056070000000
                  */
                 total: string;
@@ -3442,50 +3893,69 @@ export interface components {
              *     ]
              */
             calls: {
-                /** @example deposit */
+                /**
+                 * @description Name of the contract function
+                 * @example deposit
+                 */
                 function: string;
                 /** @description Structs and lists are one JSON string each. Long values are cut */
                 args: {
                     [key: string]: string | number | boolean | null;
                 };
             }[] | null;
+            /** @description What the transaction created, from its logs */
             created: {
                 /** @description From the logs of the protocol; the sender does not matter */
                 eventIds: {
                     /**
-                     * @description Id, per chain and kind
+                     * @description Id of the record, assigned by the protocol, counted per chain and kind
                      * @example 1
                      */
                     id: number;
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description The wallet that owns it
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
                     owner: string;
                 }[];
                 /** @description From the logs of the protocol; the sender does not matter */
                 depositIds: {
                     /**
-                     * @description Id, per chain and kind
+                     * @description Id of the record, assigned by the protocol, counted per chain and kind
                      * @example 1
                      */
                     id: number;
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description The wallet that owns it
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
                     owner: string;
                 }[];
                 /** @description From the logs of the protocol; the sender does not matter */
                 positionIds: {
                     /**
-                     * @description Id, per chain and kind
+                     * @description Id of the record, assigned by the protocol, counted per chain and kind
                      * @example 1
                      */
                     id: number;
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description The wallet that owns it
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
                     owner: string;
                 }[];
             };
             /** @description The first 200 logs of the protocol, and transfers and approvals of its tokens, in their order */
             logs: {
-                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                /**
+                 * @description The contract that emitted the log
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 address: string;
-                /** @example DepositCreated */
+                /**
+                 * @description Name of the log
+                 * @example DepositCreated
+                 */
                 name: string;
                 /** @description Structs and lists are one JSON string each. Long values are cut */
                 args: {
@@ -3504,15 +3974,30 @@ export interface components {
             logsIncomplete: boolean;
             /** @description The first 50 user operations (ERC-4337) of the transaction that failed, although the transaction succeeded */
             userOperations: {
-                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                /**
+                 * @description The entry point of ERC-4337
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 entryPoint: string;
-                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                /**
+                 * @description Hash of the user operation
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 hash: string;
-                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                /**
+                 * @description The account of the user operation
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 sender: string;
-                /** @example 7 */
+                /**
+                 * @description Nonce of the account
+                 * @example 7
+                 */
                 nonce: string;
-                /** @constant */
+                /**
+                 * @description Whether its call succeeded
+                 * @constant
+                 */
                 success: false;
                 /** @description Null when no log has the reason */
                 revert: {
@@ -3569,6 +4054,7 @@ export interface components {
              */
             replacedBy: string | null;
         };
+        /** @description A reason for which transactions revert */
         Revert: {
             /**
              * @description Never changes its meaning
@@ -3590,7 +4076,10 @@ export interface components {
              *     ]
              */
             functions: string[];
-            /** @example The block is later than the deadline. */
+            /**
+             * @description Why the contract reverts
+             * @example The block is later than the deadline.
+             */
             cause: string;
             /**
              * @description What the caller can do about it
@@ -3598,141 +4087,37 @@ export interface components {
              */
             hint: string;
         };
-        /**
-         * @example {
-         *       "action": "buy-protection",
-         *       "chainId": 8453,
-         *       "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-         *       "block": {
-         *         "number": 31415926,
-         *         "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-         *         "timestamp": 1800000000
-         *       },
-         *       "method": "eth_simulateV1",
-         *       "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
-         *       "executable": true,
-         *       "issues": [],
-         *       "cost": {
-         *         "premium": "230000000",
-         *         "platformFee": "1150000",
-         *         "total": "231150000",
-         *         "maxCost": "231150000",
-         *         "exact": true,
-         *         "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-         *         "symbol": "USDC",
-         *         "decimals": 6
-         *       },
-         *       "payout": null,
-         *       "steps": [
-         *         {
-         *           "id": "buy-protection",
-         *           "transaction": {
-         *             "chainId": 8453,
-         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
-         *             "value": "0",
-         *             "function": "buyProtection",
-         *             "args": {
-         *               "eventId": "1",
-         *               "notional": "10000000000",
-         *               "maxCost": "231150000",
-         *               "deadline": "1800000601"
-         *             },
-         *             "estimatedGas": "367261",
-         *             "simulation": {
-         *               "status": "success",
-         *               "code": null,
-         *               "reason": null,
-         *               "hint": null,
-         *               "blockNumber": 31415926
-         *             }
-         *           },
-         *           "request": {
-         *             "type": "0x2",
-         *             "chainId": "0x2105",
-         *             "nonce": "0x5",
-         *             "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
-         *             "value": "0x0",
-         *             "gas": "0x748ff",
-         *             "maxFeePerGas": "0x3c9f037c",
-         *             "maxPriorityFeePerGas": "0x3b9aca00"
-         *           },
-         *           "simulation": {
-         *             "status": "success",
-         *             "code": null,
-         *             "reason": null,
-         *             "hint": null,
-         *             "blockNumber": 31415926
-         *           },
-         *           "payout": null
-         *         }
-         *       ],
-         *       "walletCalls": {
-         *         "version": "2.0.0",
-         *         "chainId": "0x2105",
-         *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-         *         "atomicRequired": false,
-         *         "calls": [
-         *           {
-         *             "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-         *             "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
-         *             "value": "0x0"
-         *           }
-         *         ]
-         *       },
-         *       "effects": {
-         *         "created": {
-         *           "positionId": 5,
-         *           "predicted": true
-         *         },
-         *         "balanceChanges": [
-         *           {
-         *             "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-         *             "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-         *             "symbol": "USDC",
-         *             "decimals": 6,
-         *             "amount": "-231150000"
-         *           },
-         *           {
-         *             "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-         *             "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-         *             "symbol": "USDC",
-         *             "decimals": 6,
-         *             "amount": "231150000"
-         *           }
-         *         ]
-         *       },
-         *       "gasCost": {
-         *         "execution": "485581280991364",
-         *         "dataFee": "0",
-         *         "total": "485581280991364",
-         *         "symbol": "ETH"
-         *       },
-         *       "validUntil": {
-         *         "blockNumber": 31415927,
-         *         "timestamp": 1800000601
-         *       },
-         *       "remaining": 0,
-         *       "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
-         *     }
-         */
+        /** @description The transactions of an action, simulated on one block */
         Plan: {
-            /** @example buy-protection */
+            /**
+             * @description The planned action
+             * @example buy-protection
+             */
             action: string;
-            /** @example 8453 */
+            /**
+             * @description Chain id of EIP-155
+             * @example 8453
+             */
             chainId: number;
-            /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+            /**
+             * @description The wallet that the plan is for
+             * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+             */
             from: string;
             /** @description The block on whose state the plan was simulated */
             block: {
-                /** @example 31415926 */
+                /**
+                 * @description Block number
+                 * @example 31415926
+                 */
                 number: number;
-                /** @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f */
+                /**
+                 * @description Block hash
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 hash: string;
                 /**
-                 * @description Unix seconds
+                 * @description Time of the block, in Unix seconds
                  * @example 1800000000
                  */
                 timestamp: number;
@@ -3752,15 +4137,22 @@ export interface components {
              * @example true
              */
             executable: boolean;
+            /** @description Reasons against the plan, and what to do about them; empty when there are none */
             issues: {
                 /**
                  * @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`
                  * @example insufficient_balance
                  */
                 code: string;
-                /** @example the wallet has 0 of 231150000 units of USDC */
+                /**
+                 * @description Text for people, with the values at fault
+                 * @example the wallet has 0 of 231150000 units of USDC
+                 */
                 message: string;
-                /** @example Send enough of the payment token to the wallet. */
+                /**
+                 * @description What the caller can do about it
+                 * @example Send enough of the payment token to the wallet.
+                 */
                 hint: string;
                 /**
                  * @description True when the plan reverts because of it, or does not do what the request asks for
@@ -3772,24 +4164,31 @@ export interface components {
                  * @example buy-protection
                  */
                 step?: string;
-                /** @example 0 */
+                /**
+                 * @description What the wallet has, in units of the token or coin
+                 * @example 0
+                 */
                 have?: string;
-                /** @example 231150000 */
+                /**
+                 * @description What the plan needs, in the same units
+                 * @example 231150000
+                 */
                 need?: string;
             }[];
+            /** @description What the wallet pays; null for an action without a price */
             cost: {
                 /**
-                 * @description Payment-token units
+                 * @description Price of the protection, in units of the payment token
                  * @example 1000000
                  */
                 premium: string | null;
                 /**
-                 * @description Payment-token units
+                 * @description Fee on the premium, in units of the payment token
                  * @example 1000000
                  */
                 platformFee: string | null;
                 /**
-                 * @description Payment-token units
+                 * @description The whole cost, in units of the payment token
                  * @example 231150000
                  */
                 total: string;
@@ -3803,22 +4202,31 @@ export interface components {
                  * @example true
                  */
                 exact: boolean;
-                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                /**
+                 * @description Address of the token
+                 * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                 */
                 token: string;
-                /** @example USDC */
+                /**
+                 * @description Symbol of the token, as its contract has it; null when it has none
+                 * @example USDC
+                 */
                 symbol: string | null;
-                /** @example 6 */
+                /**
+                 * @description Decimals of the token: an amount divided by 10^decimals is in whole tokens; null when unknown
+                 * @example 6
+                 */
                 decimals: number | null;
             } | null;
             /** @description The sum of what all steps pay; null when they pay nothing, or in several tokens */
             payout: {
                 /**
-                 * @description Payment-token units
+                 * @description Payout before the fee, in units of the payment token
                  * @example 438596491
                  */
                 gross: string;
                 /**
-                 * @description Payment-token units
+                 * @description Fee that the protocol keeps, in units of the payment token
                  * @example 4385964
                  */
                 fee: string;
@@ -3827,21 +4235,37 @@ export interface components {
                  * @example 434210527
                  */
                 net: string;
-                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                /**
+                 * @description Address of the token
+                 * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                 */
                 token: string;
-                /** @example USDC */
+                /**
+                 * @description Symbol of the token, as its contract has it; null when it has none
+                 * @example USDC
+                 */
                 symbol: string | null;
-                /** @example 6 */
+                /**
+                 * @description Decimals of the token: an amount divided by 10^decimals is in whole tokens; null when unknown
+                 * @example 6
+                 */
                 decimals: number | null;
             } | null;
             /** @description The transactions, in their order */
             steps: {
-                /** @example buy-protection */
+                /**
+                 * @description Name of the step
+                 * @example buy-protection
+                 */
                 id: string;
+                /** @description The call of the step */
                 transaction: components["schemas"]["BuiltTx"];
                 /** @description The transaction as `eth_sendTransaction` takes it; absent when the plan is not executable */
                 request?: {
-                    /** @constant */
+                    /**
+                     * @description Transaction type: EIP-1559
+                     * @constant
+                     */
                     type: "0x2";
                     /**
                      * @description Chain id
@@ -3853,14 +4277,23 @@ export interface components {
                      * @example 0x7
                      */
                     nonce: string;
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description The wallet that sends the transaction
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
                     from: string;
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description The contract that is called
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
                     to: string;
-                    /** @example 0xe2bbb1580000000000000000000000000000000000000000000000000000000000000009000000000000000000000000000000000000000000000000000000003b9aca00 */
+                    /**
+                     * @description ABI-encoded call
+                     * @example 0xe2bbb1580000000000000000000000000000000000000000000000000000000000000009000000000000000000000000000000000000000000000000000000003b9aca00
+                     */
                     data: string;
                     /**
-                     * @description Wei
+                     * @description Coins to send with the call, in wei; `0` for all calls of the protocol
                      * @example 0x0
                      */
                     value: string;
@@ -3909,14 +4342,15 @@ export interface components {
                      */
                     blockNumber: number | null;
                 } | null;
+                /** @description What the step pays to the wallet; null when it pays nothing */
                 payout: {
                     /**
-                     * @description Payment-token units
+                     * @description Payout before the fee, in units of the payment token
                      * @example 438596491
                      */
                     gross: string;
                     /**
-                     * @description Payment-token units
+                     * @description Fee that the protocol keeps, in units of the payment token
                      * @example 4385964
                      */
                     fee: string;
@@ -3925,53 +4359,80 @@ export interface components {
                      * @example 434210527
                      */
                     net: string;
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
                     token: string;
-                    /** @example USDC */
+                    /**
+                     * @description Symbol of the token, as its contract has it; null when it has none
+                     * @example USDC
+                     */
                     symbol: string | null;
-                    /** @example 6 */
+                    /**
+                     * @description Decimals of the token: an amount divided by 10^decimals is in whole tokens; null when unknown
+                     * @example 6
+                     */
                     decimals: number | null;
                 } | null;
             }[];
             /** @description The steps as `wallet_sendCalls` takes them (EIP-5792) */
             walletCalls: {
-                /** @constant */
+                /**
+                 * @description Version of EIP-5792
+                 * @constant
+                 */
                 version: "2.0.0";
                 /**
                  * @description Chain id
                  * @example 0x2105
                  */
                 chainId: string;
-                /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                /**
+                 * @description The wallet that sends the transaction
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 from: string;
-                /** @example false */
+                /**
+                 * @description False: the wallet may send the calls one after the other
+                 * @example false
+                 */
                 atomicRequired: boolean;
+                /** @description The calls, in their order */
                 calls: {
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description The contract that is called
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
                     to: string;
-                    /** @example 0xe2bbb1580000000000000000000000000000000000000000000000000000000000000009000000000000000000000000000000000000000000000000000000003b9aca00 */
+                    /**
+                     * @description ABI-encoded call
+                     * @example 0xe2bbb1580000000000000000000000000000000000000000000000000000000000000009000000000000000000000000000000000000000000000000000000003b9aca00
+                     */
                     data: string;
                     /**
-                     * @description Wei
+                     * @description Coins to send with the call, in wei; `0` for all calls of the protocol
                      * @example 0x0
                      */
                     value: string;
                 }[];
             } | null;
+            /** @description What the simulated plan changes */
             effects: {
+                /** @description Ids that the plan would create */
                 created: {
                     /**
-                     * @description Id, per chain and kind
+                     * @description Id of the event, counted per chain
                      * @example 1
                      */
                     eventId?: number;
                     /**
-                     * @description Id, per chain and kind
+                     * @description Id of the deposit, counted per chain
                      * @example 1
                      */
                     depositId?: number;
                     /**
-                     * @description Id, per chain and kind
+                     * @description Id of the position, counted per chain
                      * @example 1
                      */
                     positionId?: number;
@@ -3981,14 +4442,27 @@ export interface components {
                      */
                     predicted: true;
                 };
+                /** @description Tokens that the plan moves */
                 balanceChanges: {
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description The account whose balance changes
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
                     account: string;
-                    /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                    /**
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
                     token: string;
-                    /** @example USDC */
+                    /**
+                     * @description Symbol of the token, as its contract has it; null when it has none
+                     * @example USDC
+                     */
                     symbol: string | null;
-                    /** @example 6 */
+                    /**
+                     * @description Decimals of the token: an amount divided by 10^decimals is in whole tokens; null when unknown
+                     * @example 6
+                     */
                     decimals: number | null;
                     /**
                      * @description In token units; negative for a loss
@@ -4010,19 +4484,25 @@ export interface components {
                  */
                 dataFee: string;
                 /**
-                 * @description Wei
+                 * @description The whole cost, in wei
                  * @example 2500000000000000
                  */
                 total: string;
-                /** @example ETH */
+                /**
+                 * @description Symbol of the chain's coin
+                 * @example ETH
+                 */
                 symbol: string;
             } | null;
             /** @description Ids and amounts are those of this block. `timestamp` is the last second at which the steps are accepted; null when no time makes them revert */
             validUntil: {
-                /** @example 31415926 */
+                /**
+                 * @description Last block for which the plan is meant
+                 * @example 31415926
+                 */
                 blockNumber: number;
                 /**
-                 * @description Unix seconds
+                 * @description Time of the block, in Unix seconds
                  * @example 1800000000
                  */
                 timestamp: number | null;
@@ -4040,138 +4520,6 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request is invalid. `details` names up to 20 faults, such as an unknown or repeated query parameter */
-        validation_error: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "validation_error",
-                 *         "message": "chainId: unsupported chainId: expected one of 8453, 56",
-                 *         "details": [
-                 *           {
-                 *             "path": "chainId",
-                 *             "message": "unsupported chainId: expected one of 8453, 56"
-                 *           }
-                 *         ]
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The body is larger than 65536 bytes */
-        body_too_large: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "validation_error",
-                 *         "message": "the body is larger than 65536 bytes",
-                 *         "details": [
-                 *           {
-                 *             "path": "body",
-                 *             "message": "the body is larger than 65536 bytes"
-                 *           }
-                 *         ]
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The request has a query parameter, and the route takes none */
-        unknown_parameter: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "validation_error",
-                 *         "message": "chainId: unknown parameter 'chainId'",
-                 *         "details": [
-                 *           {
-                 *             "path": "chainId",
-                 *             "message": "unknown parameter 'chainId'"
-                 *           }
-                 *         ]
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The body is not `application/json` */
-        body_not_json: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "validation_error",
-                 *         "message": "Unsupported Media Type",
-                 *         "details": [
-                 *           {
-                 *             "path": "body",
-                 *             "message": "Unsupported Media Type"
-                 *           }
-                 *         ]
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The bearer token is missing, malformed or rejected */
-        unauthorized: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "unauthorized",
-                 *         "message": "a bearer token is required"
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description The transaction would revert, and the request asks not to send it then */
-        conflict: {
-            headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "error": {
-                 *         "code": "conflict",
-                 *         "message": "not sent, because it would revert: Past deadline (past_deadline). Build the transaction again."
-                 *       }
-                 *     }
-                 */
-                "application/json": components["schemas"]["Error"];
-            };
-        };
         /** @description Too many requests per minute from one address, if the operator has set a limit (none by default), or too many concurrent streams or waits. `Retry-After` has the time to wait */
         rate_limited: {
             headers: {
@@ -4209,6 +4557,67 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description A required node, the database or another service is out of reach, or the service is overloaded. `Retry-After` has the time to wait */
+        service_unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "service_unavailable",
+                 *         "message": "no node of chain 8453 answers"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request has a query parameter, and the route takes none */
+        unknown_parameter: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "validation_error",
+                 *         "message": "chainId: unknown parameter 'chainId'",
+                 *         "details": [
+                 *           {
+                 *             "path": "chainId",
+                 *             "message": "unknown parameter 'chainId'"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The bearer token is missing, malformed or rejected */
+        unauthorized: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "unauthorized",
+                 *         "message": "a bearer token is required"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description A node, the pricing engine or the identity provider returned an error. The message contains its reason */
         upstream_error: {
             headers: {
@@ -4227,19 +4636,228 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description A required node, the database or another service is out of reach, or the service is overloaded. `Retry-After` has the time to wait */
-        service_unavailable: {
+        /** @description The request is invalid. `details` names up to 20 faults, such as an unknown or repeated query parameter */
+        validation_error: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
-                "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 /**
                  * @example {
                  *       "error": {
-                 *         "code": "service_unavailable",
-                 *         "message": "no node of chain 8453 answers"
+                 *         "code": "validation_error",
+                 *         "message": "chainId: unsupported chainId: expected one of 8453, 56",
+                 *         "details": [
+                 *           {
+                 *             "path": "chainId",
+                 *             "message": "unsupported chainId: expected one of 8453, 56"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource does not exist on the chain */
+        the_protocol_has_no_such_function: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "the protocol on chain 8453 has no such function"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource does not exist on the chain */
+        event_does_not_exist: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "event 1 does not exist on chain 8453"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource does not exist on the chain */
+        position_does_not_exist: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "position 1 does not exist on chain 8453"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource does not exist on the chain */
+        deposit_does_not_exist: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "deposit 1 does not exist on chain 8453"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The resource does not exist on the chain */
+        proposal_does_not_exist: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "not_found",
+                 *         "message": "proposal 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f does not exist on chain 8453"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is larger than 16384 bytes */
+        body_larger_than_16384: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "validation_error",
+                 *         "message": "the body is larger than 16384 bytes",
+                 *         "details": [
+                 *           {
+                 *             "path": "body",
+                 *             "message": "the body is larger than 16384 bytes"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is not `application/json` */
+        body_not_json: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "validation_error",
+                 *         "message": "Unsupported Media Type",
+                 *         "details": [
+                 *           {
+                 *             "path": "body",
+                 *             "message": "Unsupported Media Type"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is larger than 65536 bytes */
+        body_too_large: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "validation_error",
+                 *         "message": "the body is larger than 65536 bytes",
+                 *         "details": [
+                 *           {
+                 *             "path": "body",
+                 *             "message": "the body is larger than 65536 bytes"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The transaction would revert, and the request asks not to send it then */
+        conflict: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "conflict",
+                 *         "message": "not sent, because it would revert: Past deadline (past_deadline). Build the transaction again."
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The body is larger than 262144 bytes */
+        body_larger_than_262144: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "validation_error",
+                 *         "message": "the body is larger than 262144 bytes",
+                 *         "details": [
+                 *           {
+                 *             "path": "body",
+                 *             "message": "the body is larger than 262144 bytes"
+                 *           }
+                 *         ]
                  *       }
                  *     }
                  */
@@ -4349,8 +4967,12 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: {
-                            /** @constant */
+                            /**
+                             * @description State of the service
+                             * @constant
+                             */
                             status: "ok";
                         };
                     };
@@ -4392,15 +5014,29 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: {
-                            /** @constant */
+                            /**
+                             * @description State of the service
+                             * @constant
+                             */
                             status: "ok";
+                            /** @description The chains, in the order of the configuration */
                             chains: {
-                                /** @example 8453 */
+                                /**
+                                 * @description Chain id of EIP-155
+                                 * @example 8453
+                                 */
                                 chainId: number;
-                                /** @example 31415926 */
+                                /**
+                                 * @description Newest block that the index has
+                                 * @example 31415926
+                                 */
                                 indexedBlock: number;
-                                /** @example 2 */
+                                /**
+                                 * @description How far the index is behind the chain
+                                 * @example 2
+                                 */
                                 lagSeconds: number;
                             }[];
                         };
@@ -4431,6 +5067,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
+                     *         "release": "1.0.0",
                      *         "chains": [
                      *           {
                      *             "chainId": 8453,
@@ -4540,7 +5177,14 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: {
+                            /**
+                             * @description Version of the running release
+                             * @example 1.0.0
+                             */
+                            release: string;
+                            /** @description The chains, in the order of the configuration */
                             chains: components["schemas"]["ChainStatus"][];
                             /**
                              * @description The problems of this process that concern no chain in particular, and their remedies; empty when there are none
@@ -4679,6 +5323,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: components["schemas"]["Chain"][];
                     };
                 };
@@ -4693,9 +5338,25 @@ export interface operations {
     getHedgeFees: {
         parameters: {
             query?: {
-                chainId?: components["schemas"]["PathChainId"];
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description The chain; the default chain of the service when omitted
+                 * @example 8453
+                 */
+                chainId?: number;
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
@@ -4754,24 +5415,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "the protocol on chain 8453 has no such function"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["the_protocol_has_no_such_function"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -4781,13 +5425,29 @@ export interface operations {
     getHedgePaused: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
             };
             cookie?: never;
         };
@@ -4816,6 +5476,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: boolean;
                         meta?: components["schemas"]["RevertedMeta"];
                     };
@@ -4836,24 +5497,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "the protocol on chain 8453 has no such function"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["the_protocol_has_no_such_function"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -4863,13 +5507,29 @@ export interface operations {
     getHedgePricingEngineSigner: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
             };
             cookie?: never;
         };
@@ -4897,31 +5557,17 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        /** @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 */
+                        /**
+                         * @description The result
+                         * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                         */
                         data: string;
                         meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "the protocol on chain 8453 has no such function"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["the_protocol_has_no_such_function"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -4931,13 +5577,29 @@ export interface operations {
     getHedgeEventsTotal: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
             };
             cookie?: never;
         };
@@ -4966,7 +5628,10 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
-                        /** @example 42 */
+                        /**
+                         * @description The result
+                         * @example 42
+                         */
                         data: number;
                         meta?: components["schemas"]["RevertedMeta"];
                     };
@@ -4987,24 +5652,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "the protocol on chain 8453 has no such function"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["the_protocol_has_no_such_function"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5014,14 +5662,34 @@ export interface operations {
     getHedgeEventsById: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the event, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5059,7 +5727,7 @@ export interface operations {
                      *         "strikeAbove": true,
                      *         "poolOpen": true,
                      *         "allowExternalLp": true,
-                     *         "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *         "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *         "status": 0
                      *       }
                      *     }
@@ -5085,24 +5753,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "event 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["event_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5112,14 +5763,34 @@ export interface operations {
     getHedgeEventsStatsById: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the event, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5179,24 +5850,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "event 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["event_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5206,14 +5860,34 @@ export interface operations {
     getHedgeEventsRangeById: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the event, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5267,24 +5941,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "event 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["event_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5294,14 +5951,34 @@ export interface operations {
     getHedgeEventsUtilizationById: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the event, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5355,24 +6032,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "event 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["event_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5382,16 +6042,41 @@ export interface operations {
     getHedgeEventsPositionsById: {
         parameters: {
             query?: {
+                /**
+                 * @description Ids per page, at most 10000. Without `limit` and `cursor`, the whole list is returned
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the event, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5424,6 +6109,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: number[];
                         meta?: components["schemas"]["PageMeta"];
                     };
@@ -5444,24 +6130,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "event 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["event_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5471,16 +6140,41 @@ export interface operations {
     getHedgeEventsDepositsById: {
         parameters: {
             query?: {
+                /**
+                 * @description Ids per page, at most 10000. Without `limit` and `cursor`, the whole list is returned
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the event, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5513,6 +6207,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: number[];
                         meta?: components["schemas"]["PageMeta"];
                     };
@@ -5533,24 +6228,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "event 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["event_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5560,16 +6238,41 @@ export interface operations {
     getHedgeCreatorsWalletByAddr: {
         parameters: {
             query?: {
+                /**
+                 * @description Ids per page, at most 10000. Without `limit` and `cursor`, the whole list is returned
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                addr: components["schemas"]["Address"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Address of the wallet, in any letter case
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
+                addr: string;
             };
             cookie?: never;
         };
@@ -5602,6 +6305,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: number[];
                         meta?: components["schemas"]["PageMeta"];
                     };
@@ -5631,16 +6335,44 @@ export interface operations {
     getHedgeQuotePayoutById: {
         parameters: {
             query: {
-                hypoSettlement: components["schemas"]["Uint128"];
-                notional: components["schemas"]["Uint128"];
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description The hypothetical settlement rate, in 1e6 fixed point
+                 * @example 12500000
+                 */
+                hypoSettlement: string;
+                /**
+                 * @description The notional, in the payment token's units
+                 * @example 10000000000
+                 */
+                notional: string;
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the event, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5669,7 +6401,7 @@ export interface operations {
                      */
                     "application/json": {
                         /**
-                         * @description Payment-token units
+                         * @description The result, in units of the payment token
                          * @example 1000000
                          */
                         data: string;
@@ -5678,24 +6410,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "event 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["event_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5705,14 +6420,34 @@ export interface operations {
     getHedgePositionsById: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the position, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5756,24 +6491,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "position 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["position_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5783,16 +6501,41 @@ export interface operations {
     getHedgePositionsWalletByAddr: {
         parameters: {
             query?: {
+                /**
+                 * @description Ids per page, at most 10000. Without `limit` and `cursor`, the whole list is returned
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                addr: components["schemas"]["Address"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Address of the wallet, in any letter case
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
+                addr: string;
             };
             cookie?: never;
         };
@@ -5825,6 +6568,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: number[];
                         meta?: components["schemas"]["PageMeta"];
                     };
@@ -5854,14 +6598,34 @@ export interface operations {
     getHedgeDepositsById: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the deposit, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5904,24 +6668,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "deposit 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["deposit_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -5931,14 +6678,34 @@ export interface operations {
     getHedgeDepositsPendingById: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                id: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the deposit, counted per chain
+                 * @example 1
+                 */
+                id: number;
             };
             cookie?: never;
         };
@@ -5967,7 +6734,7 @@ export interface operations {
                      */
                     "application/json": {
                         /**
-                         * @description Payment-token units
+                         * @description The result, in units of the payment token
                          * @example 1000000
                          */
                         data: string;
@@ -5976,24 +6743,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "deposit 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["deposit_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -6003,16 +6753,41 @@ export interface operations {
     getHedgeDepositsWalletByAddr: {
         parameters: {
             query?: {
+                /**
+                 * @description Ids per page, at most 10000. Without `limit` and `cursor`, the whole list is returned
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                addr: components["schemas"]["Address"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Address of the wallet, in any letter case
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
+                addr: string;
             };
             cookie?: never;
         };
@@ -6045,6 +6820,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: number[];
                         meta?: components["schemas"]["PageMeta"];
                     };
@@ -6074,13 +6850,29 @@ export interface operations {
     getOracleConfig: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
             };
             cookie?: never;
         };
@@ -6120,24 +6912,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "the protocol on chain 8453 has no such function"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["the_protocol_has_no_such_function"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -6147,13 +6922,29 @@ export interface operations {
     getOracleOracles: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
             };
             cookie?: never;
         };
@@ -6183,30 +6974,14 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: string[];
                         meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "the protocol on chain 8453 has no such function"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["the_protocol_has_no_such_function"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -6216,14 +6991,34 @@ export interface operations {
     getOracleSubmissionsByEventId: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
-                eventId: components["schemas"]["PathInteger"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the event, counted per chain
+                 * @example 1
+                 */
+                eventId: number;
             };
             cookie?: never;
         };
@@ -6269,24 +7064,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "event 1 does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["event_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -6296,9 +7074,25 @@ export interface operations {
     getGovernanceOwner: {
         parameters: {
             query?: {
-                chainId?: components["schemas"]["PathChainId"];
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description The chain; the default chain of the service when omitted
+                 * @example 8453
+                 */
+                chainId?: number;
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
@@ -6339,24 +7133,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "the protocol on chain 8453 has no such function"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["the_protocol_has_no_such_function"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -6366,9 +7143,25 @@ export interface operations {
     getGovernanceFacets: {
         parameters: {
             query?: {
-                chainId?: components["schemas"]["PathChainId"];
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description The chain; the default chain of the service when omitted
+                 * @example 8453
+                 */
+                chainId?: number;
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
@@ -6415,24 +7208,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "the protocol on chain 8453 has no such function"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["the_protocol_has_no_such_function"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -6442,13 +7218,33 @@ export interface operations {
     getGovernanceProposalsByProposalId: {
         parameters: {
             query?: {
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Id of the upgrade, as its log has it
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 proposalId: string;
             };
             cookie?: never;
@@ -6490,24 +7286,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The resource does not exist on the chain */
-            404: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "not_found",
-                     *         "message": "proposal 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f does not exist on chain 8453"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            404: components["responses"]["proposal_does_not_exist"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             502: components["responses"]["upstream_error"];
@@ -6517,28 +7296,101 @@ export interface operations {
     getHedgeEvents: {
         parameters: {
             query?: {
+                /**
+                 * @description The chains, comma-separated; all chains, merged into one list, when omitted
+                 * @example 8453,56
+                 */
                 chainId?: string;
+                /**
+                 * @description Rows per page, 1 to 200; 50 by default
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
+                /** @description Sort order; `desc` by default */
                 order?: "asc" | "desc";
+                /**
+                 * @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only
+                 * @example 1,2
+                 */
                 ids?: string;
+                /**
+                 * @description Records of the row's event to include in each row
+                 * @example stats,range
+                 */
                 include?: string;
+                /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
+                /**
+                 * @description Return the number of rows on all pages as `meta.total`
+                 * @example true
+                 */
                 count?: boolean;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
+                /** @description Sort by creation or by expiry; `created` by default */
                 sort?: "created" | "expiry";
+                /**
+                 * @description Return events created by these addresses, at most 100
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 creator?: string;
+                /**
+                 * @description The currency pair of the event, in upper or lower case
+                 * @example USD/GHS
+                 */
                 underlying?: string;
-                paymentToken?: components["schemas"]["Address"];
+                /**
+                 * @description The payment token of the event
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
+                paymentToken?: string;
+                /**
+                 * @description The symbol of the payment token of the event, in upper or lower case
+                 * @example USDC
+                 */
                 symbol?: string;
+                /**
+                 * @description The value of `strikeAbove` of the event
+                 * @example true
+                 */
                 strikeAbove?: boolean;
+                /**
+                 * @description The value of `poolOpen` of the event
+                 * @example true
+                 */
                 poolOpen?: boolean;
-                capacityFrom?: components["schemas"]["Uint256"];
+                /**
+                 * @description Return events whose pool can still write at least this notional, in units of the payment token: `utilization.availableCapacity`
+                 * @example 1000000000
+                 */
+                capacityFrom?: string;
+                /** @description `open`: not expired; `expired`: expired and not settled; `settled`; `triggered`: settled and triggered */
                 state?: "open" | "expired" | "settled" | "triggered";
-                expiryFrom?: components["schemas"]["PathInteger"];
-                expiryTo?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Earliest expiry, in Unix seconds, inclusive
+                 * @example 1
+                 */
+                expiryFrom?: number;
+                /**
+                 * @description Latest expiry, in Unix seconds, inclusive
+                 * @example 1
+                 */
+                expiryTo?: number;
             };
             header?: never;
             path?: never;
@@ -6581,12 +7433,12 @@ export interface operations {
                      *           "strikeAbove": true,
                      *           "poolOpen": true,
                      *           "allowExternalLp": true,
-                     *           "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "status": 0,
                      *           "chainId": 8453,
                      *           "createdBlock": 31415926,
                      *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 18
                      *         }
@@ -6609,6 +7461,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: components["schemas"]["EventRow"][];
                         meta: components["schemas"]["ListingMeta"];
                     };
@@ -6637,20 +7490,71 @@ export interface operations {
     getHedgePositions: {
         parameters: {
             query?: {
+                /**
+                 * @description The chains, comma-separated; all chains, merged into one list, when omitted
+                 * @example 8453,56
+                 */
                 chainId?: string;
+                /**
+                 * @description Rows per page, 1 to 200; 50 by default
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
+                /** @description Sort order; `desc` by default */
                 order?: "asc" | "desc";
+                /**
+                 * @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only
+                 * @example 1,2
+                 */
                 ids?: string;
+                /**
+                 * @description Records of the row's event to include in each row; `payout`: the payout of the position before and after its fee; `value`: the present value of the position, from the pricing engine. A response with `value` has no `ETag` and must not be stored
+                 * @example stats,range
+                 */
                 include?: string;
+                /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
+                /**
+                 * @description Return the number of rows on all pages as `meta.total`
+                 * @example true
+                 */
                 count?: boolean;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
+                /**
+                 * @description Return rows of these wallets, at most 100
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 wallet?: string;
-                eventId?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return rows of this event
+                 * @example 1
+                 */
+                eventId?: number;
+                /**
+                 * @description Return positions of which a payout can be claimed now (`true`) or not (`false`)
+                 * @example true
+                 */
                 claimable?: boolean;
+                /**
+                 * @description True when the payout was claimed
+                 * @example true
+                 */
                 claimed?: boolean;
             };
             header?: never;
@@ -6694,7 +7598,7 @@ export interface operations {
                      *           "chainId": 8453,
                      *           "createdBlock": 31415926,
                      *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 18
                      *         }
@@ -6717,6 +7621,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: components["schemas"]["PositionRow"][];
                         meta: components["schemas"]["ListingMeta"];
                     };
@@ -6745,20 +7650,71 @@ export interface operations {
     getHedgeDeposits: {
         parameters: {
             query?: {
+                /**
+                 * @description The chains, comma-separated; all chains, merged into one list, when omitted
+                 * @example 8453,56
+                 */
                 chainId?: string;
+                /**
+                 * @description Rows per page, 1 to 200; 50 by default
+                 * @example 50
+                 */
                 limit?: number;
+                /** @description `meta.nextCursor` of the previous page */
                 cursor?: string;
+                /** @description Sort order; `desc` by default */
                 order?: "asc" | "desc";
+                /**
+                 * @description Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only
+                 * @example 1,2
+                 */
                 ids?: string;
+                /**
+                 * @description Records of the row's event to include in each row
+                 * @example stats,range
+                 */
                 include?: string;
+                /** @description Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest */
                 finality?: "latest" | "safe" | "finalized";
+                /**
+                 * @description Return the number of rows on all pages as `meta.total`
+                 * @example true
+                 */
                 count?: boolean;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
+                /**
+                 * @description Return rows of these wallets, at most 100
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
                 wallet?: string;
-                eventId?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return rows of this event
+                 * @example 1
+                 */
+                eventId?: number;
+                /**
+                 * @description Return deposits of which premiums, or capital after settlement, can be claimed now (`true`) or not (`false`)
+                 * @example true
+                 */
                 claimable?: boolean;
+                /**
+                 * @description The value of `withdrawn` of the deposit
+                 * @example true
+                 */
                 withdrawn?: boolean;
             };
             header?: never;
@@ -6801,7 +7757,7 @@ export interface operations {
                      *           "chainId": 8453,
                      *           "createdBlock": 31415926,
                      *           "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *           "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 18
                      *         }
@@ -6824,6 +7780,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: components["schemas"]["DepositRow"][];
                         meta: components["schemas"]["ListingMeta"];
                     };
@@ -6852,16 +7809,41 @@ export interface operations {
     getWalletsPortfolioByAddr: {
         parameters: {
             query?: {
+                /**
+                 * @description The chains; all chains when omitted
+                 * @example 8453,56
+                 */
                 chainId?: string;
+                /** @description `active` (default): rows that can still change or pay out; `all`: settled and claimed rows too */
                 state?: "active" | "all";
+                /**
+                 * @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored
+                 * @example event
+                 */
                 include?: string;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                addr: components["schemas"]["Address"];
+                /**
+                 * @description Address of the wallet, in any letter case
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
+                addr: string;
             };
             cookie?: never;
         };
@@ -6913,7 +7895,7 @@ export interface operations {
                      *             "chainId": 8453,
                      *             "createdBlock": 31415926,
                      *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18
                      *           }
@@ -6931,7 +7913,7 @@ export interface operations {
                      *             "chainId": 8453,
                      *             "createdBlock": 31415926,
                      *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18
                      *           }
@@ -6950,12 +7932,12 @@ export interface operations {
                      *             "strikeAbove": true,
                      *             "poolOpen": true,
                      *             "allowExternalLp": true,
-                     *             "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *             "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "status": 0,
                      *             "chainId": 8453,
                      *             "createdBlock": 31415926,
                      *             "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18
                      *           }
@@ -6963,7 +7945,7 @@ export interface operations {
                      *         "totals": [
                      *           {
                      *             "chainId": 8453,
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18,
                      *             "notional": "1000000",
@@ -6980,7 +7962,7 @@ export interface operations {
                      *             "kind": "payout",
                      *             "chainId": 8453,
                      *             "id": 1,
-                     *             "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *             "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *             "symbol": "USDC",
                      *             "decimals": 18,
                      *             "amount": "438596491",
@@ -7029,14 +8011,34 @@ export interface operations {
     getWalletsBalancesByAddr: {
         parameters: {
             query?: {
+                /**
+                 * @description The chains; all chains when omitted
+                 * @example 8453,56
+                 */
                 chainId?: string;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                addr: components["schemas"]["Address"];
+                /**
+                 * @description Address of the wallet, in any letter case
+                 * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                 */
+                addr: string;
             };
             cookie?: never;
         };
@@ -7077,7 +8079,7 @@ export interface operations {
                      *             },
                      *             "tokens": [
                      *               {
-                     *                 "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *                 "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *                 "symbol": "USDC",
                      *                 "decimals": 18,
                      *                 "balance": "1000000",
@@ -7104,9 +8106,25 @@ export interface operations {
     postWalletsPortfolio: {
         parameters: {
             query?: {
+                /**
+                 * @description `event`: the event of each position and deposit; `value`: the present value of each position, from the pricing engine; `balances`: what the wallet has now, read from the nodes. A response with `value` or `balances` has no `ETag` and must not be stored
+                 * @example event
+                 */
                 include?: string;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
@@ -7125,9 +8143,9 @@ export interface operations {
                  */
                 "application/json": {
                     /** @description The wallets, 1 to 100 */
-                    wallets: components["schemas"]["Address"][];
+                    wallets: string[];
                     /** @description The chains; all chains when omitted */
-                    chainIds?: components["schemas"]["BodyChainId"][];
+                    chainIds?: number[];
                     /**
                      * @description `active` (default): rows that can still change or pay out; `all`: settled and claimed rows too
                      * @enum {string}
@@ -7181,7 +8199,7 @@ export interface operations {
                      *               "chainId": 8453,
                      *               "createdBlock": 31415926,
                      *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18
                      *             }
@@ -7199,7 +8217,7 @@ export interface operations {
                      *               "chainId": 8453,
                      *               "createdBlock": 31415926,
                      *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18
                      *             }
@@ -7218,12 +8236,12 @@ export interface operations {
                      *               "strikeAbove": true,
                      *               "poolOpen": true,
                      *               "allowExternalLp": true,
-                     *               "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "status": 0,
                      *               "chainId": 8453,
                      *               "createdBlock": 31415926,
                      *               "createdTx": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18
                      *             }
@@ -7231,7 +8249,7 @@ export interface operations {
                      *           "totals": [
                      *             {
                      *               "chainId": 8453,
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18,
                      *               "notional": "1000000",
@@ -7248,7 +8266,7 @@ export interface operations {
                      *               "kind": "payout",
                      *               "chainId": 8453,
                      *               "id": 1,
-                     *               "token": "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 18,
                      *               "amount": "438596491",
@@ -7270,37 +8288,88 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: components["schemas"]["Portfolio"][];
                         meta?: components["schemas"]["RevertedMeta"];
                     };
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The body is larger than 16384 bytes */
-            413: {
+            413: components["responses"]["body_larger_than_16384"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
+    getHedgeSettlementsStream: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The chain; all chains when omitted
+                 * @example 8453
+                 */
+                chainId?: number;
+                /**
+                 * @description Return items after this position: `meta.nextCursor` of the previous response, or `now` for future items only. Starts at the first item when omitted
+                 * @example now
+                 */
+                since?: string;
+                /**
+                 * @description Return only items of these events. Requires `chainId`
+                 * @example 1,2
+                 */
+                eventIds?: string;
+                /**
+                 * @description Return only triggered or only not triggered settlements
+                 * @example true
+                 */
+                triggered?: boolean;
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
+                afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
+                waitMs?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-Data-Source": components["headers"]["X-Data-Source"];
+                    "X-Transaction": components["headers"]["X-Transaction"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    Vary: components["headers"]["Vary"];
                     [name: string]: unknown;
                 };
                 content: {
                     /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "validation_error",
-                     *         "message": "the body is larger than 16384 bytes",
-                     *         "details": [
-                     *           {
-                     *             "path": "body",
-                     *             "message": "the body is larger than 16384 bytes"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
+                     * @example retry: 1000
+                     *     id: 1800000299999999
+                     *
+                     *     id: 1800000300000000
+                     *     event: settled
+                     *     data: {"seq":1800000300000000,"type":"settled","chainId":8453,"eventId":1,"settledAt":1800000000,"triggered":true,"settlementPrice":"12500000","blockNumber":31415926,"blockHash":"0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"}
                      */
-                    "application/json": components["schemas"]["Error"];
+                    "text/event-stream": string;
                 };
             };
-            415: components["responses"]["body_not_json"];
+            400: components["responses"]["validation_error"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["service_unavailable"];
@@ -7309,13 +8378,45 @@ export interface operations {
     getHedgeSettlements: {
         parameters: {
             query?: {
-                chainId?: components["schemas"]["PathChainId"];
+                /**
+                 * @description The chain; all chains when omitted
+                 * @example 8453
+                 */
+                chainId?: number;
+                /**
+                 * @description Return items after this position: `meta.nextCursor` of the previous response, or `now` for future items only. Starts at the first item when omitted
+                 * @example now
+                 */
                 since?: string;
+                /**
+                 * @description Return only items of these events. Requires `chainId`
+                 * @example 1,2
+                 */
                 eventIds?: string;
+                /**
+                 * @description Return only triggered or only not triggered settlements
+                 * @example true
+                 */
                 triggered?: boolean;
+                /**
+                 * @description Items per page; 50 by default
+                 * @example 50
+                 */
                 limit?: number;
-                minBlock?: components["schemas"]["PathInteger"];
+                /**
+                 * @description Return data as of this block or a later one. The request must name one chain
+                 * @example 1
+                 */
+                minBlock?: number;
+                /**
+                 * @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted`
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 afterTx?: string;
+                /**
+                 * @description How long to wait for `minBlock` or `afterTx`, in milliseconds; 3000 by default. The response is a 503 when the time is over
+                 * @example 3000
+                 */
                 waitMs?: number;
             };
             header?: never;
@@ -7370,6 +8471,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: components["schemas"]["Settlement"][];
                         meta: components["schemas"]["SettlementsMeta"];
                     };
@@ -7578,6 +8680,57 @@ export interface operations {
             503: components["responses"]["service_unavailable"];
         };
     };
+    postTxBroadcast: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 262144 bytes */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "chainId": 8453,
+                 *       "signedTx": "0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BroadcastBody"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "txHash": "0x78bc759d006dd65edffb2c048b34aa20d76e2e30f8b93498254d0daf13f2df05",
+                     *         "simulated": true,
+                     *         "warning": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Broadcast"];
+                    };
+                };
+            };
+            400: components["responses"]["validation_error"];
+            409: components["responses"]["conflict"];
+            413: components["responses"]["body_larger_than_262144"];
+            415: components["responses"]["body_not_json"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            502: components["responses"]["upstream_error"];
+            503: components["responses"]["service_unavailable"];
+        };
+    };
     buildApprove: {
         parameters: {
             query?: never;
@@ -7591,22 +8744,37 @@ export interface operations {
                 /**
                  * @example {
                  *       "chainId": 8453,
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-                 *       "spender": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                 *       "spender": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                  *       "amount": "1000000000"
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Destination"];
-                    spender: components["schemas"]["Destination"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Address of the token, with a correct EIP-55 checksum or in letters of one case
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
+                    token: string;
+                    /**
+                     * @description Who may take the tokens: the protocol's address, `diamond` of `/v1/chains`
+                     * @example 0x610178dA211FEF7D417bC0e6FeD39F05609AD788
+                     */
+                    spender: string;
                     /**
                      * @description Amount, in the token's own units
                      * @example 1000000000
                      */
-                    amount: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    amount: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -7622,12 +8790,12 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "chainId": 8453,
-                     *         "to": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-                     *         "data": "0x095ea7b3000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266000000000000000000000000000000000000000000000000000000003b9aca00",
+                     *         "to": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *         "data": "0x095ea7b3000000000000000000000000610178da211fef7d417bc0e6fed39f05609ad788000000000000000000000000000000000000000000000000000000003b9aca00",
                      *         "value": "0",
                      *         "function": "approve",
                      *         "args": {
-                     *           "spender": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "spender": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *           "amount": "1000000000"
                      *         },
                      *         "estimatedGas": null,
@@ -7671,21 +8839,25 @@ export interface operations {
                  *       "initialLiquidity": "75000000000",
                  *       "initialRate": "11400000",
                  *       "strikeAbove": true,
-                 *       "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                  *       "signature": "0x",
                  *       "quoteTimestamp": "0",
                  *       "quoteNonce": "0x0000000000000000000000000000000000000000000000000000000000000000"
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
                     /**
-                     * @description Human-readable label
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Label of the event for people
                      * @example Cedi importers Q3
                      */
                     name: string;
                     /**
-                     * @description `<BASE>/<QUOTE>`
+                     * @description Currency pair `<BASE>/<QUOTE>`: rates are units of QUOTE for one BASE
                      * @example USD/GHS
                      */
                     underlying: string;
@@ -7693,22 +8865,22 @@ export interface operations {
                      * @description Rate at which the payout zone begins, 1e6 fixed point
                      * @example 12000000
                      */
-                    strike: components["schemas"]["Uint256"];
+                    strike: string;
                     /**
                      * @description Rate at which the payout stops growing; `0` for a single strike, 1e6 fixed point
                      * @example 13500000
                      */
-                    payoutCap: components["schemas"]["Uint256"];
+                    payoutCap: string;
                     /**
                      * @description Premium as a fraction of the notional, 1e6 fixed point
                      * @example 23000
                      */
-                    premiumRate: components["schemas"]["Uint256"];
+                    premiumRate: string;
                     /**
-                     * @description Unix seconds
+                     * @description When the event expires, in Unix seconds
                      * @example 1900000000
                      */
-                    expiry: components["schemas"]["Uint256"];
+                    expiry: string;
                     /**
                      * @description False: only the creator may deposit
                      * @example true
@@ -7718,35 +8890,42 @@ export interface operations {
                      * @description The creator's seed capital for the pool, in the token's own units
                      * @example 75000000000
                      */
-                    initialLiquidity: components["schemas"]["Uint256"];
+                    initialLiquidity: string;
                     /**
                      * @description Spot rate at creation, 1e6 fixed point
                      * @example 11400000
                      */
-                    initialRate: components["schemas"]["Uint256"];
+                    initialRate: string;
                     /**
                      * @description True for protection against a rise
                      * @example true
                      */
                     strikeAbove: boolean;
-                    paymentToken: components["schemas"]["Destination"];
+                    /**
+                     * @description The token of all amounts of the event, one of those that the protocol allows
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
+                    paymentToken: string;
                     /**
                      * @description The engine's signature; `0x` for a self-priced event
                      * @example 0x
                      */
                     signature: string;
                     /**
-                     * @description Unix seconds; `0` for a self-priced event
+                     * @description When the engine signed the quote, in Unix seconds; `0` for a self-priced event
                      * @example 0
                      */
-                    quoteTimestamp: components["schemas"]["Uint256"];
+                    quoteTimestamp: string;
                     /**
-                     * @description Zero for a self-priced event
+                     * @description Random value of the quote, 32 bytes; all zero for a self-priced event
                      * @example 0x0000000000000000000000000000000000000000000000000000000000000000
                      */
                     quoteNonce: string;
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -7763,7 +8942,7 @@ export interface operations {
                      *       "data": {
                      *         "chainId": 8453,
                      *         "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *         "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe6000000000000000000000000000000000000000000000000000000000000059d800000000000000000000000000000000000000000000000000000000713fb30000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb9226600000000000000000000000000000000000000000000000000000000000002400000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f474853000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000",
+                     *         "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe6000000000000000000000000000000000000000000000000000000000000059d800000000000000000000000000000000000000000000000000000000713fb30000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda0291300000000000000000000000000000000000000000000000000000000000002400000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f474853000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000",
                      *         "value": "0",
                      *         "function": "createEvent",
                      *         "args": {
@@ -7777,7 +8956,7 @@ export interface operations {
                      *           "initialLiquidity": "75000000000",
                      *           "initialRate": "11400000",
                      *           "strikeAbove": true,
-                     *           "paymentToken": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "signature": "0x",
                      *           "quoteTimestamp": "0",
                      *           "quoteNonce": "0x0000000000000000000000000000000000000000000000000000000000000000"
@@ -7818,15 +8997,26 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
                     /**
                      * @description Amount, in the token's own units
                      * @example 1000000000
                      */
-                    amount: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    amount: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -7888,25 +9078,36 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
                     /**
                      * @description Protected amount, in the token's own units
                      * @example 10000000000
                      */
-                    notional: components["schemas"]["Uint256"];
+                    notional: string;
                     /**
                      * @description Maximum total of premium and fees, in the token's own units
                      * @example 250000000
                      */
-                    maxCost: components["schemas"]["Uint256"];
+                    maxCost: string;
                     /**
-                     * @description Unix seconds; reverts when mined later
+                     * @description Last second at which the purchase is accepted, in Unix seconds
                      * @example 1900000000
                      */
-                    deadline: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    deadline: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -7967,10 +9168,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    positionId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the position, counted per chain
+                     * @example 1
+                     */
+                    positionId: number | string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8028,10 +9240,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    depositId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the deposit, counted per chain
+                     * @example 1
+                     */
+                    depositId: number | string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8089,10 +9312,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    depositId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the deposit, counted per chain
+                     * @example 1
+                     */
+                    depositId: number | string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8152,8 +9386,16 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
                     /**
                      * @description False: no deposits
                      * @example true
@@ -8164,8 +9406,11 @@ export interface operations {
                      * @example true
                      */
                     allowExternalLp: boolean;
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8225,10 +9470,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    eventId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8290,34 +9546,41 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
                     /**
                      * @description Flat fee of a new event, in the token's own units
                      * @example 5000000
                      */
-                    creationFee: components["schemas"]["Uint256"];
+                    creationFee: string;
                     /**
                      * @description Fee on each hedger's premium, 1e6 fixed point
                      * @example 5000
                      */
-                    hedgerFeeRate: components["schemas"]["Uint256"];
+                    hedgerFeeRate: string;
                     /**
                      * @description Fee on each payout, 1e6 fixed point
                      * @example 10000
                      */
-                    payoutFeeRate: components["schemas"]["Uint256"];
+                    payoutFeeRate: string;
                     /**
                      * @description Fee on premium income of liquidity providers, 1e6 fixed point
                      * @example 20000
                      */
-                    lpProfitFeeRate: components["schemas"]["Uint256"];
+                    lpProfitFeeRate: string;
                     /**
                      * @description The creator's share of the platform fee, 1e6 fixed point
                      * @example 100000
                      */
-                    creatorLoyaltyRate: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    creatorLoyaltyRate: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8380,15 +9643,26 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
                     /**
                      * @description Settlement rate, 1e6 fixed point
                      * @example 12500000
                      */
-                    settlementPrice: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    settlementPrice: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8446,9 +9720,16 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8503,9 +9784,16 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8560,9 +9848,16 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8618,10 +9913,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    admin: components["schemas"]["Destination"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    admin: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8679,10 +9985,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    signer: components["schemas"]["Destination"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    signer: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8740,14 +10057,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
                     /**
                      * @description Amount, in the token's own units
                      * @example 1000000000
                      */
-                    amount: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    amount: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8801,20 +10125,31 @@ export interface operations {
                 /**
                  * @example {
                  *       "chainId": 8453,
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                  *       "amount": "1000000000"
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Destination"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
+                    token: string;
                     /**
                      * @description Amount, in the token's own units
                      * @example 1000000000
                      */
-                    amount: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    amount: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8831,11 +10166,11 @@ export interface operations {
                      *       "data": {
                      *         "chainId": 8453,
                      *         "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *         "data": "0x72e53e24000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266000000000000000000000000000000000000000000000000000000003b9aca00",
+                     *         "data": "0x72e53e24000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda02913000000000000000000000000000000000000000000000000000000003b9aca00",
                      *         "value": "0",
                      *         "function": "withdrawPlatformFeesByToken",
                      *         "args": {
-                     *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "amount": "1000000000"
                      *         },
                      *         "estimatedGas": null,
@@ -8873,10 +10208,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    to: components["schemas"]["Destination"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    to: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8930,16 +10276,31 @@ export interface operations {
                 /**
                  * @example {
                  *       "chainId": 8453,
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                  *       "to": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Destination"];
-                    to: components["schemas"]["Destination"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
+                    token: string;
+                    /**
+                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    to: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -8956,11 +10317,11 @@ export interface operations {
                      *       "data": {
                      *         "chainId": 8453,
                      *         "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *         "data": "0x5d799f87000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+                     *         "data": "0x5d799f87000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda02913000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266",
                      *         "value": "0",
                      *         "function": "rescueERC20",
                      *         "args": {
-                     *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "to": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
                      *         },
                      *         "estimatedGas": null,
@@ -8994,20 +10355,31 @@ export interface operations {
                 /**
                  * @example {
                  *       "chainId": 8453,
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                  *       "allowed": true
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    token: components["schemas"]["Destination"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Address of the token
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
+                    token: string;
                     /**
                      * @description Whether new events may be paid in the token
                      * @example true
                      */
                     allowed: boolean;
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9024,11 +10396,11 @@ export interface operations {
                      *       "data": {
                      *         "chainId": 8453,
                      *         "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *         "data": "0x1d3c6674000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb922660000000000000000000000000000000000000000000000000000000000000001",
+                     *         "data": "0x1d3c6674000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000001",
                      *         "value": "0",
                      *         "function": "setAllowedPaymentToken",
                      *         "args": {
-                     *           "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "allowed": true
                      *         },
                      *         "estimatedGas": null,
@@ -9066,10 +10438,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    eventId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9128,15 +10511,26 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
                     /**
                      * @description Settlement rate, 1e6 fixed point
                      * @example 12500000
                      */
-                    price: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    price: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9195,10 +10589,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    oracle: components["schemas"]["Destination"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    oracle: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9256,10 +10661,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    oracle: components["schemas"]["Destination"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    oracle: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9317,14 +10733,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
                     /**
                      * @description Number of oracles that must agree
                      * @example 2
                      */
-                    required: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    required: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9382,14 +10805,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
                     /**
-                     * @description Basis points
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description How far apart submissions may be to agree, in basis points: 700 is 7 %
                      * @example 700
                      */
-                    bps: components["schemas"]["Uint256"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    bps: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9447,10 +10877,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    eventId: components["schemas"]["BodyInteger"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9508,10 +10949,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    newOwner: components["schemas"]["Destination"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    newOwner: string;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9568,9 +11020,16 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9636,28 +11095,41 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /** @description The changes of the upgrade */
                     cuts: {
-                        facetAddress: components["schemas"]["Destination"];
                         /**
-                         * @description 0 add, 1 replace, 2 remove
+                         * @description All lower case, all upper case, or mixed case with the correct EIP-55 checksum
+                         * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                         */
+                        facetAddress: string;
+                        /**
+                         * @description What to do with the functions: 0 add, 1 replace, 2 remove
                          * @example 0
                          */
                         action: number;
+                        /** @description Selectors of its functions, 4 bytes each */
                         functionSelectors: string[];
                     }[];
                     /**
                      * @description Contract called after the cut; the zero address for none
                      * @example 0x0000000000000000000000000000000000000000
                      */
-                    init: components["schemas"]["Destination"];
+                    init: string;
                     /**
                      * @description Calldata of that call; `0x` for none
                      * @example 0x
                      */
                     initData: string;
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9693,30 +11165,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["validation_error"];
-            /** @description The body is larger than 262144 bytes */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "validation_error",
-                     *         "message": "the body is larger than 262144 bytes",
-                     *         "details": [
-                     *           {
-                     *             "path": "body",
-                     *             "message": "the body is larger than 262144 bytes"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
+            413: components["responses"]["body_larger_than_262144"];
             415: components["responses"]["body_not_json"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
@@ -9740,14 +11189,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
                     /**
                      * @description Id of the queued upgrade
                      * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
                      */
                     proposalId: string;
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9805,14 +11261,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
                     /**
                      * @description Id of the queued upgrade
                      * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
                      */
                     proposalId: string;
-                    /** @description Wallet to simulate the call for */
-                    from?: components["schemas"]["Address"];
+                    /**
+                     * @description Wallet to simulate the call for
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from?: string;
                 };
             };
         };
@@ -9853,88 +11316,26 @@ export interface operations {
             503: components["responses"]["service_unavailable"];
         };
     };
-    postTxBroadcast: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** @description At most 262144 bytes */
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "chainId": 8453,
-                 *       "signedTx": "0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45"
-                 *     }
-                 */
-                "application/json": components["schemas"]["BroadcastBody"];
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "data": {
-                     *         "txHash": "0x78bc759d006dd65edffb2c048b34aa20d76e2e30f8b93498254d0daf13f2df05",
-                     *         "simulated": true,
-                     *         "warning": null
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        data: components["schemas"]["Broadcast"];
-                    };
-                };
-            };
-            400: components["responses"]["validation_error"];
-            409: components["responses"]["conflict"];
-            /** @description The body is larger than 262144 bytes */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "validation_error",
-                     *         "message": "the body is larger than 262144 bytes",
-                     *         "details": [
-                     *           {
-                     *             "path": "body",
-                     *             "message": "the body is larger than 262144 bytes"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            415: components["responses"]["body_not_json"];
-            429: components["responses"]["rate_limited"];
-            500: components["responses"]["internal_error"];
-            502: components["responses"]["upstream_error"];
-            503: components["responses"]["service_unavailable"];
-        };
-    };
     getTransactionsByHash: {
         parameters: {
             query?: {
+                /**
+                 * @description How long to wait until the transaction is mined and indexed, in milliseconds; 0 by default. At the end the response is the state at that time
+                 * @example 10000
+                 */
                 waitMs?: number;
             };
             header?: never;
             path: {
-                chainId: components["schemas"]["PathChainId"];
+                /**
+                 * @description Chain id of EIP-155
+                 * @example 8453
+                 */
+                chainId: number;
+                /**
+                 * @description Block hash
+                 * @example 0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+                 */
                 hash: string;
             };
             cookie?: never;
@@ -10092,6 +11493,7 @@ export interface operations {
                      *     }
                      */
                     "application/json": {
+                        /** @description The result */
                         data: components["schemas"]["Revert"][];
                     };
                 };
@@ -10125,29 +11527,29 @@ export interface operations {
                  *         "strike": 12,
                  *         "payoutCap": 13.5,
                  *         "strikeAbove": true,
-                 *         "expiryUnixSeconds": 1800000000,
+                 *         "expiryUnixSeconds": 1807776000,
                  *         "notional": 10000
                  *       }
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
                     /**
-                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
-                     * @enum {string}
+                     * @description Chain id of EIP-155
+                     * @example 8453
                      */
-                    approval?: "exact" | "unlimited";
+                    chainId: number;
                     /**
-                     * @description Human-readable label
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Label of the event for people
                      * @example Cedi importers Q3
                      */
                     name: string;
                     /**
-                     * @description `<BASE>/<QUOTE>`
+                     * @description Currency pair `<BASE>/<QUOTE>`: rates are units of QUOTE for one BASE
                      * @example USD/GHS
                      */
                     underlying?: string;
@@ -10155,22 +11557,22 @@ export interface operations {
                      * @description Rate at which the payout zone begins, 1e6 fixed point
                      * @example 12000000
                      */
-                    strike?: components["schemas"]["Uint256"];
+                    strike?: string;
                     /**
                      * @description Rate at which the payout stops growing; `0` for a single strike, 1e6 fixed point
                      * @example 13500000
                      */
-                    payoutCap?: components["schemas"]["Uint256"];
+                    payoutCap?: string;
                     /**
                      * @description Premium as a fraction of the notional, 1e6 fixed point
                      * @example 23000
                      */
-                    premiumRate?: components["schemas"]["Uint256"];
+                    premiumRate?: string;
                     /**
-                     * @description Unix seconds
+                     * @description When the event expires, in Unix seconds
                      * @example 1900000000
                      */
-                    expiry?: components["schemas"]["Uint256"];
+                    expiry?: string;
                     /**
                      * @description False: only the creator may deposit
                      * @example true
@@ -10180,30 +11582,34 @@ export interface operations {
                      * @description The creator's seed capital for the pool, in the token's own units
                      * @example 75000000000
                      */
-                    initialLiquidity: components["schemas"]["Uint256"];
+                    initialLiquidity: string;
                     /**
                      * @description Spot rate at creation, 1e6 fixed point
                      * @example 11400000
                      */
-                    initialRate?: components["schemas"]["Uint256"];
+                    initialRate?: string;
                     /**
                      * @description True for protection against a rise
                      * @example true
                      */
                     strikeAbove?: boolean;
-                    paymentToken: components["schemas"]["Destination"];
+                    /**
+                     * @description The token of all amounts of the event, one of those that the protocol allows
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
+                    paymentToken: string;
                     /**
                      * @description The engine's signature; `0x` for a self-priced event
                      * @example 0x
                      */
                     signature?: string;
                     /**
-                     * @description Unix seconds; `0` for a self-priced event
+                     * @description When the engine signed the quote, in Unix seconds; `0` for a self-priced event
                      * @example 0
                      */
-                    quoteTimestamp?: components["schemas"]["Uint256"];
+                    quoteTimestamp?: string;
                     /**
-                     * @description Zero for a self-priced event
+                     * @description Random value of the quote, 32 bytes; all zero for a self-priced event
                      * @example 0x0000000000000000000000000000000000000000000000000000000000000000
                      */
                     quoteNonce?: string;
@@ -10224,10 +11630,13 @@ export interface operations {
                          * @example 13.5
                          */
                         payoutCap: number;
-                        /** @example 1800000000 */
+                        /**
+                         * @description When the event expires, in Unix seconds; in the future
+                         * @example 1800000000
+                         */
                         expiryUnixSeconds: number;
                         /**
-                         * @description Whole payment-token units
+                         * @description Protected amount, in whole payment tokens
                          * @example 10000
                          */
                         notional: number;
@@ -10236,6 +11645,13 @@ export interface operations {
                         /** @description Whether to ask for a signature; true by default. With an explicit true, a quote that the engine does not sign makes the plan not executable */
                         signed?: boolean;
                     };
+                    /**
+                     * @description The allowance that an approval sets; `exact`, the maximum cost, by default
+                     * @enum {string}
+                     */
+                    approval?: "exact" | "unlimited";
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -10250,45 +11666,55 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "create-event",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Create an event on \"USD/GHS\" at strike 12, with a cap at 13.5, premium rate 0.042347, expiring 2027-04-15T08:00:00Z, and seed it with 75000 USDC.",
                      *         "executable": true,
                      *         "issues": [],
                      *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
+                     *           "premium": null,
+                     *           "platformFee": null,
+                     *           "total": "75005000000",
+                     *           "maxCost": "75005000000",
                      *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "create-event",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe60000000000000000000000000000000000000000000000000000000000000a56b000000000000000000000000000000000000000000000000000000006bc0790000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000240000000000000000000000000000000000000000000000000000000006b49d2005f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f00000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f4748530000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000415f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f1b00000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "createEvent",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "name": "Cedi importers Q3",
+                     *                 "underlying": "USD/GHS",
+                     *                 "strike": "12000000",
+                     *                 "payoutCap": "13500000",
+                     *                 "premiumRate": "42347",
+                     *                 "expiry": "1807776000",
+                     *                 "allowExternalLp": true,
+                     *                 "initialLiquidity": "75000000000",
+                     *                 "initialRate": "11400000",
+                     *                 "strikeAbove": true,
+                     *                 "paymentToken": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *                 "signature": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f1b",
+                     *                 "quoteTimestamp": "1800000000",
+                     *                 "quoteNonce": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "612345",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -10301,12 +11727,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe60000000000000000000000000000000000000000000000000000000000000a56b000000000000000000000000000000000000000000000000000000006bc0790000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000240000000000000000000000000000000000000000000000000000000006b49d2005f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f00000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f4748530000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000415f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f1b00000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0xf2ef4",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -10322,50 +11748,51 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x3c5039f6000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000001c000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000000000b71b000000000000000000000000000000000000000000000000000000000000cdfe60000000000000000000000000000000000000000000000000000000000000a56b000000000000000000000000000000000000000000000000000000006bc0790000000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000001176592e000000000000000000000000000000000000000000000000000000000000adf3400000000000000000000000000000000000000000000000000000000000000001000000000000000000000000833589fcd6edb6e08f4c7c32d4f71b54bda029130000000000000000000000000000000000000000000000000000000000000240000000000000000000000000000000000000000000000000000000006b49d2005f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f00000000000000000000000000000000000000000000000000000000000000114365646920696d706f727465727320513300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000075553442f4748530000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000415f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f1b00000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
+                     *             "eventId": 1,
+                     *             "depositId": 1,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "-75005000000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "75005000000"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "1010986432830000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "1010986432830000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": 1800000120
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x3f18fec362472067e850b4ee624f6be62f2239bddb854743dbf17ff26d3c1f33"
                      *       }
                      *     }
                      */
@@ -10402,22 +11829,33 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
+                    /**
+                     * @description Amount, in the token's own units
+                     * @example 1000000000
+                     */
+                    amount: string;
                     /**
                      * @description The allowance that an approval sets; `exact`, the maximum cost, by default
                      * @enum {string}
                      */
                     approval?: "exact" | "unlimited";
-                    eventId: components["schemas"]["BodyInteger"];
-                    /**
-                     * @description Amount, in the token's own units
-                     * @example 1000000000
-                     */
-                    amount: components["schemas"]["Uint256"];
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -10432,45 +11870,43 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "deposit",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Deposit 1000 USDC into event 1.",
                      *         "executable": true,
                      *         "issues": [],
                      *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
+                     *           "premium": null,
+                     *           "platformFee": null,
+                     *           "total": "1000000000",
+                     *           "maxCost": "1000000000",
                      *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "deposit",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe2bbb1580000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000003b9aca00",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "deposit",
                      *               "args": {
                      *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "amount": "1000000000"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "272113",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -10483,12 +11919,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe2bbb1580000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000003b9aca00",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x6bf47",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -10504,50 +11940,50 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe2bbb1580000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000003b9aca00",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
+                     *             "depositId": 2,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "-1000000000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "1000000000"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "449260360006500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "449260360006500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": 1807776000
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xaf5fe743c6aa99b3d2a16f9f5b4f0f31461f725cc5e247b316ee38ba6af09c1c"
                      *       }
                      *     }
                      */
@@ -10584,11 +12020,26 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
+                    /**
+                     * @description Protected amount, in the token's own units
+                     * @example 10000000000
+                     */
+                    notional: string;
                     /**
                      * @description Seconds until a purchase reverts; 600 by default
                      * @example 600
@@ -10604,12 +12055,8 @@ export interface operations {
                      * @enum {string}
                      */
                     approval?: "exact" | "unlimited";
-                    eventId: components["schemas"]["BodyInteger"];
-                    /**
-                     * @description Protected amount, in the token's own units
-                     * @example 10000000000
-                     */
-                    notional: components["schemas"]["Uint256"];
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -10626,7 +12073,7 @@ export interface operations {
                      *       "data": {
                      *         "action": "buy-protection",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
@@ -10642,7 +12089,7 @@ export interface operations {
                      *           "total": "231150000",
                      *           "maxCost": "231150000",
                      *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
@@ -10675,12 +12122,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
                      *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x91b3f",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -10696,7 +12143,7 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
@@ -10713,15 +12160,15 @@ export interface operations {
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
                      *               "amount": "-231150000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
                      *               "amount": "231150000"
@@ -10729,9 +12176,9 @@ export interface operations {
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "606351066394500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "606351066394500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
@@ -10739,7 +12186,7 @@ export interface operations {
                      *           "timestamp": 1800000601
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x105c0d8fcd355c82f02d2df52c20e7fab8c7a84e17334fc7d497675aa862db44"
                      *       }
                      *     }
                      */
@@ -10775,12 +12222,23 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Id of the position, counted per chain
+                     * @example 1
+                     */
+                    positionId: number | string;
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
-                    positionId: components["schemas"]["BodyInteger"];
                 };
             };
         };
@@ -10795,45 +12253,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "claim-payout",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Claim the payout of position 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "438596491",
+                     *           "fee": "4385964",
+                     *           "net": "434210527",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "claim-payout",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "claimPayout",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "positionId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "104212",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -10846,12 +12299,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x29580",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -10861,56 +12314,62 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "438596491",
+                     *               "fee": "4385964",
+                     *               "net": "434210527",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "434210527"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-434210527"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "172054435392000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "172054435392000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xb1d47cbbbf6387cf8a1624482a3777bfea4136e496e9e1a876d9194c6402c29e"
                      *       }
                      *     }
                      */
@@ -10946,12 +12405,23 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Id of the deposit, counted per chain
+                     * @example 1
+                     */
+                    depositId: number | string;
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
-                    depositId: components["schemas"]["BodyInteger"];
                 };
             };
         };
@@ -10966,45 +12436,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "claim-premiums",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Claim the premiums of deposit 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "334103300",
+                     *           "fee": "6682066",
+                     *           "net": "327421234",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "claim-premiums",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "claimPremiums",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "depositId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "98431",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11017,12 +12482,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x270ce",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -11032,56 +12497,62 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "334103300",
+                     *               "fee": "6682066",
+                     *               "net": "327421234",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "327421234"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-327421234"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "162510079725000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "162510079725000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xafa46b64cbf616a6dae22ba599f408fcbeaa7c7651a697ef77d7d18850f39906"
                      *       }
                      *     }
                      */
@@ -11117,12 +12588,23 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Id of the deposit, counted per chain
+                     * @example 1
+                     */
+                    depositId: number | string;
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
-                    depositId: components["schemas"]["BodyInteger"];
                 };
             };
         };
@@ -11137,45 +12619,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "withdraw-capital",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Withdraw the capital of deposit 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "1000000000",
+                     *           "fee": "0",
+                     *           "net": "1000000000",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "withdraw-capital",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xd95b0a120000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "withdrawCapital",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "depositId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "101870",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11188,12 +12665,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xd95b0a120000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x286a2",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -11203,56 +12680,62 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "1000000000",
+                     *               "fee": "0",
+                     *               "net": "1000000000",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0xd95b0a120000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "1000000000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-1000000000"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "168187518459000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "168187518459000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x41e857db0cdd398339b6411d501265f644050cd337009363ec6bec7a103386ce"
                      *       }
                      *     }
                      */
@@ -11288,12 +12771,23 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
-                    eventId: components["schemas"]["BodyInteger"];
                 };
             };
         };
@@ -11308,45 +12802,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "withdraw-creator-earnings",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Withdraw the creator's earnings of event 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "115000",
+                     *           "fee": "0",
+                     *           "net": "115000",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "withdraw-creator-earnings",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x95e6de4e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "withdrawCreatorEarnings",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "eventId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "82310",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11359,12 +12848,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x95e6de4e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x20a79",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -11374,56 +12863,62 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "115000",
+                     *               "fee": "0",
+                     *               "net": "115000",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x95e6de4e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "115000"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-115000"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "135893783641500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "135893783641500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x7311ef4a7a29da1f2f354ed21efa119aae4c1e3bed534baccc3b6d93faab5438"
                      *       }
                      *     }
                      */
@@ -11461,12 +12956,21 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
-                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
                     /**
                      * @description False: no deposits
                      * @example true
@@ -11477,6 +12981,8 @@ export interface operations {
                      * @example true
                      */
                     allowExternalLp: boolean;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -11491,45 +12997,35 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "set-pool-settings",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Open the pool of event 1 and allow other liquidity providers.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *           "symbol": "USDC",
-                     *           "decimals": 6
-                     *         },
+                     *         "cost": null,
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "set-pool-settings",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x79f389c3000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "setPoolSettings",
                      *               "args": {
                      *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "poolOpen": true,
+                     *                 "allowExternalLp": true
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "48902",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11542,12 +13038,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x79f389c3000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x13669",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -11563,50 +13059,34 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x79f389c3000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
-                     *           "balanceChanges": [
-                     *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "-231150000"
-                     *             },
-                     *             {
-                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "231150000"
-                     *             }
-                     *           ]
+                     *           "balanceChanges": []
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "80736877057500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "80736877057500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xdeb0e7f9d3ad704afb19510f99ce6346e1523d85798e5470b58d43d56c336eb3"
                      *       }
                      *     }
                      */
@@ -11643,17 +13123,28 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
-                    /** @description Returns requests for a plan that would revert, too; false by default */
-                    force?: boolean;
-                    eventId: components["schemas"]["BodyInteger"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Id of the event, counted per chain
+                     * @example 1
+                     */
+                    eventId: number | string;
                     /**
                      * @description Settlement rate, 1e6 fixed point
                      * @example 12500000
                      */
-                    price: components["schemas"]["Uint256"];
+                    price: string;
+                    /** @description Returns requests for a plan that would revert, too; false by default */
+                    force?: boolean;
                 };
             };
         };
@@ -11668,45 +13159,34 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "submit-rate",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Submit 12.5 as the settlement rate of event 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *           "symbol": "USDC",
-                     *           "decimals": 6
-                     *         },
+                     *         "cost": null,
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "submit-rate",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x701d10bb00000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000bebc20",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "submitRate",
                      *               "args": {
                      *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "price": "12500000"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "142777",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11719,12 +13199,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x701d10bb00000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000bebc20",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x38a4c",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -11740,50 +13220,34 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x701d10bb00000000000000000000000000000000000000000000000000000000000000010000000000000000000000000000000000000000000000000000000000bebc20",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
-                     *           "balanceChanges": [
-                     *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "-231150000"
-                     *             },
-                     *             {
-                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "231150000"
-                     *             }
-                     *           ]
+                     *           "balanceChanges": []
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "235725468066000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "235725468066000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0xbaff9d7d6019f0a3f188b309fccb3e8d842e480bee62a199e7302186c3e2cbfe"
                      *       }
                      *     }
                      */
@@ -11818,9 +13282,16 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
                 };
@@ -11837,45 +13308,40 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "claim-all",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Claim the payout of position 1, then claim the premiums of deposit 1.",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *         "cost": null,
+                     *         "payout": {
+                     *           "gross": "772699791",
+                     *           "fee": "11068030",
+                     *           "net": "761631761",
+                     *           "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *           "symbol": "USDC",
                      *           "decimals": 6
                      *         },
-                     *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "claim-payout-1",
                      *             "transaction": {
                      *               "chainId": 8453,
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "claimPayout",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "positionId": "1"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "104212",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -11888,12 +13354,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0x29580",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -11903,56 +13369,115 @@ export interface operations {
                      *               "hint": null,
                      *               "blockNumber": 31415926
                      *             },
-                     *             "payout": null
+                     *             "payout": {
+                     *               "gross": "438596491",
+                     *               "fee": "4385964",
+                     *               "net": "434210527",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
+                     *           },
+                     *           {
+                     *             "id": "claim-premiums-1",
+                     *             "transaction": {
+                     *               "chainId": 8453,
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
+                     *               "value": "0",
+                     *               "function": "claimPremiums",
+                     *               "args": {
+                     *                 "depositId": "1"
+                     *               },
+                     *               "estimatedGas": "98431",
+                     *               "simulation": {
+                     *                 "status": "success",
+                     *                 "code": null,
+                     *                 "reason": null,
+                     *                 "hint": null,
+                     *                 "blockNumber": 31415926
+                     *               }
+                     *             },
+                     *             "request": {
+                     *               "type": "0x2",
+                     *               "chainId": "0x2105",
+                     *               "nonce": "0x6",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
+                     *               "value": "0x0",
+                     *               "gas": "0x270ce",
+                     *               "maxFeePerGas": "0x3c8f037c",
+                     *               "maxPriorityFeePerGas": "0x3b9aca00"
+                     *             },
+                     *             "simulation": {
+                     *               "status": "success",
+                     *               "code": null,
+                     *               "reason": null,
+                     *               "hint": null,
+                     *               "blockNumber": 31415926
+                     *             },
+                     *             "payout": {
+                     *               "gross": "334103300",
+                     *               "fee": "6682066",
+                     *               "net": "327421234",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "symbol": "USDC",
+                     *               "decimals": 6
+                     *             }
                      *           }
                      *         ],
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
                      *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "data": "0x8a69614e0000000000000000000000000000000000000000000000000000000000000001",
+                     *               "value": "0x0"
+                     *             },
+                     *             {
+                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *               "data": "0xe00aafac0000000000000000000000000000000000000000000000000000000000000001",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
                      *           "balanceChanges": [
                      *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "account": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "-231150000"
+                     *               "amount": "761631761"
                      *             },
                      *             {
                      *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+                     *               "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
                      *               "symbol": "USDC",
                      *               "decimals": 6,
-                     *               "amount": "231150000"
+                     *               "amount": "-761631761"
                      *             }
                      *           ]
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "334564515117000",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "334564515117000",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x8ba2eef25fd75b8170aeee16fd0c7303db516507b6f9e4e9abb0fb1d8acfdf05"
                      *       }
                      *     }
                      */
@@ -11984,16 +13509,27 @@ export interface operations {
                  * @example {
                  *       "chainId": 8453,
                  *       "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-                 *       "token": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+                 *       "token": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
                  *     }
                  */
                 "application/json": {
-                    chainId: components["schemas"]["BodyChainId"];
-                    /** @description The wallet that will send the transactions */
-                    from: components["schemas"]["Address"];
+                    /**
+                     * @description Chain id of EIP-155
+                     * @example 8453
+                     */
+                    chainId: number;
+                    /**
+                     * @description The wallet that will send the transactions
+                     * @example 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266
+                     */
+                    from: string;
+                    /**
+                     * @description Address of the token, with a correct EIP-55 checksum or in letters of one case
+                     * @example 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+                     */
+                    token: string;
                     /** @description Returns requests for a plan that would revert, too; false by default */
                     force?: boolean;
-                    token: components["schemas"]["Destination"];
                 };
             };
         };
@@ -12008,45 +13544,34 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "action": "buy-protection",
+                     *         "action": "revoke-approval",
                      *         "chainId": 8453,
-                     *         "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *         "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *         "block": {
                      *           "number": 31415926,
                      *           "hash": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f",
                      *           "timestamp": 1800000000
                      *         },
                      *         "method": "eth_simulateV1",
-                     *         "summary": "Buy protection of 10000 USDC in event 1 for at most 231.15 USDC, until 2027-01-15T08:10:01Z.",
+                     *         "summary": "Take back the protocol's allowance of USDC (0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913).",
                      *         "executable": true,
                      *         "issues": [],
-                     *         "cost": {
-                     *           "premium": "230000000",
-                     *           "platformFee": "1150000",
-                     *           "total": "231150000",
-                     *           "maxCost": "231150000",
-                     *           "exact": true,
-                     *           "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *           "symbol": "USDC",
-                     *           "decimals": 6
-                     *         },
+                     *         "cost": null,
                      *         "payout": null,
                      *         "steps": [
                      *           {
-                     *             "id": "buy-protection",
+                     *             "id": "revoke-approval",
                      *             "transaction": {
                      *               "chainId": 8453,
-                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "to": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "data": "0x095ea7b3000000000000000000000000610178da211fef7d417bc0e6fed39f05609ad7880000000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0",
-                     *               "function": "buyProtection",
+                     *               "function": "approve",
                      *               "args": {
-                     *                 "eventId": "1",
-                     *                 "notional": "10000000000",
-                     *                 "maxCost": "231150000",
-                     *                 "deadline": "1800000601"
+                     *                 "spender": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
+                     *                 "amount": "0"
                      *               },
-                     *               "estimatedGas": "367261",
+                     *               "estimatedGas": "31240",
                      *               "simulation": {
                      *                 "status": "success",
                      *                 "code": null,
@@ -12059,12 +13584,12 @@ export interface operations {
                      *               "type": "0x2",
                      *               "chainId": "0x2105",
                      *               "nonce": "0x5",
-                     *               "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
+                     *               "to": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "data": "0x095ea7b3000000000000000000000000610178da211fef7d417bc0e6fed39f05609ad7880000000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0x0",
-                     *               "gas": "0x748ff",
-                     *               "maxFeePerGas": "0x3c9f037c",
+                     *               "gas": "0xc64d",
+                     *               "maxFeePerGas": "0x3c8f037c",
                      *               "maxPriorityFeePerGas": "0x3b9aca00"
                      *             },
                      *             "simulation": {
@@ -12080,50 +13605,34 @@ export interface operations {
                      *         "walletCalls": {
                      *           "version": "2.0.0",
                      *           "chainId": "0x2105",
-                     *           "from": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
+                     *           "from": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
                      *           "atomicRequired": false,
                      *           "calls": [
                      *             {
-                     *               "to": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "data": "0xf4ed1b8b000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000002540be400000000000000000000000000000000000000000000000000000000000dc711b0000000000000000000000000000000000000000000000000000000006b49d459",
+                     *               "to": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+                     *               "data": "0x095ea7b3000000000000000000000000610178da211fef7d417bc0e6fed39f05609ad7880000000000000000000000000000000000000000000000000000000000000000",
                      *               "value": "0x0"
                      *             }
                      *           ]
                      *         },
                      *         "effects": {
                      *           "created": {
-                     *             "positionId": 5,
                      *             "predicted": true
                      *           },
-                     *           "balanceChanges": [
-                     *             {
-                     *               "account": "0x976EA74026E726554dB657fA54763abd0C3a0aa9",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "-231150000"
-                     *             },
-                     *             {
-                     *               "account": "0x610178dA211FEF7D417bC0e6FeD39F05609AD788",
-                     *               "token": "0x5FbDB2315678afecb367f032d93F642f64180aa3",
-                     *               "symbol": "USDC",
-                     *               "decimals": 6,
-                     *               "amount": "231150000"
-                     *             }
-                     *           ]
+                     *           "balanceChanges": []
                      *         },
                      *         "gasCost": {
-                     *           "execution": "485581280991364",
+                     *           "execution": "51577519207500",
                      *           "dataFee": "0",
-                     *           "total": "485581280991364",
+                     *           "total": "51577519207500",
                      *           "symbol": "ETH"
                      *         },
                      *         "validUntil": {
                      *           "blockNumber": 31415927,
-                     *           "timestamp": 1800000601
+                     *           "timestamp": null
                      *         },
                      *         "remaining": 0,
-                     *         "digest": "0x5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f"
+                     *         "digest": "0x1cd3473f06bb3ad9466cfe0301429e1a44b550b5dc351a12f18a6229c83f9ddb"
                      *       }
                      *     }
                      */

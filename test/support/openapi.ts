@@ -1,11 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-const Content = z.object({ 'application/json': z.object({ schema: z.json(), example: z.json() }) })
+const Media = z.object({ schema: z.json(), example: z.json() })
+const Content = z.object({ 'application/json': Media })
+const Streamed = z.object({ 'application/json': Media.optional(), 'text/event-stream': Media })
+
+const Link = z.object({
+  operationId: z.string(),
+  parameters: z.record(z.string(), z.string()).default({}),
+  requestBody: z.record(z.string(), z.string()).default({}),
+})
 
 const Response = z.union([
   z.strictObject({ $ref: z.string() }),
-  z.object({ description: z.string(), content: Content }),
+  z.object({
+    description: z.string(),
+    content: z.union([Streamed, Content]),
+    links: z.record(z.string(), Link).default({}),
+  }),
 ])
 
 const Operation = z.object({
@@ -16,7 +28,10 @@ const Operation = z.object({
   security: z.array(z.record(z.string(), z.array(z.string()))).optional(),
   parameters: z
     .array(
-      z.object({ name: z.string(), in: z.enum(['path', 'query']), required: z.boolean(), schema: z.looseObject({}) }),
+      z.object({
+        ...{ name: z.string(), in: z.enum(['path', 'query']), required: z.boolean(), schema: z.looseObject({}) },
+        ...{ description: z.string(), example: z.union([z.string(), z.number(), z.boolean()]).optional() },
+      }),
     )
     .default([]),
   requestBody: z.object({ required: z.literal(true), content: Content }).optional(),
@@ -29,11 +44,15 @@ const Operation = z.object({
 /** The part of an OpenAPI document that the tests use. */
 const Document = z.object({
   openapi: z.literal('3.1.1'),
+  info: z.object({ version: z.string(), 'x-release': z.string() }),
   paths: z.record(z.string(), z.partialRecord(z.enum(['get', 'post']), Operation)),
   components: z.object({
     securitySchemes: z.record(z.string(), z.looseObject({ type: z.string() })),
     schemas: z.record(z.string(), z.looseObject({})),
-    responses: z.record(z.string(), z.object({ description: z.string(), content: Content })),
+    responses: z.record(
+      z.string(),
+      z.object({ description: z.string(), content: Content, links: z.record(z.string(), Link).default({}) }),
+    ),
   }),
 })
 
@@ -49,23 +68,13 @@ const resolved = (response: z.output<typeof Response>) => {
   return component
 }
 
-/** The example of a parameter, as it is in a URL; throws for one that has none. */
-const exampleOf = (schema: Record<string, unknown>): string => {
-  const component =
-    typeof schema.$ref === 'string' ? document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : {}
-  const example = schema.example ?? component?.example
-  if (typeof example !== 'string' && typeof example !== 'number')
-    throw new Error(`no example in ${JSON.stringify(schema)}`)
-  return String(example)
-}
-
 /** Every operation with its responses in place, and the request its examples make. */
 export const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
     const values = (place: 'path' | 'query') =>
       operation.parameters
         .filter((it) => it.in === place && it.required)
-        .map(({ name, schema }) => [name, exampleOf(schema)] as const)
+        .map(({ name, example }) => [name, String(example)] as const)
     const query = new URLSearchParams(Object.fromEntries(values('query'))).toString()
     const filled = values('path').reduce((url, [name, value]) => url.replace(`{${name}}`, value), path)
     return {

@@ -189,6 +189,7 @@ export const extensions = [
   'GET /wallets/{addr}/balances',
   'POST /wallets/portfolio',
   'GET /hedge/settlements',
+  'GET /hedge/settlements/stream',
   'GET /transactions/{chainId}/{hash}',
   'GET /reverts',
   'POST /plans/create-event',

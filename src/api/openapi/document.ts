@@ -1,22 +1,14 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { ErrorBody } from '../../lib/problem.ts'
+import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
-import { BODY_LIMIT } from '../limits.ts'
-import type { Operation, RouteSchema } from '../operation.ts'
-import { bodyTooLarge, type Failure, type FailureName, failures, missing } from './failures.ts'
-import { createSchemas, isSchema, type JsonSchema, type Schemas } from './schemas.ts'
-import { type HeaderName, headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
-
-/** A mounted route: its description, and the schemas that validate its input and serialize its output. */
-export type Route = {
-  readonly method: string
-  readonly url: string
-  readonly operation: Operation
-  readonly deprecated: boolean
-  readonly schema: RouteSchema
-  /** Largest body in bytes. */
-  readonly bodyLimit: number
-}
+import { isSchema, type JsonSchema } from './json-schema.ts'
+import { linksOf, linkTargets } from './links.ts'
+import { errorResponse, failuresOf, json, notModified, sent } from './responses.ts'
+import type { Route } from './route.ts'
+import { createSchemas, type Schemas } from './schemas.ts'
+import { headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
@@ -28,58 +20,48 @@ const operationId = (method: string, url: string): string => {
   return [method.toLowerCase(), ...words.map(capitalised), ...keys].join('')
 }
 
-const parameters = (schemas: Schemas, schema: z.ZodObject | undefined, place: 'path' | 'query') => {
-  if (schema === undefined) return []
-  const { properties = {}, required = [] } = schemas.convert(schema, 'input')
-  return Object.entries(properties).flatMap(([name, value]) =>
-    isSchema(value) ? [{ name, in: place, required: required.includes(name), schema: value }] : [],
-  )
+const parameters = (schemas: Schemas, url: string, input: z.ZodObject | undefined, place: 'path' | 'query') => {
+  if (input === undefined) return []
+  const { properties = {}, required = [] } = schemas.convert(input, 'input', url.split('/')[3])
+  return Object.entries(properties).flatMap(([name, value]) => {
+    if (!isSchema(value)) return []
+    // Generators read the description and the example of a parameter itself, and not those of its schema.
+    const { description, example, ...schema } = value
+    const shown = { ...(description !== undefined && { description }), ...(example !== undefined && { example }) }
+    return [{ name, in: place, required: required.includes(name), ...shown, schema }]
+  })
 }
 
-const json = (schema: JsonSchema, example: unknown) => ({ 'application/json': { schema, example } })
-
-const sent = (names: readonly HeaderName[]) =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
-
-const errorResponse = ({ status, description, example }: Failure, schema: JsonSchema) => ({
-  description,
-  headers: sent(status === 503 || status === 429 ? ['X-Request-Id', 'Retry-After'] : ['X-Request-Id']),
-  content: json(schema, example),
-})
-
-const notModified = {
-  description: 'The data has not changed since the response with that tag',
-  headers: sent(['X-Request-Id', 'X-Data-Source', 'X-Index-Lag', 'X-Transaction', 'ETag', 'Cache-Control', 'Vary']),
+/** The schema of a stream. */
+const STREAM: JsonSchema = {
+  type: 'string',
+  description: 'Server-sent events: `id` is the cursor of an item, `event` its type, and `data` the item as JSON',
 }
 
-/** The errors that follow from the input and the kind of a route. */
-const sharedFailures = ({ schema: { params, querystring: query, body }, operation }: Route): readonly FailureName[] => {
-  const takesInput = body !== undefined || [params, query].some((it) => Object.keys(it?.shape ?? {}).length > 0)
-  const takesNothing = !takesInput && query !== undefined
-  return [
-    ...(takesInput ? (['validation_error'] as const) : []),
-    ...(takesNothing ? (['unknown_parameter'] as const) : []),
-    ...(body === undefined ? [] : (['body_too_large', 'body_not_json'] as const)),
-    ...(operation.bearer === true ? (['unauthorized'] as const) : []),
-    'rate_limited',
-    'internal_error',
-    'service_unavailable',
-  ]
-}
+/** Error responses by the names of their components. */
+type Responses = Record<string, object>
 
-const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
+const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, route: Route) => {
   const { method, url, schema, operation, bodyLimit } = route
-  const ofPath = parameters(schemas, schema.params, 'path')
-  const ofQuery = parameters(schemas, schema.querystring, 'query')
+  const ofPath = parameters(schemas, url, schema.params, 'path')
+  const ofQuery = parameters(schemas, url, schema.querystring, 'query')
   const body = schema.body && schemas.convert(schema.body, 'input')
   const request = body && schemas.example(body)
   const success = schemas.convert(schema.response[200], 'output')
-  const names = [...sharedFailures(route), ...(operation.failures ?? [])]
-  const failed = names.map((name) => [failures[name].status, { $ref: `#/components/responses/${name}` }])
-  const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(schemas.example(it.schema))]))
+  const answer = () => (operation.example ? { data: operation.example(request) } : schemas.example(success))
+  const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(it.example)]))
+  const failed = failuresOf(route, keys)
+  for (const [, [name, failure]] of failed) {
+    const response = errorResponse(failure, error)
+    if (!isDeepStrictEqual(responses[name] ?? response, response)) throw new TypeError(`two responses named ${name}`)
+    responses[name] = response
+  }
+
+  const id = operation.id ?? operationId(method, url)
+  const links = linksOf(id)
 
   return {
-    operationId: operation.id ?? operationId(method, url),
+    operationId: id,
     summary: operation.summary,
     description: operation.description,
     tags: [operation.tag],
@@ -93,37 +75,41 @@ const describe = (schemas: Schemas, error: JsonSchema, route: Route) => {
       200: {
         description: 'Success',
         headers: sent(['X-Request-Id', ...(operation.headers ?? [])]),
-        content: json(success, operation.example ? { data: operation.example(request) } : schemas.example(success)),
+        ...(links && { links }),
+        content: {
+          ...(isSchema(success.properties) && json(success, answer())),
+          ...(operation.stream && { 'text/event-stream': { schema: STREAM, example: operation.stream } }),
+        },
       },
       ...(operation.headers?.includes('ETag') && { 304: notModified }),
-      ...(operation.missing && { 404: errorResponse(missing(operation.missing(keys)), error) }),
-      ...Object.fromEntries(failed),
-      ...(body && bodyLimit !== BODY_LIMIT && { 413: errorResponse(bodyTooLarge(bodyLimit), error) }),
+      ...Object.fromEntries(failed.map(([status, [name]]) => [status, { $ref: `#/components/responses/${name}` }])),
     },
   }
 }
 
 /**
  * Makes the OpenAPI 3.1 description of the mounted routes, from the schemas that validate them. Throws a TypeError for
- * two operations of one id, two schemas of one id, and a payload without an example.
+ * two operations of one id, two schemas of one id, a payload without an example, and a link that leads nowhere.
  */
 export const createDocument = (routes: readonly Route[], chainIds: readonly ChainId[]) => {
   const schemas = createSchemas(chainIds)
   const error = schemas.convert(ErrorBody, 'output')
   const paths: Record<string, Record<string, object>> = {}
+  const responses: Responses = {}
   const ids = new Set<string>()
   for (const route of routes) {
-    const described = describe(schemas, error, route)
+    const described = describe(schemas, responses, error, route)
     if (ids.has(described.operationId)) throw new TypeError(`two operations have the id ${described.operationId}`)
     ids.add(described.operationId)
     const path = route.url.replace(/:(\w+)/g, '{$1}')
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: described }
   }
+  const dangling = linkTargets.filter((id) => !ids.has(id))
+  if (dangling.length > 0) throw new TypeError(`links lead to no operation: ${dangling.join(', ')}`)
   const inUse = (reference: string): boolean => JSON.stringify(paths).includes(JSON.stringify(reference))
-  const responses = Object.entries(failures).filter(([name]) => inUse(`#/components/responses/${name}`))
   return {
     openapi: '3.1.1',
-    info,
+    info: { ...info, 'x-release': release },
     servers: [{ url: '/', description: 'The service that serves this description' }],
     security: optionalSecurity,
     tags: Object.entries(tags)
@@ -134,7 +120,7 @@ export const createDocument = (routes: readonly Route[], chainIds: readonly Chai
       securitySchemes,
       headers,
       schemas: schemas.components,
-      responses: Object.fromEntries(responses.map(([name, it]) => [name, errorResponse(it, error)])),
+      responses,
     },
   }
 }

@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { CHAIN_IDS_EXAMPLE, type ChainId, chainIdSchemas } from '../../protocol/chains.ts'
-
-export type JsonSchema = z.core.JSONSchema.BaseSchema
-
-/** Whether a value is a schema object. JSON Schema also allows a boolean as schema. */
-export const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null
+import { annotate } from './annotate.ts'
+import { isSchema, type JsonSchema } from './json-schema.ts'
+import { notes } from './notes.ts'
 
 /** Restricts the schema of a chain id to these ids. */
 const listIds = (schema: JsonSchema, example: ChainId, chainIds: readonly ChainId[]): void => {
@@ -32,12 +30,11 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
     /**
      * Converts a schema of data that clients send (`input`) or receive (`output`). Throws a TypeError for two of an id.
      */
-    convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+    convert(schema: z.ZodType, io: 'input' | 'output', owner = ''): JsonSchema {
       const converted = z.toJSONSchema(schema, {
         io,
         override({ zodSchema, jsonSchema }) {
           if (chainIdSchemas.has(zodSchema)) {
-            delete jsonSchema.anyOf
             if (first !== undefined) listIds(jsonSchema, first, chainIds)
           }
           if (first !== undefined && jsonSchema.example !== undefined)
@@ -46,8 +43,8 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
           if (isSchema(jsonSchema.additionalProperties) && Object.keys(jsonSchema.additionalProperties).length === 0) {
             jsonSchema.additionalProperties = true
           }
-          // A list of values makes the type of each value redundant.
-          if (jsonSchema.enum !== undefined) delete jsonSchema.anyOf
+          // A list of values, or a type that the schema states itself, makes the type of each alternative redundant.
+          if (jsonSchema.enum !== undefined || jsonSchema.type !== undefined) delete jsonSchema.anyOf
           const [some, none] = jsonSchema.anyOf ?? []
           if (isSchema(some) && typeof some.type === 'string' && isSchema(none) && none.type === 'null') {
             delete jsonSchema.anyOf
@@ -59,7 +56,12 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
       })
       const text = JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/')
       const { $schema: _, $defs = {}, ...root } = JSON.parse(text) as JsonSchema
+      annotate(root, owner)
       for (const [id, component] of Object.entries($defs)) {
+        const description = component.description ?? notes[id]
+        if (description === undefined) throw new TypeError(`no description of ${id}`)
+        component.description = description
+        annotate(component, id)
         const known = components[id]
         if (known !== undefined && JSON.stringify(known) !== JSON.stringify(component)) {
           throw new TypeError(`two schemas have the id ${id}`)

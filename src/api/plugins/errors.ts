@@ -1,6 +1,6 @@
 import { maxHeaderSize, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { errorText, notFound } from '../../lib/errors.ts'
 import { problem } from '../../lib/problem.ts'
@@ -36,11 +36,34 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
   return reply.code(status).send(body)
 }
 
-/** Sends every error in the specification's envelope with one of its codes. */
+const segmentsOf = (path: string): string[] => path.split('/').filter((segment) => segment !== '')
+
+/** Collects the routes that are mounted after it. Returns a function that lists the methods that a path takes. */
+const collectMethods = (app: FastifyInstance) => {
+  const routes: { readonly method: string; readonly segments: readonly string[] }[] = []
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const name of [method].flat()) routes.push({ method: name, segments: segmentsOf(url) })
+  })
+  return (path: string): string[] => {
+    const given = segmentsOf(path)
+    const matches = (segments: readonly string[]): boolean =>
+      segments.length === given.length && segments.every((it, at) => it.startsWith(':') || it === given[at])
+    return routes.flatMap(({ method, segments }) => (matches(segments) ? [method] : [])).sort()
+  }
+}
+
+/**
+ * Sends every error in the specification's envelope with one of its codes. A 404 for a path that takes other methods
+ * names them. It is no 405, because no code of the specification belongs to one.
+ */
 export const errors = fp(async (app) => {
+  const methodsOf = collectMethods(app)
   app.setErrorHandler(answer)
-  app.setNotFoundHandler((request) => {
-    throw notFound(`no route ${request.method} ${request.url.split('?', 1)[0]}`)
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0] ?? ''
+    const methods = methodsOf(path).join(', ')
+    if (methods !== '') reply.header('allow', methods)
+    throw notFound(`no route ${request.method} ${path}${methods && `: the path takes ${methods}`}`)
   })
 })
 

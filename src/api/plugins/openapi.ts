@@ -2,7 +2,8 @@ import fp from 'fastify-plugin'
 import type { ChainId } from '../../protocol/chains.ts'
 import { createAsset, sendAsset } from '../asset.ts'
 import { BODY_LIMIT } from '../limits.ts'
-import { createDocument, type Route } from '../openapi/document.ts'
+import { createDocument } from '../openapi/document.ts'
+import type { Route } from '../openapi/route.ts'
 import type { RouteSchema } from '../operation.ts'
 
 type Options = { readonly chainIds: readonly ChainId[] }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { createRequire } from 'node:module'
 import type { Hex } from 'viem'
 import type { StoredBlock } from '../../db/stored.ts'
+import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 
 /**
@@ -23,15 +23,13 @@ export const blockRefOf = ({ number, hash }: { readonly number: bigint; readonly
   hashPrefix: hash.slice(2, 2 + HASH_DIGITS),
 })
 
-const { version: build }: { readonly version: string } = createRequire(import.meta.url)('#package')
-
 /** Hex digits of the hash in an edition. */
 const EDITION_DIGITS = 12
 
 /** What a body depends on in addition to the index: the release, the chains in order, and how rows are rendered. */
 export const editionOf = (renderKeys: readonly (readonly [ChainId, bigint])[]): string => {
   const hash = createHash('sha256').update(renderKeys.join()).digest('hex')
-  return `${build}.${hash.slice(0, EDITION_DIGITS)}`
+  return `${release}.${hash.slice(0, EDITION_DIGITS)}`
 }
 
 /** Creates the codec of the tags of an edition. */

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
+import { release } from '../../lib/root.ts'
 import { type ChainId, OfChain } from '../../protocol/chains.ts'
 import type { Checks } from '../../reads/health/checks.ts'
 import { type HealthSources, readiness } from '../../reads/health/health.ts'
@@ -61,6 +62,7 @@ export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, 
 
 /** @internal */
 export const Status = z.object({
+  release: z.string().meta({ description: 'Version of the running release', example: '1.0.0' }),
   chains: z.array(ChainStatus),
   alarms: z.array(z.string()).meta({
     description:
@@ -103,6 +105,7 @@ export const statusRoutes: FastifyPluginAsync<{
     const { maxLagSeconds } = sources
     return {
       data: {
+        release,
         chains: results.map((it) => chainStatus({ ...it, checks: sources.checks.of(it.chainId), maxLagSeconds })),
         alarms: isLimitShared() ? [] : [LIMIT_NOT_SHARED],
       },

@@ -1,3 +1,4 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { awaitIndex } from '../../reads/freshness/consistency.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
@@ -9,6 +10,7 @@ import {
   type SettlementSources,
   SettlementsMeta,
   SettlementsQuery,
+  StreamQuery,
   settlementsPage,
   startOf,
 } from '../../reads/listings/settlements.ts'
@@ -18,21 +20,41 @@ import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache
 import { markReverted } from '../reverted.ts'
 import { isStream, type Streams } from '../streams.ts'
 
+/** The start of a stream, as an example. */
+const stream = [
+  'retry: 1000\nid: 1800000299999999\n\n',
+  'id: 1800000300000000\nevent: settled\ndata: {"seq":1800000300000000,"type":"settled","chainId":8453,"eventId":1,',
+  '"settledAt":1800000000,"triggered":true,"settlementPrice":"12500000","blockNumber":31415926,',
+  `"blockHash":"0x${'5f'.repeat(32)}"}\n\n`,
+].join('')
+
 const operation: Operation = {
   tag: 'Events',
   summary: 'List or stream settlements',
   description: [
     'Returns the settlements after a position in the feed, in the order in which the index found them. A settlement that a reorg removes is',
     'reported once as `reverted`. Poll with `since=meta.nextCursor` and `If-None-Match`, or send `Accept: text/event-stream` to receive the',
-    'same items as server-sent events. The `id` of an event is its cursor, and `Last-Event-ID` resumes after it. The last event of a stream is',
-    '`dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).',
+    'same items as server-sent events, as `/v1/hedge/settlements/stream` sends them.',
   ].join(' '),
   headers: ['X-Data-Source', 'X-Index-Lag', 'X-Transaction', 'Cache-Control', 'Vary', 'Server-Timing', 'ETag'],
 }
 
+const streamOperation: Operation = {
+  tag: 'Events',
+  summary: 'Stream settlements',
+  description: [
+    'Sends the settlements after a position in the feed as server-sent events, and then each new one when the index finds it. The items are',
+    'those of `/v1/hedge/settlements`. Connect again with `Last-Event-ID` (or with `since`) to resume after the last item that arrived: no',
+    'item is lost or repeated. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or',
+    'the database is out of reach) or `end` (the service restarts).',
+  ].join(' '),
+  headers: ['X-Data-Source', 'X-Transaction', 'Cache-Control', 'Vary'],
+  stream,
+}
+
 const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
 
-/** `/hedge/settlements`: the feed of settlements, in pages or as a stream. */
+/** `/hedge/settlements`: the feed of settlements, in pages or as a stream, and `/hedge/settlements/stream`. */
 export const settlementRoutes: CachedRoutes<{
   readonly sources: SettlementSources
   readonly streams: Streams
@@ -40,36 +62,51 @@ export const settlementRoutes: CachedRoutes<{
   const { sources, waits, cache, streams } = options
   app.addHook('preClose', async () => streams.close())
 
+  const sendStream = async (request: FastifyRequest<{ Querystring: StreamQuery }>, reply: FastifyReply) => {
+    const { query, headers } = request
+    const filter = filterOf(query)
+    const resumed = headers['last-event-id']
+    const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
+    reply.headers({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'x-accel-buffering': 'no',
+      // A stream cannot be cached.
+      'cache-control': 'no-store',
+      'x-data-source': 'database',
+    })
+    if (request.method === 'HEAD') return reply.send()
+    // No `await` from here on: otherwise concurrent requests could exceed the limit.
+    const address = addressOf(request)
+    streams.requireCapacity(address)
+    reply.hijack()
+    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
+    streams.open(reply.raw, address, after, filter)
+    return reply
+  }
+
+  /** Waits as the query asks. Returns the `meta` of a reverted transaction. */
+  const awaited = async (request: FastifyRequest<{ Querystring: StreamQuery }>, reply: FastifyReply) => {
+    const { chainIds } = filterOf(request.query)
+    return markReverted(reply, await awaitIndex(waits, clientOf(request), chainIds, request.query, { observed: true }))
+  }
+
+  app.get<{ Querystring: StreamQuery }>(
+    '/hedge/settlements/stream',
+    route(streamOperation, z.string(), { querystring: StreamQuery }),
+    async (request, reply) => {
+      await awaited(request, reply)
+      return sendStream(request, reply)
+    },
+  )
+
   app.get<{ Querystring: SettlementsQuery }>(
     '/hedge/settlements',
     route(operation, success, { querystring: SettlementsQuery }),
     async (request, reply) => {
       const { query, headers } = request
-      const filter = filterOf(query)
-      const atLeast = await awaitIndex(waits, clientOf(request), filter.chainIds, query, { observed: true })
-      const reverted = markReverted(reply, atLeast)
-
-      if (isStream(headers.accept)) {
-        const resumed = headers['last-event-id']
-        const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
-        reply.headers({
-          'content-type': 'text/event-stream; charset=utf-8',
-          'x-accel-buffering': 'no',
-          // A stream cannot be cached.
-          'cache-control': 'no-store',
-          'x-data-source': 'database',
-        })
-        if (request.method === 'HEAD') return reply.send()
-        // No `await` from here on: otherwise concurrent requests could exceed the limit.
-        const address = addressOf(request)
-        streams.requireCapacity(address)
-        reply.hijack()
-        reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
-        streams.open(reply.raw, address, after, filter)
-        return reply
-      }
-
-      if (cache.check(feedOf(filter.chainIds), request, reply)) return reply
+      const reverted = await awaited(request, reply)
+      if (isStream(headers.accept)) return sendStream(request, reply)
+      if (cache.check(feedOf(filterOf(query).chainIds), request, reply)) return reply
       const page = await settlementsPage(sources, query)
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }

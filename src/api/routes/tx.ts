@@ -30,6 +30,22 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
   app,
   { chains, senders },
 ) => {
+  const operation: Operation = {
+    tag: 'Transactions',
+    summary: 'Broadcast a signed transaction',
+    description:
+      'Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.',
+    failures: ['upstream_error', 'conflict'],
+    example: (body) => ({ txHash: keccak256(BroadcastBody.parse(body).signedTx), simulated: true, warning: null }),
+  }
+  const options = { ...route(operation, envelope(Broadcast), { body: BroadcastBody }), bodyLimit: BROADCAST_LIMIT }
+  app.post<{ Body: BroadcastBody }>('/tx/broadcast', options, async ({ body }) => ({
+    data: await relay(chainOf(chains, body.chainId), {
+      ...body,
+      onSent: ({ hash, ...sender }) => senders.keep(body.chainId, hash, sender),
+    }),
+  }))
+
   for (const { builder, serialize } of mounted) {
     const operation: Operation = {
       id: `build${builder.function.charAt(0).toUpperCase()}${builder.function.slice(1)}`,
@@ -48,20 +64,4 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
       return data instanceof Promise ? data.then((it) => ({ data: it })) : { data }
     })
   }
-
-  const operation: Operation = {
-    tag: 'Transactions',
-    summary: 'Broadcast a signed transaction',
-    description:
-      'Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.',
-    failures: ['upstream_error', 'conflict'],
-    example: (body) => ({ txHash: keccak256(BroadcastBody.parse(body).signedTx), simulated: true, warning: null }),
-  }
-  const options = { ...route(operation, envelope(Broadcast), { body: BroadcastBody }), bodyLimit: BROADCAST_LIMIT }
-  app.post<{ Body: BroadcastBody }>('/tx/broadcast', options, async ({ body }) => ({
-    data: await relay(chainOf(chains, body.chainId), {
-      ...body,
-      onSent: ({ hash, ...sender }) => senders.keep(body.chainId, hash, sender),
-    }),
-  }))
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { CHAIN_IDS_EXAMPLE, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
-import { Account, Amount, Decimal, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
+import { Account, Amount, Decimal, Integer, TokenAddress, UnixSeconds } from '../../protocol/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { listOf } from './query.ts'
 import { tokenFields } from './records.ts'
@@ -17,7 +17,7 @@ export const BalancesQuery = z.object({
 
 const TokenBalance = z.object({
   ...tokenFields,
-  token: Account,
+  token: TokenAddress,
   balance: Amount.nullable().meta({ description: 'Null when the token does not return it', example: '250000000' }),
   allowance: Amount.nullable().meta({
     description: 'What the protocol may take of the wallet; null when the token does not return it',

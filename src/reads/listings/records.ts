@@ -11,7 +11,7 @@ import {
   Position,
   Utilization,
 } from '../../protocol/records.ts'
-import { Account, Amount, Id, Integer, Rate, UnixSeconds } from '../../protocol/response-fields.ts'
+import { Amount, Id, Integer, Rate, TokenAddress, UnixSeconds } from '../../protocol/response-fields.ts'
 import { revertedField } from '../freshness/reverted.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
@@ -20,10 +20,7 @@ export const hash = `0x${'5f'.repeat(32)}`
 
 /** The token of a row's amounts. */
 export const tokenFields = {
-  token: Account.meta({
-    description: 'The token of all amounts',
-    example: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d',
-  }),
+  token: TokenAddress.meta({ description: 'The token of all amounts' }),
   symbol: z.string().nullable().meta({ description: 'Symbol of the token; null when it has none', example: 'USDC' }),
   decimals: z
     .int()

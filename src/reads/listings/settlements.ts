@@ -79,7 +79,7 @@ const idsError = `expected up to ${MAX_EVENT_IDS} event ids, separated by commas
 /** How often the index has new blocks at most, in milliseconds. */
 const POLL_AFTER_MS = 1_000
 
-export const SettlementsQuery = z.object({
+const fields = {
   chainId: PathChainId.optional().meta({ description: 'The chain; all chains when omitted' }),
   since: Cursor.optional().meta({
     description:
@@ -102,14 +102,23 @@ export const SettlementsQuery = z.object({
       example: '1,2',
     }),
   triggered: Flag.optional().meta({ description: 'Return only triggered or only not triggered settlements' }),
+}
+
+export const SettlementsQuery = z.object({
+  ...fields,
   limit: PageLimit(200).default(50).meta({ description: 'Items per page; 50 by default' }),
   ...consistency,
 })
 
+/** The query of a stream, which has no pages. */
+export const StreamQuery = z.object({ ...fields, ...consistency })
+
+export type StreamQuery = z.output<typeof StreamQuery>
+
 export type SettlementsQuery = z.output<typeof SettlementsQuery>
 
 /** Makes the filter of a query. Throws `validation_error` for event ids without a chain. */
-export const filterOf = ({ chainId, eventIds, triggered }: SettlementsQuery): SettlementFilter => {
+export const filterOf = ({ chainId, eventIds, triggered }: StreamQuery): SettlementFilter => {
   if (eventIds !== undefined && chainId === undefined)
     throw invalidField('chainId', 'expected one chain: eventIds are of one chain')
   return { chainIds: chainsOf(chainId === undefined ? undefined : [chainId]), eventIds, triggered }

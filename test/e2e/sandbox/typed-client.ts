@@ -84,6 +84,12 @@ const calls = {
   '/v1/wallets/{addr}/balances': () => api.GET('/v1/wallets/{addr}/balances', { params: { path: { addr } } }),
   '/v1/wallets/portfolio': () => api.POST('/v1/wallets/portfolio', { body: { wallets: [addr] } }),
   '/v1/hedge/settlements': () => api.GET('/v1/hedge/settlements', { params: { query: { since: 'now' } } }),
+  '/v1/hedge/settlements/stream': async () => {
+    const leaving = new AbortController()
+    const answer = await api.GET('/v1/hedge/settlements/stream', { parseAs: 'stream', signal: leaving.signal })
+    leaving.abort()
+    return { ...answer, data: {} }
+  },
 
   '/v1/hedge/pricing-engine-signer/{chainId}': () =>
     api.GET('/v1/hedge/pricing-engine-signer/{chainId}', { params: chain }),
