@@ -89,15 +89,21 @@ test('a replacement is found without the state of old blocks, and is unknown whe
   }
 })
 
-test('a transaction whose receipt is late is pending, and not replaced by itself', async () => {
-  const { read } = await open(({ method, params: [, second] }) => {
-    if (method === 'eth_getTransactionByHash') return sent
-    if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= HEAD ? '0x8' : '0x7'
-    if (method === 'eth_getBlockByNumber' && second === true) return { transactions: [sent] }
-    return undefined
-  })
-  expect(await read()).toMatchObject({ status: 'pending', dropped: false, replacedBy: null })
-})
+test.each([
+  [HEAD, 'the newest known block'],
+  [HEAD + 1, 'a block that this process does not know yet'],
+])(
+  'a transaction whose receipt is late is pending, and not replaced, when its nonce is used in block %d, %s',
+  async (usedIn) => {
+    const { read } = await open(({ method, params: [, second] }) => {
+      if (method === 'eth_getTransactionByHash') return sent
+      if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= usedIn ? '0x8' : '0x7'
+      if (method === 'eth_getBlockByNumber' && second === true) return { transactions: usedIn === HEAD ? [sent] : [] }
+      return undefined
+    })
+    expect(await read()).toMatchObject({ status: 'pending', dropped: false, replacedBy: null })
+  },
+)
 
 test('a receipt of a block that a reorg removed does not count', async () => {
   const { read } = await open(({ method }) => {

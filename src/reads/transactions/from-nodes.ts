@@ -150,8 +150,8 @@ export const createNodeLookup = (
     if (found !== null) return found
     const replacedBy = await replacementOf(chain, sender)
     const { data, freshness } = await notMined(chain, hash, tx)
-    // Nodes may know the new state before they have the receipt.
-    if (replacedBy === hash) return { data, freshness }
+    // Nodes may know the new state before they have the receipt, and before this process knows the block.
+    if (replacedBy === hash || replacedBy === undefined) return { data, freshness }
     return { data: { ...data, status: 'unknown', dropped: true, replacedBy }, freshness }
   }
 

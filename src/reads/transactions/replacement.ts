@@ -42,11 +42,13 @@ const PER_BATCH = 15n
 
 /**
  * Finds the transaction that was mined with a sender and nonce, in one of the newest blocks; null when it is older, or
- * when no node has the state of those blocks any more.
+ * when no node has the state of those blocks any more; undefined when it is in a block after the known head.
  */
-const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Hex | null> => {
+const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Hex | null | undefined> => {
   // The nodes may be ahead of the known head.
   const head = await chain.head(UNREACHABLE_HEIGHT)
+  const { count: newest } = await chain.send({ count: getNonce(from, head.number) })
+  if (newest.ok && newest.value <= nonce) return undefined
   // The nonce was used after block `before`, up to block `by`.
   let by = head.number
   let before = by > BLOCKS ? by - BLOCKS : -1n
@@ -77,21 +79,21 @@ const LIMITS = { atOnce: 4, waiting: 64 }
 /** Finds the transactions that were mined with a sender and nonce, each once a minute at most. */
 export const createReplacements = () => {
   const found = new LRUCache<string, { readonly hash: Hex | null }>(FOUND)
-  const once = createSingleFlight<Hex | null>()
+  const once = createSingleFlight<Hex | null | undefined>()
   const limited = createConcurrencyLimit({
     ...LIMITS,
     refuse: () => unavailable('too many replaced transactions are looked for at once: retry after 1 s'),
   })
 
-  /** Null when it is not known; see `minedWith`. */
-  return async (chain: Chain, sender: Sender): Promise<Hex | null> => {
+  /** Null when it is not known, undefined when it is too early to know; see `minedWith`. */
+  return async (chain: Chain, sender: Sender): Promise<Hex | null | undefined> => {
     const key = `${chain.chainId} ${sender.from} ${sender.nonce}`
     const known = found.get(key)
     if (known !== undefined) return known.hash
     return once(key, async () => {
       try {
         const hash = await limited(() => minedWith(chain, sender))
-        found.set(key, { hash }, hash === null ? { ttl: NOT_FOUND_MS } : {})
+        if (hash !== undefined) found.set(key, { hash }, hash === null ? { ttl: NOT_FOUND_MS } : {})
         return hash
       } catch (fault) {
         return nullIfUnavailable(fault)
