@@ -11,8 +11,14 @@ const PAUSE_MS = 1_000
 
 export type Waiting = { readonly confirmationMs: number; readonly signal: AbortSignal | undefined }
 
+/**
+ * How often a transaction has to be reported as dropped by an unknown one. Nodes can know the new nonce of the sender
+ * before they know the block of the transaction.
+ */
+const DROPPED_REPORTS = 3
+
 /** The failure of a transaction that is mined or cannot be. */
-const failureOf = ({ status, dropped, replacedBy, revert, userOperations, hash }: Transaction) => {
+const failureOf = ({ status, replacedBy, revert, userOperations, hash }: Transaction, isDropped: boolean) => {
   const failed = userOperations.find(({ success }) => !success)
   if (status === 'reverted' || failed !== undefined) {
     const reason = revert ?? failed?.revert
@@ -20,7 +26,7 @@ const failureOf = ({ status, dropped, replacedBy, revert, userOperations, hash }
     const hint = reason?.hint ?? 'Request a new plan: it reports whether the action can succeed.'
     return new ExecutionError(reason?.code ?? 'reverted_without_reason', text, hint, { hash })
   }
-  if (!dropped) return undefined
+  if (!isDropped) return undefined
   const text = `transaction ${hash} was replaced${replacedBy === null ? '' : ` by ${replacedBy}`}`
   return new ExecutionError('transaction_dropped', text, 'Check what the other transaction did.', { hash })
 }
@@ -34,10 +40,12 @@ export const waitForTransaction = async (
 ): Promise<Transaction> => {
   const until = Date.now() + confirmationMs
   const call = signal === undefined ? {} : { signal }
-  for (;;) {
+  for (let droppedReports = 0; ; ) {
     const waitMs = Math.max(0, Math.min(WAIT_MS, until - Date.now()))
     const { data } = await api.get('/v1/transactions/{chainId}/{hash}', { chainId, hash, waitMs }, call)
-    const failure = failureOf(data)
+    droppedReports = data.dropped ? droppedReports + 1 : 0
+    const isDropped = data.dropped && (data.replacedBy !== null || droppedReports >= DROPPED_REPORTS)
+    const failure = failureOf(data, isDropped)
     if (failure !== undefined) throw failure
     if (data.status === 'succeeded' && data.indexed) return data
     if (Date.now() >= until) {

@@ -1,4 +1,4 @@
-import { decode } from './amounts.ts'
+import { decode } from './codec.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { createInvolvement } from './involvement.ts'
 import type { Requests } from './requests.ts'
@@ -35,6 +35,9 @@ const IDLE_MS = 40_000
 /** How long items are polled before the stream is tried again, per attempt that failed. */
 const POLL_FOR_MS = 5_000
 const MAX_POLL_FOR_MS = 60_000
+
+/** Failures that lengthen the pause before the next attempt: to 4 seconds at most. */
+const MAX_FAILURES = 4
 
 /** A failure that may end. Every other one, such as an invalid parameter, ends the iteration. */
 const mayEnd = (error: unknown): boolean =>
@@ -126,6 +129,6 @@ export async function* followSettlements(
       failures += 1
     }
     if (streaming && unopened > 0) pollUntil = Date.now() + Math.min(MAX_POLL_FOR_MS, unopened * POLL_FOR_MS)
-    else if (streaming || failures > 0) await sleep(delayOf(failures), signal).catch(() => {})
+    else if (streaming || failures > 0) await sleep(delayOf(Math.min(failures, MAX_FAILURES)), signal).catch(() => {})
   }
 }

@@ -1,4 +1,4 @@
-import { decode, encode } from './amounts.ts'
+import { decode, encode } from './codec.ts'
 import { ApiError, ConnectionError, type FxProtectionError, isErrorBody } from './errors.ts'
 import { Etags } from './etags.ts'
 import { ATTEMPTS, delayOf, isTemporary, MAX_RETRY_AFTER_MS, parseRetryAfter, sleep } from './retry.ts'
