@@ -31,7 +31,12 @@ export async function* listRows<P extends ListPath>(
   const reported = new Set<number>()
   let rowsBefore = 0
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const given = { limit: LIMIT, ...params, ...(cursor !== undefined && { cursor }) }
+    // A list of named rows has one page, and takes no limit.
+    const given = {
+      ...('ids' in Object(params) ? {} : { limit: LIMIT }),
+      ...params,
+      ...(cursor !== undefined && { cursor }),
+    }
     const page = (await api.get<ListPath>(path, given, call)) as unknown as Page<Row<P>>
     for (const { chainId, blockNumber, blockHash, reorgedSince } of page.meta?.asOf ?? []) {
       if (!reorgedSince || reported.has(chainId)) continue
