@@ -5,22 +5,35 @@ type Details = components['schemas']['Error']['error']
 /** Codes of errors that this package adds to those of the API. */
 export type ConnectionCode = 'network_error' | 'timeout' | 'invalid_response'
 
+type Context = {
+  readonly code: string
+  readonly hint?: string
+  readonly requestId?: string | undefined
+  readonly cause?: unknown
+}
+
 /** The base of every error of this package. Switch on `code`: messages and hints may be reworded. */
 export class FxProtectionError extends Error {
   /** Stable. A code of the API, of `GET /v1/reverts`, or of this package. */
   readonly code: string
   /** What to do about it. */
   readonly hint: string | undefined
-  /** The `X-Request-Id` of the request, for the operator of the service; undefined when no request failed. */
+  /** The `X-Request-Id` of the request, for the operator of the service; undefined when no request failed, or in a browser without a response. */
   readonly requestId: string | undefined
 
-  constructor(message: string, given: { code: string; hint?: string; requestId?: string; cause?: unknown }) {
+  constructor(message: string, given: Context) {
     super(message, given.cause === undefined ? undefined : { cause: given.cause })
     this.name = new.target.name
     this.code = given.code
     this.hint = given.hint
     this.requestId = given.requestId
   }
+}
+
+type Response = {
+  readonly status: number
+  readonly requestId: string | undefined
+  readonly retryAfterMs: number | undefined
 }
 
 /** An error response of the API. */
@@ -32,7 +45,7 @@ export class ApiError extends FxProtectionError {
   /** When the service accepts the request again, in milliseconds; undefined when it does not report that. */
   readonly retryAfterMs: number | undefined
 
-  constructor(error: Details, given: { status: number; requestId: string; retryAfterMs?: number | undefined }) {
+  constructor(error: Details, given: Response) {
     super(`${given.status} ${error.code}: ${error.message}`, { code: error.code, requestId: given.requestId })
     this.status = given.status
     this.details = error.details ?? []

@@ -22,6 +22,8 @@ export type FollowOptions = {
   readonly signal?: AbortSignal
   /** How items arrive, whenever a stream or a period of polling begins. */
   readonly onMode?: (mode: Mode) => void
+  /** Receives the failures that do not end the iteration. */
+  readonly onFailure?: (error: unknown) => void
 }
 
 type Mode = 'stream' | 'poll'
@@ -39,9 +41,9 @@ const MAX_POLL_FOR_MS = 60_000
 /** Failures that lengthen the pause before the next attempt: to 4 seconds at most. */
 const MAX_FAILURES = 4
 
-/** A failure that may end. Every other one, such as an invalid parameter, ends the iteration. */
+/** A failure that may be over soon. Every other one, such as an invalid parameter, ends the iteration. */
 const mayEnd = (error: unknown): boolean =>
-  !(error instanceof ApiError) || error.status >= 500 || error.status === 429 || error.status === 408
+  error instanceof ConnectionError || (error instanceof ApiError && (error.status >= 500 || error.status === 429))
 
 /**
  * Settlements and their reversals, each once, in the order of the feed: from the stream where it can be opened,
@@ -74,23 +76,30 @@ export async function* followSettlements(
   /** Items of the stream, until it ends. A text is the position of the stream. */
   async function* stream(): AsyncGenerator<Settlement | string, void, undefined> {
     const leave = new AbortController()
-    const call = { signal: AbortSignal.any([signal, leave.signal]), timeoutMs: FIRST_MESSAGE_MS, attempts: 1 }
+    const stop = (): void => leave.abort()
+    signal.addEventListener('abort', stop)
+    try {
+      yield* messages(leave.signal)
+    } finally {
+      signal.removeEventListener('abort', stop)
+      leave.abort()
+    }
+  }
+
+  async function* messages(until: AbortSignal): AsyncGenerator<Settlement | string, void, undefined> {
+    const call = { signal: until, timeoutMs: FIRST_MESSAGE_MS, attempts: 1 }
     const params = { ...filter, since: cursor }
     const response = await transport.open({ path: FEED, params, accept: 'text/event-stream' }, call)
     if (response.body === null || !response.headers.get('content-type')?.startsWith('text/event-stream')) {
       throw new ConnectionError('the response is not a stream', { code: 'invalid_response' })
     }
     const idleMs = (): number => (mode === 'stream' ? IDLE_MS : FIRST_MESSAGE_MS)
-    try {
-      for await (const { event, id, data } of readMessages(response.body, idleMs)) {
-        failures = unopened = 0
-        enter('stream')
-        if (event === 'settled' || event === 'reverted') yield decode(JSON.parse(data ?? '')) as Settlement
-        else if (event === 'end' || event === 'dropped') return
-        else if (id !== undefined) yield id
-      }
-    } finally {
-      leave.abort()
+    for await (const { event, id, data, retry } of readMessages(response.body, idleMs)) {
+      failures = unopened = 0
+      enter('stream')
+      if (event === 'settled' || event === 'reverted') yield decode(JSON.parse(data ?? '')) as Settlement
+      else if (event === 'end' || event === 'dropped') return sleep(Number(retry ?? 0), until)
+      else if (id !== undefined) yield id
     }
   }
 
@@ -126,6 +135,7 @@ export async function* followSettlements(
     } catch (error) {
       if (signal.aborted) return
       if (!mayEnd(error)) throw error
+      options.onFailure?.(error)
       failures += 1
     }
     if (streaming && unopened > 0) pollUntil = Date.now() + Math.min(MAX_POLL_FOR_MS, unopened * POLL_FOR_MS)

@@ -35,14 +35,18 @@ export type Sent = {
 type Failed = { readonly error: FxProtectionError; readonly again: boolean; readonly retryAfterMs?: number | undefined }
 type Outcome<T> = { readonly value: T } | Failed
 
+/** Reads a response; `known` is the body that a 304 stands for. */
+type Read<T> = (response: Response, url: string, known: unknown) => Promise<T>
+
 const TIMEOUT_MS = 15_000
+const JSON_TYPE = 'application/json'
 
 const isBrowser = (): boolean => 'document' in globalThis
 
 const parse = async (response: Response): Promise<unknown> => JSON.parse(await response.text())
 
 /** The failure that a response reports. */
-const failureOf = async (response: Response, ownId: string): Promise<Failed> => {
+const failureOf = async (response: Response, ownId: string | undefined): Promise<Failed> => {
   const { status, headers } = response
   const requestId = headers.get('x-request-id') ?? ownId
   const retryAfterMs = parseRetryAfter(headers.get('retry-after'))
@@ -51,11 +55,13 @@ const failureOf = async (response: Response, ownId: string): Promise<Failed> => 
   const error = known
     ? new ApiError(body.error, { status, requestId, retryAfterMs })
     : new ConnectionError(`status ${status} without an error of the API`, {
-        ...{ code: 'invalid_response', requestId },
-        hint: 'Check that `baseUrl` is the address of the API.',
+        ...{ code: 'invalid_response', requestId, hint: WRONG_ADDRESS },
       })
   return { error, again: isTemporary(status, known), retryAfterMs }
 }
+
+const WRONG_ADDRESS = 'Check that `baseUrl` is the address of the API.'
+const UNREACHABLE = 'Check the address, the network and the state of the service, then try again.'
 
 /** Sends requests: deadlines, retries, errors, entity tags, and amounts as bigint. */
 export const createTransport = (options: TransportOptions) => {
@@ -67,52 +73,58 @@ export const createTransport = (options: TransportOptions) => {
   const attempt = async <T>(
     request: Sent,
     call: CallOptions,
-    ownId: string,
-    read: (response: Response, url: string) => Promise<T>,
+    ownId: string | undefined,
+    read: Read<T>,
   ): Promise<Outcome<T>> => {
-    const { path, params = {}, body, accept = 'application/json' } = request
+    const { path, params = {}, body, accept = JSON_TYPE } = request
     const url = urlOf(baseUrl, path, params)
-    const known = cache && body === undefined && accept === 'application/json' ? etags.get(url) : undefined
+    const content = body === undefined ? undefined : encode(body)
+    const known = cache && content === undefined && accept === JSON_TYPE ? etags.get(url) : undefined
     const limitMs = (call.timeoutMs ?? timeoutMs) + Number(params.waitMs ?? 0)
-    const deadline = new AbortController()
-    const timer = setTimeout(() => deadline.abort(), limitMs)
+    const end = new AbortController()
+    const timer = setTimeout(() => end.abort(), limitMs)
+    const stop = (): void => end.abort()
+    call.signal?.addEventListener('abort', stop)
     try {
+      call.signal?.throwIfAborted()
       // A member of `globalThis`: browsers reject a call of `fetch` with another receiver.
       const response = await (options.fetch ?? globalThis.fetch)(url, {
-        signal: call.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, call.signal]),
+        signal: end.signal,
         headers: {
           accept,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...(sendRequestId && { 'x-request-id': ownId }),
+          ...(content !== undefined && { 'content-type': JSON_TYPE }),
+          ...(ownId !== undefined && { 'x-request-id': ownId }),
           ...(known !== undefined && { 'if-none-match': known.tag }),
           ...options.headers,
           ...call.headers,
         },
-        ...(body !== undefined && { method: 'POST', body: encode(body) }),
+        ...(content !== undefined && { method: 'POST', body: content }),
       })
-      if (!response.ok && response.status !== 304) return await failureOf(response, ownId)
-      return { value: await read(response, url) }
+      const isKnown = response.status === 304 && known !== undefined
+      if (!response.ok && !isKnown) return await failureOf(response, ownId)
+      return { value: await read(response, url, isKnown ? known.body : undefined) }
     } catch (cause) {
       call.signal?.throwIfAborted()
-      const isLate = deadline.signal.aborted
+      if (cause instanceof SyntaxError) {
+        const message = `${baseUrl} answers with something else than JSON`
+        const given = { code: 'invalid_response', hint: WRONG_ADDRESS, requestId: ownId, cause }
+        return { error: new ConnectionError(message, given), again: false }
+      }
+      const isLate = end.signal.aborted
       const message = isLate ? `no response of ${baseUrl} within ${limitMs} ms` : `cannot reach ${baseUrl}`
-      const error = new ConnectionError(message, {
-        ...{ code: isLate ? 'timeout' : 'network_error', requestId: ownId, cause },
-        hint: 'Check the address, the network and the state of the service, then try again.',
-      })
-      return { error, again: true }
+      const given = { code: isLate ? 'timeout' : 'network_error', hint: UNREACHABLE, requestId: ownId, cause }
+      return { error: new ConnectionError(message, given), again: true }
     } finally {
       clearTimeout(timer)
+      // A stream ends with its signal, which has no other use.
+      if (accept === JSON_TYPE) call.signal?.removeEventListener('abort', stop)
     }
   }
 
   /** Repeats a request until it succeeds or must not be repeated. Throws ApiError or ConnectionError. */
-  const repeat = async <T>(
-    request: Sent,
-    call: CallOptions,
-    read: (response: Response, url: string) => Promise<T>,
-  ): Promise<T> => {
-    const ownId = crypto.randomUUID()
+  const repeat = async <T>(request: Sent, call: CallOptions, read: Read<T>): Promise<T> => {
+    // Not in every page of a browser is there a `randomUUID`.
+    const ownId = sendRequestId ? crypto.randomUUID() : undefined
     for (let failures = 1; ; failures += 1) {
       const outcome = await attempt(request, call, ownId, read)
       if ('value' in outcome) return outcome.value
@@ -125,14 +137,13 @@ export const createTransport = (options: TransportOptions) => {
   return {
     /** Sends a request and returns the body of the response, with its headers. */
     send: (request: Sent, call: CallOptions = {}): Promise<object> =>
-      repeat(request, call, async (response, url) => {
-        const { headers, status } = response
-        const known = etags.get(url)
-        const body = status === 304 && known !== undefined ? known.body : decode(await parse(response))
+      repeat(request, call, async (response, url, known) => {
+        const { headers } = response
+        const body = known ?? decode(await parse(response))
         if (cache && request.body === undefined) etags.set(url, headers.get('etag'), body)
         return { ...Object(body), headers }
       }),
-    /** Opens a stream. The deadline and the retries end with the head of the response. */
+    /** Opens a stream, which ends with the signal. The deadline and the retries end with the head of the response. */
     open: (request: Sent, call: CallOptions): Promise<Response> => repeat(request, call, async (response) => response),
   }
 }
