@@ -22,36 +22,30 @@ export const markets: readonly Market[] = [
   { chainId: 56, token: 'usdt' },
 ]
 
-type Role = 'creator' | 'lp' | 'hedger'
+type Print = (line: string) => void
 
 /** Gain or loss of each wallet, and the expected value from the equations, in token units. */
-export type Outcome = Record<Role, { readonly actual: bigint; readonly expected: bigint }>
+export type Outcome = Record<'creator' | 'lp' | 'hedger', { readonly actual: bigint; readonly expected: bigint }>
 
 const DEV_MNEMONIC = 'test test test test test test test test test test test junk'
 const dev = (addressIndex: number): LocalAccount => mnemonicToAccount(DEV_MNEMONIC, { addressIndex })
 
 const RATE = 1_000_000n
 const terms = { initialRate: 11_400_000n, strike: 12_000_000n, payoutCap: 13_500_000n, premiumRate: 27_322n }
-const settlement = 12_500_000n
-const secondsToExpiry = 15
-const MAX_ATTEMPTS = 5
+const [settlement, secondsToExpiry] = [12_500_000n, 15]
 
 /** Runs the whole lifecycle on one market and returns the balances. Throws at the first unexpected result. */
 export const runLifecycle = async (
   baseUrl: string,
-  market: Market,
-  print: (line: string) => void,
+  { chainId, token: symbol }: Market,
+  print: Print,
 ): Promise<Outcome> => {
-  const { chainId } = market
   const client = createClient({ baseUrl })
   const chain = (await client.get('/v1/chains')).data.find((each) => each.chainId === chainId)
-  const token = chain?.[market.token] ?? null
-  if (chain === undefined || token === null) throw new Error(`chain ${chainId} has no ${market.token}`)
+  const token = chain?.[symbol] ?? null
+  if (chain === undefined || token === null) throw new Error(`chain ${chainId} has no ${symbol}`)
   const node = createPublicClient({ transport: http(chain.rpcUrl), pollingInterval: 200 })
   const walletOf = (account: LocalAccount) => createWalletClient({ account, transport: http(chain.rpcUrl) })
-  const balanceOf = ({ address }: LocalAccount): Promise<bigint> =>
-    node.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [address] })
-
   /** Plans an action and executes it; again when another sender used the nonce of the wallet meanwhile. */
   const act = async (account: LocalAccount, planFor: (wallet: { chainId: number; from: Address }) => Promise<Plan>) => {
     for (let attempts = 1; ; attempts++) {
@@ -59,21 +53,23 @@ export const runLifecycle = async (
       try {
         return { plan, ...(await client.execute(plan, walletOf(account))) }
       } catch (error) {
-        if (!(error instanceof ExecutionError && error.code === 'nonce_used') || attempts === MAX_ATTEMPTS) throw error
+        if (!(error instanceof ExecutionError && error.code === 'nonce_used') || attempts === 5) throw error
       }
     }
   }
 
   const { data: fees } = await client.get('/v1/hedge/fees', { chainId })
-  const unit = 10n ** BigInt(chain.paymentDecimals[market.token === 'usdc' ? 'USDC' : 'USDT'] ?? 0)
-  const show = (amount = 0n): string => `${formatAmount(amount, String(unit).length - 1)} ${market.token}`
-  const say = (text: string): void => print(`[${chainId} ${market.token}] ${text}`)
-  const [seed, stake, notional] = [5_000n * unit, 2_500n * unit + 1n, 10_000n * unit]
+  const unit = 10n ** BigInt(chain.paymentDecimals[symbol === 'usdc' ? 'USDC' : 'USDT'] ?? 0)
+  const show = (amount = 0n): string => `${formatAmount(amount, String(unit).length - 1)} ${symbol}`
+  const say = (text: string): void => print(`[${chainId} ${symbol}] ${text}`)
+  const [seed, stake, notional, funds] = [5_000n * unit, 2_500n * unit + 1n, 10_000n * unit, 20_000n * unit]
+  const gainOf = async ({ address }: LocalAccount): Promise<bigint> =>
+    (await node.readContract({ address: token, abi: erc20Abi, functionName: 'balanceOf', args: [address] })) - funds
 
   const wallets = { creator: newAccount(), lp: newAccount(), hedger: newAccount() }
   const donor = walletOf(dev(9))
   for (const { address } of Object.values(wallets)) {
-    const transfer = { abi: erc20Abi, functionName: 'transfer', args: [address, 20_000n * unit] } as const
+    const transfer = { abi: erc20Abi, functionName: 'transfer', args: [address, funds] } as const
     await donor.sendTransaction({ chain: null, to: address, value: parseEther('1') })
     const hash = await donor.writeContract({ chain: null, address: token, ...transfer })
     await node.waitForTransactionReceipt({ hash })
@@ -108,10 +104,9 @@ export const runLifecycle = async (
   const { plan: claim } = await act(wallets.hedger, (of) => client.plans.claimPayout({ ...of, positionId }))
   say(`payout of ${show(claim.payout?.net)} claimed, after a fee of ${show(claim.payout?.fee)}`)
   const shares = { creator: 0n, lp: 0n }
-  for (const [role, id] of [
-    ['creator', seedId],
-    ['lp', depositId],
-  ] as const) {
+  const stakes = { creator: seedId, lp: depositId }
+  for (const role of ['creator', 'lp'] as const) {
+    const id = stakes[role]
     shares[role] = (await client.get('/v1/hedge/deposits/{chainId}/{id}', { chainId, id })).data.shares
     await act(wallets[role], (of) => client.plans.claimPremiums({ ...of, depositId: id }))
     await act(wallets[role], (of) => client.plans.withdrawCapital({ ...of, depositId: id }))
@@ -119,26 +114,21 @@ export const runLifecycle = async (
   say('premiums claimed, capital withdrawn')
 
   const premium = (notional * terms.premiumRate) / RATE
+  const cost = premium + (premium * fees.hedgerFeeRate) / RATE
   const payout = (notional * (settlement - terms.strike)) / terms.initialRate
   const income = (role: 'creator' | 'lp'): bigint => {
     const all = shares.creator + shares.lp
     const earned = (((premium * 10n ** 18n) / all) * shares[role]) / 10n ** 18n
     return net(earned, fees.lpProfitFeeRate) + ((seed + stake - payout) * shares[role]) / all
   }
-  const start = 20_000n * unit
-  const gainOf = async (role: Role, expected: bigint) => ({
-    actual: (await balanceOf(wallets[role])) - start,
-    expected,
-  })
   return {
-    creator: await gainOf('creator', income('creator') - seed - fees.creationFee),
-    lp: await gainOf('lp', income('lp') - stake),
-    hedger: await gainOf('hedger', net(payout, fees.payoutFeeRate) - premium - (premium * fees.hedgerFeeRate) / RATE),
+    creator: { actual: await gainOf(wallets.creator), expected: income('creator') - seed - fees.creationFee },
+    lp: { actual: await gainOf(wallets.lp), expected: income('lp') - stake },
+    hedger: { actual: await gainOf(wallets.hedger), expected: net(payout, fees.payoutFeeRate) - cost },
   }
 }
 
 const newAccount = (): LocalAccount => privateKeyToAccount(generatePrivateKey())
-
 const net = (gross: bigint, feeRate: bigint): bigint => gross - (gross * feeRate) / RATE
 
 const only = (ids: readonly number[]): number => {
