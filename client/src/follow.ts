@@ -34,8 +34,8 @@ const FEED = '/v1/hedge/settlements'
 const FIRST_MESSAGE_MS = 10_000
 const IDLE_MS = 40_000
 
-/** How long items are polled before the stream is tried again, per attempt that failed. */
-const POLL_FOR_MS = 5_000
+/** How long items are polled before the stream is tried again: it doubles with every attempt that fails. */
+const POLL_FOR_MS = 1_000
 const MAX_POLL_FOR_MS = 60_000
 
 /** Failures that lengthen the pause before the next attempt: to 4 seconds at most. */
@@ -138,7 +138,7 @@ export async function* followSettlements(
       options.onFailure?.(error)
       failures += 1
     }
-    if (streaming && unopened > 0) pollUntil = Date.now() + Math.min(MAX_POLL_FOR_MS, unopened * POLL_FOR_MS)
+    if (streaming && unopened > 0) pollUntil = Date.now() + Math.min(MAX_POLL_FOR_MS, POLL_FOR_MS * 2 ** (unopened - 1))
     else if (streaming || failures > 0) await sleep(delayOf(Math.min(failures, MAX_FAILURES)), signal).catch(() => {})
   }
 }

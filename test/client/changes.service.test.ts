@@ -169,6 +169,7 @@ test(`a feed that is followed through ${KILLS} kills of the service has each ite
     for await (const item of client.settlements.follow({ since: 0, signal: stop.signal, onMode })) items.push(item)
   })()
   for (let kills = 0; kills < KILLS; kills += 1) {
+    await eventually('a stream', () => modes.filter((mode) => mode === 'stream').length > kills)
     await settle(250)
     await eventually('items', () => items.length > kills * 300)
     const writing = settle(50)
@@ -186,7 +187,32 @@ test(`a feed that is followed through ${KILLS} kills of the service has each ite
   expect(items.map(({ seq }) => seq)).toEqual(await stored())
   expect(items.filter(({ type }) => type === 'reverted').length).toBeGreaterThan(0)
   expect(items.every(({ settlementPrice }) => typeof settlementPrice === 'bigint')).toBe(true)
-  expect(new Set(modes)).toEqual(new Set(['stream', 'poll']))
+})
+
+test('a feed is polled from the same position while its stream cannot be opened', async () => {
+  const isStream = (init?: RequestInit): boolean => new Headers(init?.headers).get('accept') === 'text/event-stream'
+  let opened = 0
+  const client = createClient({
+    baseUrl,
+    fetch: async (url, init) => {
+      // A proxy that does not let streams through, and then does.
+      if (isStream(init) && opened++ === 0) throw new TypeError('fetch failed')
+      return fetch(url, init)
+    },
+  })
+  const all = await stored()
+  const modes: string[] = []
+  const failures: unknown[] = []
+  const found: number[] = []
+  const watch = { onMode: (mode: string) => modes.push(mode), onFailure: (error: unknown) => failures.push(error) }
+  const following = client.settlements.follow({ since: 0, ...watch })
+  for await (const { seq } of following) {
+    found.push(seq)
+    if (found.length === all.length) await settle(1)
+    if (found.length > all.length) break
+  }
+  expect(found).toEqual(await stored())
+  expect([modes[0], failures]).toEqual(['poll', [expect.objectContaining({ code: 'network_error' })]])
 })
 
 test('a feed can be followed from an item on, and for wallets', async () => {

@@ -186,7 +186,9 @@ const refusals: Readonly<Record<string, string>> = {
 
 describe('the client', () => {
   test('the client has a call for every path', () => {
-    expect(Object.keys(calls).sort()).toEqual(Object.keys(document.paths).sort())
+    // `settlements.follow` reads the stream.
+    const paths = Object.keys(document.paths).filter((path) => !path.endsWith('/stream'))
+    expect(Object.keys(calls).sort()).toEqual(paths.sort())
   })
 
   test.each(Object.entries(calls))('the client calls %s without a cast', async (path, call) => {
