@@ -15,10 +15,11 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 const objectsIn = (value: unknown): [string, Json][] =>
   Object.entries(isObject(value) ? value : {}).filter((entry): entry is [string, Json] => isObject(entry[1]))
 
-/** Decimal strings are amounts, rates and other numbers that may exceed a double. */
-const isAmount = ({ pattern }: Json): boolean => pattern === '^\\d+$' || pattern === '^-?\\d+$'
-
 const hasType = ({ type }: Json, name: string): boolean => [type].flat().includes(name)
+
+/** Decimal strings are amounts, rates and other numbers that may exceed a double. Ids in requests are integers too. */
+const isAmount = (schema: Json): boolean =>
+  (schema.pattern === '^\\d+$' || schema.pattern === '^-?\\d+$') && !hasType(schema, 'integer')
 
 /** Visits a schema and everything in it, with the name of the property that has it. */
 const visit = (value: unknown, name: string, on: (schema: Json, name: string) => void): void => {
