@@ -18,7 +18,6 @@ export const createClient = (options: TransportOptions) => {
   const transport = createTransport(options)
   const api = createRequests(transport)
 
-  /** All rows of any paginated list. */
   const list = <P extends ListPath>(
     path: P,
     params: Params<P>,
@@ -26,20 +25,25 @@ export const createClient = (options: TransportOptions) => {
   ): AsyncGenerator<Row<P>, void, undefined> => listRows(api, path, params, given)
 
   const lists = <P extends ListPath>(path: P) => ({
+    /** The rows of all pages, each once: those that existed at the first page. */
     list: (...[params, given]: ListArguments<P>) => list(path, Object(params) as Params<P>, given),
   })
 
   return {
     ...api,
+    /** The rows of any paginated list; see `ListOptions.onReorg`. */
     list,
     events: lists('/v1/hedge/events'),
     positions: lists('/v1/hedge/positions'),
     deposits: lists('/v1/hedge/deposits'),
     settlements: {
+      /** Settlements and their reversals, each once, through failures and restarts. Ends with `signal`. */
       follow: (given?: FollowOptions): AsyncGenerator<Settlement, void, undefined> =>
         followSettlements(transport, api, given),
     },
+    /** What a wallet wants as transactions, simulated: a function per action. */
     plans: createPlans(api),
+    /** Sends a plan with a viem wallet client and waits until it is mined and indexed. Throws ExecutionError. */
     execute: (plan: Plan, wallet: Wallet, given?: ExecuteOptions): Promise<Executed> =>
       executePlan(api, plan, wallet, given),
   }
@@ -47,4 +51,5 @@ export const createClient = (options: TransportOptions) => {
 
 type ListArguments<P extends ListPath> = [params?: Params<P>, options?: ListOptions]
 
+/** The client of `createClient`. */
 export type Client = ReturnType<typeof createClient>

@@ -215,6 +215,12 @@ describe('the client', () => {
     const page = await api.get('/v1/hedge/events/{chainId}/{id}/positions', { ...first, limit: 1 })
     const cursor: string | null | undefined = page.meta?.nextCursor
     expect(cursor).toMatch(/^[\w-]+$/)
+
+    const ids: number[] = []
+    for await (const id of api.list('/v1/hedge/events/{chainId}/{id}/positions', { ...first, limit: 2 })) ids.push(id)
+    const { data: whole } = await api.get('/v1/hedge/events/{chainId}/{id}/positions', first)
+    expect(ids.length).toBeGreaterThan(2)
+    expect(ids).toEqual(whole)
   })
 
   test('a rejected request is an error with code, status, details and request id', async () => {
