@@ -137,6 +137,8 @@ export async function* followSettlements(
       if (!mayEnd(error)) throw error
       options.onFailure?.(error)
       failures += 1
+      // When pages cannot be read either, the service is out of reach, and nothing speaks against the stream.
+      if (!streaming) pollUntil = unopened = 0
     }
     if (streaming && unopened > 0) pollUntil = Date.now() + Math.min(MAX_POLL_FOR_MS, POLL_FOR_MS * 2 ** (unopened - 1))
     else if (streaming || failures > 0) await sleep(delayOf(Math.min(failures, MAX_FAILURES)), signal).catch(() => {})
