@@ -26,6 +26,7 @@ const Lock = z.object({
   packages: z.record(
     z.string(),
     z.object({
+      link: z.boolean().optional(),
       dev: z.boolean().optional(),
       devOptional: z.boolean().optional(),
       os: z.array(z.string()).optional(),
@@ -49,9 +50,11 @@ const isAllowed = (licence: string): boolean =>
     .split(' OR ')
     .some((choice) => choice.split(' AND ').every((each) => ALLOWED.includes(each.trim())))
 
-// Platform-specific binaries differ by machine and have the licence of the package that depends on them.
+// Platform-specific binaries differ by machine and have the licence of the package that depends on them. The client is a
+// package of this repository, and the service does not use it.
 const shipped = Object.entries(Lock.parse(read('package-lock.json')).packages)
-  .filter(([path, { dev, devOptional, os, cpu }]) => path !== '' && !dev && !devOptional && !os && !cpu)
+  .filter(([path]) => path.startsWith('node_modules/'))
+  .filter(([, { link, dev, devOptional, os, cpu }]) => !link && !dev && !devOptional && !os && !cpu)
   .map(([path]) => `${path}/package.json`)
   .filter((path) => existsSync(new URL(path, import.meta.url)))
   .map((path) => Installed.parse(read(path)))

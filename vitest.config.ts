@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { RunReporter } from './test/support/run-reporter.ts'
 import { form, seed } from './test/support/run-settings.ts'
@@ -15,6 +16,8 @@ const patience = {
 
 const common = {
   ...patience,
+  // The source of the client, which is not built for tests.
+  alias: { 'fx-protection-client': fileURLToPath(new URL('client/src/index.ts', import.meta.url)) },
   // Chain ids are decoded as one of the chains of the tests.
   setupFiles: ['test/support/known-chains.ts'],
   // Test files keep no state in the modules that they share, so each worker loads them once and not once per file.

@@ -27,6 +27,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/plans/quoted.service.test.ts': 12,
   'test/plans/wallet-calls.service.test.ts': 12,
   'test/plans/generated-plans.service.test.ts': 12,
+  'test/client/changes.service.test.ts': 14,
   'test/api/transactions.test.ts': 15,
   'test/faults/processes.service.test.ts': 15,
   'test/db/lease.service.test.ts': 14,

@@ -1,0 +1,26 @@
+/**
+ * Writes an amount with the decimals of its token, exactly and without trailing zeros.
+ *
+ * @example
+ * formatAmount(1_500_000n, 6) // '1.5'
+ */
+export const formatAmount = (amount: bigint, decimals: number): string => {
+  const digits = String(amount < 0n ? -amount : amount).padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return `${amount < 0n ? '-' : ''}${whole}${fraction && `.${fraction}`}`
+}
+
+/**
+ * Reads an amount in whole tokens. Throws a RangeError for text that is not a decimal number or has more decimals than
+ * the token.
+ *
+ * @example
+ * parseAmount('1.5', 6) // 1_500_000n
+ */
+export const parseAmount = (text: string, decimals: number): bigint => {
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
+  if (whole === '') throw new RangeError(`not a decimal number: ${text}`)
+  if (fraction.length > decimals) throw new RangeError(`more than ${decimals} decimals: ${text}`)
+  return BigInt(`${sign}${whole}${fraction.padEnd(decimals, '0')}`)
+}

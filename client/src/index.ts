@@ -1,0 +1,22 @@
+/** The public names of the package. */
+export { formatAmount, parseAmount } from './amounts.ts'
+export { type Client, createClient } from './client.ts'
+export { ApiError, type ConnectionCode, ConnectionError, FxProtectionError, type Reorg, ReorgError } from './errors.ts'
+export { type Executed, type ExecuteOptions, executePlan, type Plan, type Transaction } from './execute.ts'
+export { type FollowOptions, followSettlements, type Settlement } from './follow.ts'
+export { type ListOptions, listRows } from './lists.ts'
+export { createRequests, type Requests } from './requests.ts'
+export { createTransport, type Transport, type TransportOptions } from './transport.ts'
+export type {
+  CallOptions,
+  GetPath,
+  GetResult,
+  ListPath,
+  Params,
+  PostPath,
+  PostResult,
+  RequestBody,
+  Row,
+  Schemas,
+} from './types.ts'
+export { type ExecutionCode, ExecutionError, type Wallet } from './wallet.ts'

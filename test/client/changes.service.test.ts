@@ -1,0 +1,243 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient, type Reorg, ReorgError, type Settlement } from 'fx-protection-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { announce } from '../../src/db/changes/changes.ts'
+import { settlementsScope } from '../../src/db/changes/scopes.ts'
+import { type Draft, insertSettlements } from '../../src/db/index/settlements.ts'
+import { rollBack } from '../../src/db/index/write.ts'
+import type { Copy, Database, Handle } from '../../src/db/pool.ts'
+import { createClosers } from '../../src/lib/lifecycle.ts'
+import { freePort } from '../../src/sandbox/ports.ts'
+import { type Process, startProcess } from '../faults/process.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { longTimeouts } from '../support/long-timeouts.ts'
+import { openDatabase } from '../support/open-database.ts'
+import { eventually } from '../support/process.ts'
+import { byForm } from '../support/repetitions.ts'
+import {
+  blockOf,
+  putSeeded,
+  seedDeposit,
+  seedEvent,
+  seedPosition,
+  seedToken,
+  walletOf,
+  writeSeeded,
+} from '../support/seed-index.ts'
+
+/*
+ * The client while the service changes and breaks: an API process on an index that the test writes. No node is in reach.
+ */
+
+const CHAIN = 8453
+const ROWS_A_BLOCK = 10
+const ROWS = byForm(1_500, 50_000)
+const LIMIT = byForm(20, 50)
+const REORGS = byForm(2, 5)
+const KILLS = byForm(3, 50)
+
+/** Blocks that a reorg removes. */
+const DEPTH = 30
+
+const plan = { token: seedToken, rowsABlock: ROWS_A_BLOCK, wallets: 50, events: 100 } as const
+
+const closers = createClosers()
+let database: Database
+let env: Readonly<Record<string, string>>
+let api: Process
+let baseUrl: string
+
+const start = async (): Promise<void> => {
+  api = await startProcess('api', env)
+}
+
+beforeAll(async () => {
+  const store = closers.add('store', await createTestDatabase(), (it) => it.close())
+  database = closers.add('database', openDatabase(store.url), (it) => it.close())
+  const events = range(1, plan.events).map((id) => seedEvent(id, plan))
+  await writeSeeded(database, CHAIN, blockOf(1n), { events })
+  await writeSeeded(database, 56, blockOf(1n), { events, deposits: [seedDeposit(1, plan)] })
+  const port = await freePort()
+  const nowhere = 'http://127.0.0.1:9'
+  const ofChain = (id: number) => ({
+    ...{ [`RPC_URLS_${id}`]: nowhere, [`PUBLIC_RPC_URL_${id}`]: nowhere, [`USDC_ADDRESS_${id}`]: seedToken },
+    ...{ [`DIAMOND_ADDRESS_${id}`]: `0x${'00'.repeat(19)}01`, [`START_BLOCK_${id}`]: '0' },
+  })
+  env = {
+    ...{ ...ofChain(CHAIN), ...ofChain(56), ...longTimeouts, DATABASE_URL: store.url, METRICS_PORT: 'off' },
+    ...{ HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'warn', DRAIN_MS: '0' },
+  }
+  baseUrl = `http://127.0.0.1:${port}`
+  await start()
+  closers.add('api', null, () => api.kill())
+})
+afterAll(() => closers.close())
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at)
+
+let last = 0
+
+/** Rows of a write. They are observed at its last block, and a reorg keeps or removes all rows of a write. */
+const CHUNK = 50
+
+const put = (handle: Handle, copy: Copy, from: number, rows: number, fork: number): Promise<void> => {
+  const to = from + rows - 1
+  const positions = range(from, to).map((id) => seedPosition(id, { ...plan, fork }))
+  return putSeeded(handle, copy, CHAIN, blockOf(BigInt(to / ROWS_A_BLOCK), fork), { positions })
+}
+
+const arrive = async (rows: number, fork: number): Promise<void> => {
+  await database.transaction((handle, copy) => put(handle, copy, last + 1, rows, fork))
+  last += rows
+}
+
+/** Removes the newest blocks and writes others with the same rows. */
+const reorg = (fork: number): Promise<void> =>
+  database.transaction(async (handle, copy) => {
+    const ancestor = last / ROWS_A_BLOCK - DEPTH
+    await rollBack(handle, CHAIN, blockOf(BigInt(ancestor)))
+    for (let from = ancestor * ROWS_A_BLOCK + 1; from < last; from += CHUNK) await put(handle, copy, from, CHUNK, fork)
+  })
+
+test(`a list of ${ROWS} rows has each row once while rows arrive and ${REORGS} reorgs happen, and reports the reorgs`, async () => {
+  while (last < ROWS) await arrive(last < ROWS - 500 ? 500 : CHUNK, 0)
+  const client = createClient({ baseUrl })
+  const reorgs: Reorg[] = []
+  const seen: number[] = []
+  let [happened, pages] = [0, 0]
+  const rows = client.positions.list({ chainId: CHAIN, limit: LIMIT }, { onReorg: (it) => reorgs.push(it) })
+  for await (const { id, notional } of rows) {
+    expect(notional).toBe(1_000_000_000n + BigInt(id))
+    seen.push(id)
+    if (seen.length % LIMIT !== 0) continue
+    pages += 1
+    if (pages % 10 === 0) await arrive(CHUNK, happened)
+    // After the pages of the rows that it removes, so that all rows of the list continue to exist.
+    if (pages * LIMIT > (DEPTH + 1) * ROWS_A_BLOCK && happened < REORGS && pages % 20 === 0) await reorg(++happened)
+  }
+  expect(happened).toBe(REORGS)
+  expect(seen).toEqual(range(1, ROWS).reverse())
+  expect(reorgs).toEqual([
+    {
+      type: 'reorg',
+      chainId: CHAIN,
+      blockNumber: ROWS / ROWS_A_BLOCK,
+      blockHash: expect.any(String),
+      rowsBefore: expect.any(Number),
+    },
+  ])
+})
+
+test('a list without onReorg ends with a ReorgError when a reorg removes blocks that it is as of', async () => {
+  const client = createClient({ baseUrl })
+  const read = async (): Promise<void> => {
+    let seen = 0
+    for await (const _ of client.positions.list({ chainId: CHAIN, limit: LIMIT })) {
+      seen += 1
+      if (seen === LIMIT) await reorg(REORGS + 1)
+    }
+  }
+  const error = await read().catch((fault: unknown) => fault)
+  expect(error).toBeInstanceOf(ReorgError)
+  expect(error).toMatchObject({ code: 'reorg', reorg: { chainId: CHAIN, rowsBefore: LIMIT } })
+})
+
+/** Adds items to the feed, of events in turn; returns their numbers. */
+const settle = async (count: number): Promise<void> => {
+  const draft = (at: number): Draft => ({
+    ...{ type: at % 5 === 4 ? 'reverted' : 'settled', eventId: BigInt(1 + (at % plan.events)), settledAt: 1n },
+    ...{ triggered: true, settlementPrice: BigInt(at), blockNumber: 1n, blockHash: `0x${'22'.repeat(32)}` },
+  })
+  await database.transaction(async (handle) => {
+    const newest = await announce(handle, CHAIN, new Set([settlementsScope]), count)
+    await insertSettlements(handle, CHAIN, range(1, count).map(draft), newest)
+  })
+}
+
+const stored = async (): Promise<number[]> => {
+  const rows = await database.rows({ text: 'SELECT seq FROM settlements ORDER BY seq', values: [] })
+  return rows.map(([seq]) => Number(seq))
+}
+
+test(`a feed that is followed through ${KILLS} kills of the service has each item once`, async () => {
+  const stop = new AbortController()
+  const client = createClient({ baseUrl })
+  const items: Settlement[] = []
+  const modes: string[] = []
+  const onMode = (mode: string): void => void modes.push(mode)
+  const following = (async () => {
+    for await (const item of client.settlements.follow({ since: 0, signal: stop.signal, onMode })) items.push(item)
+  })()
+  for (let kills = 0; kills < KILLS; kills += 1) {
+    await eventually('a stream', () => modes.filter((mode) => mode === 'stream').length > kills)
+    await settle(250)
+    await eventually('items', () => items.length > kills * 300)
+    const writing = settle(50)
+    await api.kill()
+    await writing
+    await sleep(byForm(100, 500))
+    await start()
+  }
+  const all = await stored()
+  await eventually('all items', () => items.length >= all.length)
+  await settle(1)
+  await eventually('the last item', () => items.length > all.length)
+  stop.abort()
+  await following
+  expect(items.map(({ seq }) => seq)).toEqual(await stored())
+  expect(items.filter(({ type }) => type === 'reverted').length).toBeGreaterThan(0)
+  expect(items.every(({ settlementPrice }) => typeof settlementPrice === 'bigint')).toBe(true)
+})
+
+test('a feed is polled from the same position while its stream cannot be opened', async () => {
+  const isStream = (init?: RequestInit): boolean => new Headers(init?.headers).get('accept') === 'text/event-stream'
+  let opened = 0
+  const client = createClient({
+    baseUrl,
+    fetch: async (url, init) => {
+      // A proxy that does not let streams through, and then does.
+      if (isStream(init) && opened++ === 0) throw new TypeError('fetch failed')
+      return fetch(url, init)
+    },
+  })
+  const all = await stored()
+  const modes: string[] = []
+  const failures: unknown[] = []
+  const found: number[] = []
+  const watch = { onMode: (mode: string) => modes.push(mode), onFailure: (error: unknown) => failures.push(error) }
+  const following = client.settlements.follow({ since: 0, ...watch })
+  for await (const { seq } of following) {
+    found.push(seq)
+    if (found.length === all.length) await settle(1)
+    if (found.length > all.length) break
+  }
+  expect(found).toEqual(await stored())
+  expect([modes[0], failures]).toEqual(['poll', [expect.objectContaining({ code: 'network_error' })]])
+})
+
+test('a feed can be followed from an item on, and for wallets', async () => {
+  const client = createClient({ baseUrl })
+  const all = await stored()
+  const take = async (options: Parameters<typeof client.settlements.follow>[0], count: number) => {
+    const found: Settlement[] = []
+    for await (const item of client.settlements.follow(options)) if (found.push(item) === count) break
+    return found
+  }
+  const from = all[9] ?? 0
+  expect((await take({ since: from }, 5)).map(({ seq }) => seq)).toEqual(all.slice(10, 15))
+
+  // Wallet 13 has the first position, of event 2.
+  const wallets = [walletOf(13)]
+  const listed = new Set<number>()
+  const only = { chainId: CHAIN, wallet: wallets }
+  for await (const { eventId } of client.positions.list(only)) listed.add(eventId)
+  for await (const { eventId } of client.deposits.list(only)) listed.add(eventId)
+  for await (const { id } of client.events.list({ chainId: CHAIN, creator: wallets })) listed.add(id)
+  const found = await take({ since: 0, chainId: CHAIN, wallets }, 5)
+  const concerned = []
+  for await (const item of client.settlements.follow({ since: 0, chainId: CHAIN, eventIds: [...listed] })) {
+    if (concerned.push(item) === 5) break
+  }
+  expect(listed.size).toBeLessThan(plan.events)
+  expect(found).toEqual(concerned)
+})

@@ -1,0 +1,217 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { ApiError, ConnectionError, createClient, formatAmount, parseAmount } from 'fx-protection-client'
+import { afterEach, describe, expect, test } from 'vitest'
+import { startPublisher } from '../support/publisher.ts'
+import { byForm } from '../support/repetitions.ts'
+
+type Publisher = Awaited<ReturnType<typeof startPublisher>>
+type Answer = NonNullable<ReturnType<Parameters<typeof startPublisher>[0]>>
+
+let server: Publisher | undefined
+afterEach(async () => {
+  await server?.close()
+  server = undefined
+})
+
+/** A client of a server that gives these answers in turn, then the last one again. */
+const clientOf = async (answers: readonly (Answer | undefined)[], options = {}) => {
+  let at = 0
+  const seen: string[] = []
+  server = await startPublisher((_, headers) => {
+    seen.push(String(headers['if-none-match']))
+    return answers[Math.min(at++, answers.length - 1)]
+  })
+  return { client: createClient({ baseUrl: server.url, ...options }), asked: server.asked, seen }
+}
+
+const success = { body: '{"data":[]}' }
+const failed = (status: number, code: string, headers = {}): Answer => ({
+  ...{ status, headers: { 'x-request-id': 'abc', ...headers } },
+  body: JSON.stringify({ error: { code, message: 'why' } }),
+})
+const busy = failed(503, 'service_unavailable', { 'retry-after': '0' })
+const broadcast = { chainId: 1, signedTx: '0x00' }
+
+describe('amounts', () => {
+  test.each([
+    [1_500_000n, 6, '1.5'],
+    [0n, 18, '0'],
+    [-1n, 6, '-0.000001'],
+    [12n, 0, '12'],
+    [2n ** 70n, 18, '1180.591620717411303424'],
+  ])('%s units with %i decimals are written as %s, and read again', (amount, decimals, text) => {
+    expect(formatAmount(amount, decimals)).toBe(text)
+    expect(parseAmount(text, decimals)).toBe(amount)
+  })
+
+  test.each(['', '1,5', '1e3', '0x10', '.5', '1.1234567'])('%j is not an amount of a token with 6 decimals', (text) => {
+    expect(() => parseAmount(text, 6)).toThrow(RangeError)
+  })
+})
+
+describe('retries', () => {
+  test.each([
+    ['503', busy],
+    ['429', failed(429, 'rate_limited', { 'retry-after': '0' })],
+    ['a 502 of a proxy', { status: 502, body: '<html>' }],
+  ])('a read is repeated after %s', async (_, answer) => {
+    const { client, asked } = await clientOf([answer, success])
+    expect((await client.get('/v1/chains')).data).toEqual([])
+    expect(asked).toEqual(['/v1/chains', '/v1/chains'])
+  })
+
+  test('a broadcast is repeated after a 503, since a known transaction answers 200', async () => {
+    const { client, asked } = await clientOf([busy, { body: '{"data":{"txHash":"0x1"}}' }])
+    expect((await client.post('/v1/tx/broadcast', broadcast)).data.txHash).toBe('0x1')
+    expect(asked).toHaveLength(2)
+  })
+
+  test.each([
+    ['400', failed(400, 'validation_error')],
+    ['502 of the API', failed(502, 'upstream_error')],
+    ['503 with a long pause', failed(503, 'service_unavailable', { 'retry-after': '3600' })],
+  ])('a request is not repeated after a %s', async (_, answer) => {
+    const { client, asked } = await clientOf([answer])
+    const error = await client.post('/v1/tx/broadcast', broadcast).catch((fault: unknown) => fault)
+    expect(error).toBeInstanceOf(ApiError)
+    expect(error).toMatchObject({ status: answer.status, requestId: 'abc' })
+    expect(asked).toHaveLength(1)
+  })
+
+  test('the pause of Retry-After is waited, and the last failure is thrown', async () => {
+    const { client, asked } = await clientOf([failed(503, 'service_unavailable', { 'retry-after': '1' })], {
+      attempts: 2,
+    })
+    const began = performance.now()
+    await expect(client.get('/v1/chains')).rejects.toMatchObject({ code: 'service_unavailable', retryAfterMs: 1_000 })
+    expect(performance.now() - began).toBeGreaterThan(990)
+    expect(asked).toHaveLength(2)
+  })
+})
+
+describe('deadlines', () => {
+  test('a request without a response ends after the time-out, with a request id', async () => {
+    const { client } = await clientOf([undefined], { timeoutMs: 50, attempts: 1 })
+    const error = await client.get('/v1/chains').catch((fault: unknown) => fault)
+    expect(error).toBeInstanceOf(ConnectionError)
+    expect(error).toMatchObject({ code: 'timeout', requestId: expect.stringMatching(/^[\w-]{36}$/) })
+  })
+
+  test('a request ends with its signal and is not repeated', async () => {
+    const { client, asked } = await clientOf([undefined])
+    const signal = AbortSignal.timeout(50)
+    await expect(client.get('/v1/chains', {}, { signal })).rejects.toMatchObject({ name: 'TimeoutError' })
+    expect(asked).toHaveLength(1)
+  })
+
+  test('an address without a server is an error with a hint', async () => {
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', attempts: 1 })
+    await expect(client.get('/v1/chains')).rejects.toMatchObject({
+      ...{ code: 'network_error', hint: expect.any(String), requestId: expect.any(String) },
+    })
+  })
+})
+
+describe('requests', () => {
+  test('a response with an ETag is returned again after a 304, unless the cache is off', async () => {
+    const tagged = { headers: { etag: '"7"' }, body: '{"data":{"creationFee":"5"}}' }
+    const cached = await clientOf([tagged, { status: 304, headers: { etag: '"7"' }, body: '' }], { cache: true })
+    const first = await cached.client.get('/v1/hedge/fees', { chainId: 1 })
+    const second = await cached.client.get('/v1/hedge/fees', { chainId: 1 })
+    expect([first.data.creationFee, second.data]).toEqual([5n, first.data])
+    expect(cached.seen).toEqual(['undefined', '"7"'])
+    await server?.close()
+    const plain = await clientOf([tagged])
+    for (let times = 0; times < 2; times += 1) await plain.client.get('/v1/hedge/fees')
+    expect(plain.seen).toEqual(['undefined', 'undefined'])
+  })
+
+  test('parameters fill the path and the query, and a list is sent with commas', async () => {
+    const { client, asked } = await clientOf([{ body: '{"data":[],"meta":{}}' }])
+    await client.get('/v1/hedge/events/{chainId}/{id}/positions', { chainId: 56, id: 7, limit: 2 })
+    await client.get('/v1/hedge/positions', { wallet: ['0xA', '0xB'], chainId: [56, 8453] })
+    expect(asked).toEqual([
+      '/v1/hedge/events/56/7/positions?limit=2',
+      '/v1/hedge/positions?wallet=0xA,0xB&chainId=56,8453',
+    ])
+  })
+})
+
+const program = `
+import { createClient, ExecutionError, formatAmount, type Plan } from 'fx-protection-client'
+const client = createClient({ baseUrl: 'http://127.0.0.1:9', attempts: 1 })
+export const list = async () => {
+  for await (const { notional, decimals } of client.positions.list({ wallet: '0x00' })) {
+    const amount: bigint = notional
+    formatAmount(amount, decimals ?? 0)
+  }
+  const plan: Plan = await client.plans.deposit({ chainId: 1, eventId: 1, from: '0x00', amount: 1n })
+  // @ts-expect-error: an amount is a bigint
+  await client.plans.deposit({ chainId: 1, eventId: 1, from: '0x00', amount: 1 })
+  return plan.cost?.total
+}
+await list().catch((error) => console.log(error.code, error instanceof ExecutionError))
+`
+
+const run = (cwd: string, command: string, ...args: readonly string[]): string =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+
+describe('the package', () => {
+  const bundle = async (code: string): Promise<string> => {
+    const stdin = { contents: code, resolveDir: import.meta.dirname, loader: 'ts' as const }
+    const { outputFiles } = await build({
+      ...{ stdin, bundle: true, minify: true, write: false, format: 'esm', platform: 'browser' },
+    })
+    return outputFiles[0]?.text ?? ''
+  }
+
+  test('the bundle for browsers has less than 15 KB after gzip, and one function is much smaller', async () => {
+    const all = await bundle("export * from 'fx-protection-client'")
+    const one = await bundle("export { formatAmount } from 'fx-protection-client'")
+    expect(gzipSync(all).length).toBeLessThan(15_000)
+    expect(gzipSync(all).length).toBeGreaterThan(3_000)
+    expect(gzipSync(one).length).toBeLessThan(500)
+  })
+
+  test('the client has the version of the service', () => {
+    const versionOf = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8')).version
+    expect(versionOf('client/package.json')).toBe(versionOf('package.json'))
+  })
+
+  // Packing, installing and compiling take four seconds, so the default form leaves them out.
+  if (byForm(false, true)) {
+    test('the packed client installs into an empty project, compiles under strict, and runs in Node', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'fx-client-'))
+      try {
+        const [archive = ''] = run(resolve('client'), 'npm', 'pack', '--silent', '--pack-destination', folder).split(
+          '\n',
+        )
+        writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
+        run(folder, 'npm', 'install', '--silent', '--no-audit', '--no-fund', '--offline', `./${archive}`)
+        expect(run(folder, 'npm', 'ls', '--all', '--parseable').trim().split('\n')).toHaveLength(2)
+        for (const [moduleResolution, module] of [
+          ['bundler', 'ESNext'],
+          ['node16', 'Node16'],
+        ]) {
+          const compilerOptions = {
+            ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, target: 'ES2022' },
+            ...{ moduleResolution, module, types: [], lib: ['ES2022', 'DOM', 'DOM.Iterable'], outDir: 'out' },
+          }
+          writeFileSync(join(folder, 'main.ts'), program)
+          writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }))
+          for (const compiler of ['typescript', 'typescript-7']) {
+            run(folder, process.execPath, resolve('node_modules', compiler, 'bin/tsc'))
+          }
+          expect(run(folder, process.execPath, 'out/main.js').trim()).toBe('network_error false')
+        }
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    })
+  }
+})
