@@ -57,9 +57,11 @@ const prepared = new WeakMap<AbiFunction, AnyFunction>()
 
 /** Prepares the function of an ABI item, once: hashing its selector takes longer than encoding a call. */
 export const ofItem = (item: AbiFunction): AnyFunction => {
-  const known = prepared.get(item) ?? prepare(item)
-  prepared.set(item, known)
-  return known
+  const known = prepared.get(item)
+  if (known !== undefined) return known
+  const made = prepare(item)
+  prepared.set(item, made)
+  return made
 }
 
 const isFunction = (item: { readonly type: string }): item is AbiFunction => item.type === 'function'

@@ -1,9 +1,9 @@
 import type { AbiParameter } from 'viem'
 
 /*
- * Encodes arguments by the contract ABI specification, for the types that the builders use. The position of each
- * argument depends only on the types and is computed once. Throws a TypeError or RangeError for a value of another
- * type.
+ * Encodes arguments by the contract ABI specification, for the types of the calls that this service makes. The position
+ * of each argument depends only on the types and is computed once. Throws a TypeError or RangeError for a value of
+ * another type.
  */
 
 const WORD_BYTES = 32
