@@ -27,11 +27,12 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   })
 
 /**
- * The pause before the next attempt: random, so that clients that failed together do not return together. It is never
- * shorter than the pause that the service asks for.
+ * The pause before the next attempt: half of it is fixed, so that the attempts together last as long as a restart of the
+ * service, and half is random, so that clients that failed together do not return together. The pause that the service
+ * asks for is added.
  */
 export const delayOf = (failures: number, retryAfterMs = 0): number =>
-  retryAfterMs + Math.random() * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures)
+  retryAfterMs + ((1 + Math.random()) / 2) * Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** failures)
 
 /** Parses `Retry-After`: seconds or a date. */
 export const parseRetryAfter = (header: string | null): number | undefined => {

@@ -70,6 +70,12 @@ beforeAll(async () => {
   baseUrl = `http://127.0.0.1:${port}`
   await start()
   closers.add('api', null, () => api.kill())
+  await eventually('the API listens', () =>
+    fetch(`${baseUrl}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  )
 })
 afterAll(() => closers.close())
 
