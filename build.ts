@@ -4,7 +4,7 @@ import { build } from 'esbuild'
 /*
  * Writes `dist/`: the service and its libraries in a few files that plain Node runs. Finding and compiling the
  * thousands of library files would take most of a process's start. Data files (migrations, artifacts, bundled rates,
- * the reference page) are not bundled: the service reads them from their own folders.
+ * the guide) are not bundled: the service reads them from their own folders.
  */
 
 /** CommonJS libraries load Node's built-in modules with `require`, which an ES module does not have. */

@@ -41,6 +41,7 @@ import { createTags, editionOf } from './response-cache/tags.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes, statusRoutes } from './routes/health.ts'
+import { landingRoutes } from './routes/landing.ts'
 import { listingRoutes } from './routes/listings.ts'
 import { meRoutes } from './routes/me.ts'
 import { planRoutes } from './routes/plans.ts'
@@ -145,10 +146,11 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(urls)
   await app.register(openapi, { chainIds: [...chains.keys()] })
 
+  await app.register(landingRoutes, { sources })
   await app.register(healthRoutes, { sources, draining })
   await app.register(statusRoutes, { sources, isLimitShared: () => options.limitStore?.outages.isDown() !== true })
   await app.register(changelogRoutes, { prefix: '/v1' })
-  await app.register(docsRoutes, { prefix: '/v1' })
+  await app.register(docsRoutes)
   await app.register(meRoutes, { prefix: '/v1', identity })
   await app.register(readRoutes, { prefix: '/v1', sources, waits, cache, defaultChainId })
   const lists: ListSources = { ...sources, pricing }

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { acceptedEncodings, type Encoding, encode, THRESHOLD } from './response-cache/compress.ts'
 
 /** A static document in its encodings. */
-type Asset = {
+export type Asset = {
   readonly type: string
   readonly hash: string
   readonly etag: string

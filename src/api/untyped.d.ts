@@ -13,5 +13,6 @@ declare module 'negotiator' {
   export default class Negotiator {
     constructor(request: { readonly headers: Readonly<Record<string, string>> })
     encodings<T extends string>(available: readonly T[], options: { readonly preferred: readonly T[] }): T[]
+    mediaTypes<T extends string>(available: readonly T[]): T[]
   }
 }

@@ -189,9 +189,9 @@ test('engine, workers and APIs start by their commands, pass their health checks
     await eventually('the API is ready', async () => (await fetch(`${origin}/readyz`)).status === 200)
     expect(await get('/v1/hedge/events')).toMatchObject({ data: [] })
     expect(await get('/v1/pricing/signer')).toEqual({ data: { signerAddress: signer } })
-    // What is read from files of the image: the log of changes, the reference page, the rates.
+    // What is read from files of the image: the log of changes, the guide, the rates.
     expect(await get('/v1/changelog')).toMatchObject({ data: expect.anything() })
-    expect((await fetch(`${origin}/v1/docs/reference.js`)).status).toBe(200)
+    expect((await fetch(`${origin}/v1/docs/guide/quick-start`)).status).toBe(200)
     const { pairs } = Health.parse((await get('/v1/pricing/health')).data)
     expect(pairs.length).toBeGreaterThan(10)
   }

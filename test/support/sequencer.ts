@@ -34,7 +34,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/chain/failover.test.ts': 13,
   'test/reads/stored-rows.service.test.ts': 13,
   'test/api/refusals.service.test.ts': 12,
-  'test/api/routes/docs.service.test.ts': 12,
+  'test/api/routes/console.service.test.ts': 12,
   'test/api/rotation.service.test.ts': 11,
   'test/indexer/audit-columns.service.test.ts': 10,
   'test/reads/pagination.service.test.ts': 10,

@@ -124,3 +124,5 @@ export const createDocument = (routes: readonly Route[], chainIds: readonly Chai
     },
   }
 }
+
+export type Description = ReturnType<typeof createDocument>

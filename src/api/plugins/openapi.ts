@@ -2,9 +2,16 @@ import fp from 'fastify-plugin'
 import type { ChainId } from '../../protocol/chains.ts'
 import { createAsset, sendAsset } from '../asset.ts'
 import { BODY_LIMIT } from '../limits.ts'
-import { createDocument } from '../openapi/document.ts'
+import { createDocument, type Description } from '../openapi/document.ts'
 import type { Route } from '../openapi/route.ts'
 import type { RouteSchema } from '../operation.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The description of the mounted routes. Call it when all of them are mounted. */
+    readonly describe: () => Description
+  }
+}
 
 type Options = { readonly chainIds: readonly ChainId[] }
 
@@ -19,8 +26,8 @@ export const openapi = fp<Options>(async (app, { chainIds }) => {
     routes.push({ ...described, deprecated: deprecated !== undefined })
   })
 
-  const asset = createAsset('application/json; charset=utf-8', () =>
-    Buffer.from(JSON.stringify(createDocument(routes, chainIds))),
-  )
+  let description: Description | undefined
+  app.decorate('describe', () => (description ??= createDocument(routes, chainIds)))
+  const asset = createAsset('application/json; charset=utf-8', () => Buffer.from(JSON.stringify(app.describe())))
   app.get('/v1/openapi.json', async (request, reply) => sendAsset(request, reply, await asset()))
 })

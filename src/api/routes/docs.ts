@@ -1,75 +1,70 @@
-import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { createAsset, sendAsset } from '../asset.ts'
+import { notFound } from '../../lib/errors.ts'
+import { type Asset, createAsset, sendAsset } from '../asset.ts'
+import { CONSOLE_SCRIPT } from '../pages/console.ts'
+import { guideHtml, readGuide } from '../pages/guide.ts'
+import { PAGE_POLICY } from '../pages/html.ts'
+import { llmsText } from '../pages/llms.ts'
+import { operationMarkdown, operationsOf } from '../pages/operation.ts'
+import { operationHtml, referenceHtml } from '../pages/reference.ts'
 
-/** The page loads everything from this service and sends requests only to it. Its script sets inline styles. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-/** The URLs are relative, because a proxy may serve the API under a path. */
-const pageOf = (referenceHash: string, startHash: string): string => `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>FX-protection API</title>
-    <link rel="icon" href="data:,">
-  </head>
-  <body>
-    <div id="docs"></div>
-    <script src="docs/reference.js?v=${referenceHash}"></script>
-    <script src="docs/start.js?v=${startHash}"></script>
-  </body>
-</html>
-`
-
-/** Disables the parts of the reference that load from, send to or link to other services. */
-const CONFIGURATION = {
-  url: 'openapi.json',
-  withDefaultFonts: false,
-  telemetry: false,
-  proxyUrl: '',
-  agent: { disabled: true },
-  mcp: { disabled: true },
-  hideClientButton: true,
-  defaultOpenAllTags: true,
-  showDeveloperTools: 'never',
-}
-
-const START = `Scalar.createApiReference('#docs', ${JSON.stringify(CONFIGURATION)})\n`
-const bundle = new URL('js/standalone.js', import.meta.resolve('@scalar/fastify-api-reference'))
-
+const HTML = 'text/html; charset=utf-8'
+const MARKDOWN = 'text/markdown; charset=utf-8'
+const TEXT = 'text/plain; charset=utf-8'
 const SCRIPT = 'text/javascript; charset=utf-8'
-const reference = createAsset(SCRIPT, () => readFile(bundle))
-const start = createAsset(SCRIPT, () => Buffer.from(START))
-const page = createAsset('text/html; charset=utf-8', async () =>
-  Buffer.from(pageOf((await reference()).hash, (await start()).hash)),
-)
 
-/** Scripts are requested with the hash of their content; any hash is accepted, as several releases may run. */
+/** The script is requested with the hash of its content; any hash is accepted, as several releases may run. */
 const Script = z.object({ v: z.string().optional() })
-const schema = { querystring: Script }
 
-/** `/docs`: the interactive documentation of `/openapi.json`, which works without access to the internet. */
+/**
+ * The documentation, which works offline: `/v1/docs` lists the operations, `/v1/docs/operations/<operation id>` shows
+ * and sends one, `/v1/docs/guide/<page>` is the guide. With `.md` the last two are Markdown, which `/llms.txt` lists.
+ */
 export const docsRoutes: FastifyPluginAsync = async (app) => {
+  const guide = await readGuide()
   app.addHook('onSend', async (_, reply) => {
-    reply.header('content-security-policy', POLICY)
+    reply.header('content-security-policy', PAGE_POLICY)
   })
 
-  app.get('/docs', async (request, reply) => sendAsset(request, reply, await page()))
-  for (const [name, asset] of Object.entries({ reference, start })) {
-    app.get<{ Querystring: z.output<typeof Script> }>(`/docs/${name}.js`, { schema }, async (request, reply) =>
-      sendAsset(request, reply, await asset(), request.query.v),
-    )
+  const serve = (url: string, type: string, read: () => string): void => {
+    const asset = createAsset(type, () => Buffer.from(read()))
+    app.get(url, async (request, reply) => sendAsset(request, reply, await asset()))
   }
+  for (const page of guide) {
+    serve(`/v1/docs/guide/${page.name}`, HTML, () => guideHtml(guide, page))
+    serve(`/v1/docs/guide/${page.name}.md`, MARKDOWN, () => page.markdown)
+  }
+  serve('/llms.txt', TEXT, () => llmsText(guide, operationsOf(app.describe())))
+  serve('/v1/docs', HTML, () => referenceHtml(operationsOf(app.describe())))
+
+  const script = createAsset(SCRIPT, () => Buffer.from(CONSOLE_SCRIPT))
+  type Query = { Querystring: z.output<typeof Script> }
+  app.get<Query>('/v1/docs/console.js', { schema: { querystring: Script } }, async (request, reply) =>
+    sendAsset(request, reply, await script(), request.query.v),
+  )
+
+  /** The pages of each operation that was requested. Only operations of the description get in. */
+  const pages = new Map<string, Readonly<Record<'html' | 'markdown', () => Promise<Asset>>>>()
+  const pagesOf = (id: string) => {
+    const operation = operationsOf(app.describe()).find(({ operationId }) => operationId === id)
+    if (operation === undefined) throw notFound(`no operation has the id ${id}`)
+    const markdown = operationMarkdown(app.describe(), operation)
+    return {
+      html: createAsset(HTML, async () =>
+        Buffer.from(operationHtml(operation, markdown, `../console.js?v=${(await script()).hash}`)),
+      ),
+      markdown: createAsset(MARKDOWN, () => Buffer.from(markdown)),
+    }
+  }
+  const serveOperation = (url: string, form: 'html' | 'markdown'): void => {
+    app.get<{ Params: { id: string } }>(url, async (request, reply) => {
+      const { id } = request.params
+      const known = pages.get(id) ?? pagesOf(id)
+      pages.set(id, known)
+      return sendAsset(request, reply, await known[form]())
+    })
+  }
+  serveOperation('/v1/docs/operations/:id', 'html')
+  serveOperation('/v1/docs/operations/:id.md', 'markdown')
 }

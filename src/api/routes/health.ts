@@ -2,11 +2,10 @@ import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
 import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { release } from '../../lib/root.ts'
-import { type ChainId, OfChain } from '../../protocol/chains.ts'
+import { OfChain } from '../../protocol/chains.ts'
 import type { Checks } from '../../reads/health/checks.ts'
-import { type HealthSources, readiness } from '../../reads/health/health.ts'
+import { type HealthSources, readinessOf } from '../../reads/health/health.ts'
 import { ChainStatus, chainStatus } from '../../reads/health/status.ts'
-import { chainOf } from '../../reads/read.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 
 const Live = z.object({ status: z.literal('ok') })
@@ -20,12 +19,6 @@ const Ready = z.object({
     }),
   ),
 })
-
-const healthOf = async (sources: HealthSources, chainId: ChainId) => {
-  const { deployment } = chainOf(sources.chains, chainId)
-  const { indexedBlock, lagSeconds } = readiness(deployment, await sources.healthOf(chainId), sources.maxLagSeconds)
-  return { chainId, indexedBlock: Number(indexedBlock), lagSeconds }
-}
 
 const unlimited = (operation: Operation, data: z.ZodType) => {
   const { schema, config } = route(operation, envelope(data))
@@ -55,7 +48,10 @@ export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, 
   // Load balancers poll this route. A 503 is not logged: alarms and metrics have the reason.
   app.get('/readyz', { ...unlimited(ready, Ready), logLevel: 'error' }, async () => {
     if (draining.aborted) throw unavailable('this process is about to stop')
-    const chains = [...sources.chains.keys()].map((id) => healthOf(sources, id))
+    const chains = [...sources.chains.keys()].map(async (chainId) => {
+      const { indexedBlock, lagSeconds } = await readinessOf(sources, chainId)
+      return { chainId, indexedBlock: Number(indexedBlock), lagSeconds }
+    })
     return { data: { status: 'ok', chains: await Promise.all(chains) } }
   })
 }

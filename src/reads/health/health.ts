@@ -10,7 +10,7 @@ import {
   secondsBehind,
   WORKER_SILENT_SECONDS,
 } from '../lag/lag.ts'
-import type { Chains } from '../read.ts'
+import { type Chains, chainOf } from '../read.ts'
 import type { CheckResult } from './checks.ts'
 
 /** The sources of the health of indexes. */
@@ -47,6 +47,12 @@ export const readiness = (
     throw unavailable(startBlockFault(deployment, heartbeat.head.number) ?? `chain ${chainId} is not indexed yet`)
   if (lagSeconds > maxLagSeconds) throw laggingIndex(chainId, lagSeconds)
   return { indexedBlock: indexed.number, lagSeconds }
+}
+
+/** The readiness of a configured chain's index. */
+export const readinessOf = async (sources: HealthSources, chainId: ChainId): Promise<ReturnType<typeof readiness>> => {
+  const { deployment } = chainOf(sources.chains, chainId)
+  return readiness(deployment, await sources.healthOf(chainId), sources.maxLagSeconds)
 }
 
 /** The states of a chain's index; `unknown` while the database is out of reach. */

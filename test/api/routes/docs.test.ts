@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readdirSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openApp } from '../../support/app.ts'
+import { operations } from '../../support/openapi.ts'
 
 let api: Awaited<ReturnType<typeof openApp>>
 beforeAll(async () => {
@@ -9,108 +9,100 @@ beforeAll(async () => {
 })
 afterAll(() => api?.close())
 
-const ask = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'HEAD' = 'GET') =>
-  api.app.inject({ method, url, headers })
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
-const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
-  identity: (body) => body,
-  gzip: (body) => gunzipSync(body),
-  br: (body) => brotliDecompressSync(body),
-}
+const read = (url: string, accept = '*/*') => api.app.inject({ url, headers: { accept } })
 
-const documents = ['/v1/openapi.json', '/v1/docs', '/v1/docs/start.js', '/v1/docs/reference.js']
-const large = ['/v1/openapi.json', '/v1/docs/reference.js']
+/** The relative links of a page or text, from the root of the service. */
+const linksOf = (url: string, text: string): readonly string[] =>
+  [...text.matchAll(/href="([^"#]+)"|\]\(([^)#]+)[)#]/g)]
+    .map(([, html, markdown]) => new URL(html ?? markdown ?? '', `http://service${url}`))
+    .filter(({ protocol }) => protocol !== 'data:')
+    .map(({ pathname, search, host }) => {
+      expect(host).toBe('service')
+      return pathname + search
+    })
 
-describe.each(documents)('%s', (url) => {
-  test('has a weak tag by its content, and must be revalidated', async () => {
-    const { headers, rawPayload } = await ask(url)
-    const hash = createHash('sha256').update(rawPayload).digest('base64url').slice(0, 22)
-    expect(headers).toMatchObject({ etag: `W/"${hash}"`, 'cache-control': 'public, no-cache' })
-    expect(headers.vary).toMatch(/accept-encoding/i)
-    expect(headers).not.toHaveProperty('content-encoding')
-  })
-
-  test('is a 304 without a body for each form of its tag', async () => {
-    const { headers, statusCode } = await ask(url)
-    expect(statusCode).toBe(200)
-    const tag = String(headers.etag)
-    for (const held of [tag, tag.slice(2), `"other" , ${tag}`, '*']) {
-      const answer = await ask(url, { 'if-none-match': held, 'accept-encoding': 'br' })
-      expect([held, answer.statusCode, answer.rawPayload.length]).toEqual([held, 304, 0])
-      const { etag, vary, 'cache-control': cacheControl } = headers
-      expect(answer.headers).toMatchObject({ etag, vary, 'cache-control': cacheControl })
-      for (const name of ['content-encoding', 'content-length', 'content-type'])
-        expect(answer.headers).not.toHaveProperty(name)
-    }
-    for (const other of ['"other"', `W/"${tag.slice(3, 10)}"`, '']) {
-      expect([other, (await ask(url, { 'if-none-match': other })).statusCode]).toEqual([other, 200])
-    }
-  })
-
-  test('has the headers of its GET and no body for a HEAD', async () => {
-    for (const encoding of ['identity', 'br']) {
-      const [get, head] = await Promise.all(
-        (['GET', 'HEAD'] as const).map((method) => ask(url, { 'accept-encoding': encoding }, method)),
-      )
-      const { 'server-timing': _, 'x-request-id': __, date: ___, ...expected } = get?.headers ?? {}
-      expect(head?.headers).toMatchObject(expected)
-      expect([head?.statusCode, head?.rawPayload.length]).toEqual([200, 0])
-      expect(head?.headers['content-length']).toBe(String(get?.rawPayload.length))
-    }
-  })
+test.each([
+  ['*/*', 'application/json'],
+  ['', 'application/json'],
+  ['application/json', 'application/json'],
+  ['application/json, text/html', 'application/json'],
+  ['text/html;q=0', 'application/json'],
+  ['image/png', 'application/json'],
+  [BROWSER, 'text/html'],
+  ['text/html', 'text/html'],
+])('a client that accepts %j gets the landing page as %s', async (accept, type) => {
+  const { statusCode, headers } = await read('/', accept)
+  expect([statusCode, headers['content-type']]).toEqual([200, `${type}; charset=utf-8`])
 })
 
-/** What a client accepts, and what it gets of a large document. */
-const accepted: readonly [string | undefined, string][] = [
-  [undefined, 'identity'],
-  ['', 'identity'],
-  ['identity', 'identity'],
-  ['zstd', 'identity'],
-  ['*', 'br'],
-  ['gzip', 'gzip'],
-  ['GZIP', 'gzip'],
-  ['gzip, deflate, br, zstd', 'br'],
-  ['br;q=0.5, gzip;q=0.8', 'gzip'],
-  ['br;q=0, *', 'gzip'],
-  ['br;q=0, gzip;q=0', 'identity'],
-  ['gzip;q=0.2, identity;q=0.9', 'identity'],
-  ['identity;q=0', 'identity'],
-]
-
-describe.each(large)('of %s', (url) => {
-  test.each(accepted)('a client that accepts %j gets %s', async (header, encoding) => {
-    const whole = (await ask(url)).rawPayload
-    const { headers, rawPayload } = await ask(url, header === undefined ? {} : { 'accept-encoding': header })
-    expect(headers['content-encoding'] ?? 'identity').toBe(encoding)
-    expect(decoders[encoding]?.(rawPayload).equals(whole)).toBe(true)
-    // At least a third of the bytes stays away.
-    if (encoding !== 'identity') expect(rawPayload.length).toBeLessThan(whole.length * 0.34)
-  })
+test('the landing page and its JSON report why a chain is not ready', async () => {
+  const { data } = (await read('/')).json()
+  expect(data.ready).toBe(false)
+  expect(data.chains.map(({ chainId }: { chainId: number }) => chainId)).toEqual([8453, 56])
+  const { body } = await read('/', BROWSER)
+  expect(body).toContain('<h2>Not ready</h2>')
+  for (const { problem } of data.chains) expect(body).toContain(problem)
 })
 
-describe('a script of the page', () => {
-  const scriptsOf = async (): Promise<readonly string[]> =>
-    [...(await ask('/v1/docs')).body.matchAll(/<script src="([^"]+)">/g)].map(([, src]) => `/v1/${src}`)
+test('the landing page is smaller than 30 KB, loads nothing, and escapes the host that the request names', async () => {
+  const host = `a"><script>alert('1')</script>`
+  const { body, headers } = await api.app.inject({ url: '/', headers: { accept: BROWSER, host } })
+  expect(Buffer.byteLength(body)).toBeLessThan(30_000)
+  expect(body).not.toMatch(/<script|src=|@import|url\(/)
+  expect(headers['content-security-policy']).toMatch(
+    /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'self';/,
+  )
+})
 
-  test('is loaded by the hash of its content, and is immutable', async () => {
-    const scripts = await scriptsOf()
-    expect(scripts).toHaveLength(2)
-    for (const script of scripts) {
-      const { headers } = await ask(script)
-      expect(headers.etag).toBe(`W/"${new URL(script, 'http://localhost').searchParams.get('v')}"`)
-      expect(headers['cache-control']).toBe('public, max-age=31536000, immutable')
+test('every link of every page and of llms.txt leads to a page, and every operation and guide page has Markdown', async () => {
+  const seen = new Map<string, string>()
+  const queue = ['/']
+  for (let url = queue.shift(); url !== undefined; url = queue.shift()) {
+    if (seen.has(url)) continue
+    const { statusCode, headers, body } = await read(url, BROWSER)
+    // The state and the lists need services that are out of reach here.
+    if (/^\/(?:status|v1\/hedge)/.test(url)) continue
+    expect([url, statusCode]).toEqual([url, 200])
+    const type = String(headers['content-type']).split(';')[0] ?? ''
+    seen.set(url, type)
+    if (/html|plain/.test(type)) queue.push(...linksOf(url, body))
+    if (type === 'text/markdown' && url.includes('/guide/')) queue.push(...linksOf(url, body))
+  }
+  const guide = readdirSync('docs/guide')
+  expect(guide.length).toBeGreaterThan(5)
+  for (const page of guide) {
+    expect(seen.get(`/v1/docs/guide/${page}`)).toBe('text/markdown')
+    expect(seen.get(`/v1/docs/guide/${page.slice(0, -3)}`)).toBe('text/html')
+  }
+  for (const { operationId } of operations)
+    expect(seen.get(`/v1/docs/operations/${operationId}.md`)).toBe('text/markdown')
+})
+
+test('the Markdown of an operation has its parameters, the fields of its body and response, its errors, and a form', async () => {
+  for (const { operationId, method, path, parameters, responses } of operations) {
+    const { body } = await read(`/v1/docs/operations/${operationId}.md`)
+    expect(body).toContain(`\`${method} ${path}\``)
+    for (const { name, description } of parameters) {
+      expect(body).toContain(`| \`${name}\` `)
+      expect(body).toContain(description.split('|')[0])
     }
-  })
+    for (const status of Object.keys(responses)) if (status !== '200') expect(body).toContain(`| ${status} |`)
+    const page = (await read(`/v1/docs/operations/${operationId}`)).body
+    expect(page.match(/<form data-method="[^"]+" data-path="[^"]+">/g)).toEqual([
+      `<form data-method="${method}" data-path="${path}">`,
+    ])
+    for (const { name, in: place } of parameters)
+      expect(page).toMatch(new RegExp(`<input name="${name}"[^>]* data-in="${place}"`))
+    expect(body).toMatch(/\n## Example of a response\n\n```(?:json|text)\n/)
+  }
+  const { body } = await read('/v1/docs/operations/buildDeposit.md')
+  expect(body).toMatch(/\n## Body\n[^#]*\| `amount` string \|/)
+  expect(body).toMatch(/\n## Response\n[^#]*\| `data\.simulation\.code` string or null \|/)
+})
 
-  test('is served under the hash of another release too, and must be revalidated then', async () => {
-    for (const script of await scriptsOf()) {
-      const { statusCode, headers } = await ask(script.replace(/v=.*/, 'v=of-another-release'))
-      expect([statusCode, headers['cache-control']]).toEqual([200, 'public, no-cache'])
-    }
-  })
-
-  test('is rejected with an unknown parameter', async () => {
-    const { statusCode, headers } = await ask('/v1/docs/start.js?version=1')
-    expect([statusCode, headers['cache-control']]).toEqual([400, 'no-store'])
-  })
+test('a page of an operation that does not exist is a 404', async () => {
+  const { statusCode, body } = await read('/v1/docs/operations/__proto__.md')
+  expect([statusCode, JSON.parse(body).error.code]).toEqual([404, 'not_found'])
 })

@@ -42,6 +42,7 @@ const plan = { chainId, from: addr }
 
 /** A call of every operation. One that is missing here does not compile. */
 const calls = {
+  '/': () => api.get('/'),
   '/livez': () => api.get('/livez'),
   '/readyz': () => api.get('/readyz'),
   '/status': () => api.get('/status'),

@@ -1,0 +1,105 @@
+import { escapeHtml } from './html.ts'
+import type { Operation, Parameter } from './operation.ts'
+
+/** A reader who opens a stream, or a long list, sees this many characters of it. */
+const MAX_SHOWN = 200_000
+
+/**
+ * The script of the form: it sends the request and shows the response as it arrives. The root of the service is three
+ * folders above the page of an operation, because a proxy may serve the API under a path.
+ */
+export const CONSOLE_SCRIPT = `
+const form = document.querySelector('form')
+const button = form.querySelector('button')
+const output = form.querySelector('output')
+const shown = form.querySelector('pre')
+let running = null
+
+const requestOf = () => {
+  const headers = {}
+  const query = new URLSearchParams()
+  let path = form.dataset.path
+  for (const { name, value, dataset } of form.querySelectorAll('input')) {
+    if (value === '') continue
+    if (dataset.in === 'path') path = path.replace('{' + name + '}', encodeURIComponent(value))
+    else if (dataset.in === 'query') query.set(name, value)
+    else headers.authorization = 'Bearer ' + value
+  }
+  const url = new URL('../../..' + path, location.href)
+  url.search = query
+  const body = form.querySelector('textarea')?.value
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  return [url, { method: form.dataset.method, headers, body }]
+}
+
+const formatted = (text) => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault()
+  if (running !== null) return running.abort()
+  running = new AbortController()
+  button.textContent = 'Stop'
+  output.textContent = 'waiting'
+  shown.textContent = ''
+  try {
+    const [url, init] = requestOf()
+    const response = await fetch(url, { ...init, signal: running.signal })
+    output.textContent = response.status + ' ' + response.statusText
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ''
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      text += read.value
+      shown.textContent = text.slice(0, ${MAX_SHOWN})
+      if (text.length > ${MAX_SHOWN}) {
+        output.textContent += ', the first ${MAX_SHOWN} characters'
+        running.abort()
+        break
+      }
+    }
+    if (text.length <= ${MAX_SHOWN}) shown.textContent = formatted(text)
+  } catch (error) {
+    output.textContent += running.signal.aborted ? ', stopped' : ': ' + error.message
+  } finally {
+    running = null
+    button.textContent = 'Send'
+  }
+})
+`
+
+const attributes = (all: Readonly<Record<string, string | boolean>>): string =>
+  Object.entries(all)
+    .filter(([, value]) => value !== false)
+    .map(([name, value]) => (value === true ? name : `${name}="${escapeHtml(String(value))}"`))
+    .join(' ')
+
+const field = ({ name, in: place, required, example }: Parameter): string => {
+  const hint = required || example === undefined ? {} : { placeholder: String(example) }
+  const value = required ? String(example ?? '') : ''
+  const all = { name, required, value, 'data-in': place, spellcheck: 'false', autocomplete: 'off', ...hint }
+  return `<label><code>${escapeHtml(name)}</code> <input ${attributes(all)}></label>`
+}
+
+const token = '<label>Bearer token <input name="token" type="password" data-in="bearer" autocomplete="off"></label>'
+
+/** The form that sends the request of an operation. `script` is the relative URL of the script. */
+export const consoleHtml = (operation: Operation, script: string): string => {
+  const { method, path, parameters = [], requestBody, security } = operation
+  const body = requestBody?.content['application/json']?.example
+  const text = body === undefined ? '' : escapeHtml(JSON.stringify(body, null, 2))
+  return `<h2 id="console">Send it</h2>
+<form ${attributes({ 'data-method': method, 'data-path': path })}>
+${[...parameters.map(field), ...(security === undefined ? [] : [token])].join('\n')}
+${body === undefined ? '' : `<label>Body <textarea rows="12" spellcheck="false">${text}</textarea></label>`}
+<p><button>Send</button> <output aria-live="polite"></output></p>
+<noscript>Sending needs JavaScript.</noscript>
+<pre tabindex="0" aria-label="Response"></pre>
+</form>
+<script src="${escapeHtml(script)}"></script>
+`
+}
