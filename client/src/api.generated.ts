@@ -1956,6 +1956,11 @@ export interface components {
         Changelog: {
             /** @description Version of the release, with its date */
             version: string;
+            /**
+             * Format: date
+             * @description When it was released; null before
+             */
+            date: string | null;
             /** @description What changed for clients and operators, one text for each change */
             changes: string[];
         }[];

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { parseChangelog } from '../../src/api/routes/changelog.ts'
 
 /** The files below a folder whose names end in `suffix`. */
 const filesIn = (folder: string, suffix: string): string[] =>
@@ -43,6 +44,19 @@ test('docs/README.md lists every page of docs in the reading order', () => {
   )
   const expected = pages.filter((page) => !/^docs\/(decisions\/\d|README)/.test(page))
   expect(listed).toEqual(expect.arrayContaining(expected))
+})
+
+test('the changelog has dated releases, and the newest one is that of both packages and of the last description', () => {
+  const [newest, ...older] = parseChangelog(read('CHANGELOG.md')).filter(({ version }) => version !== 'Unreleased')
+  for (const { version, date } of [newest, ...older].filter((it) => it !== undefined)) {
+    expect([version, date]).toEqual([
+      expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+    ])
+  }
+  const versionOf = (file: string): unknown => JSON.parse(read(file)).version
+  expect([versionOf('package.json'), versionOf('client/package.json')]).toEqual([newest?.version, newest?.version])
+  expect(JSON.parse(read('docs/releases/openapi.json')).info['x-release']).toBe(newest?.version)
 })
 
 test('every log message that the runbook and the operations page quote is written by the code', () => {

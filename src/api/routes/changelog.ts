@@ -8,6 +8,7 @@ const Changelog = z
   .array(
     z.object({
       version: z.string().meta({ example: '1.0.0' }),
+      date: z.iso.date().nullable().meta({ description: 'When it was released; null before', example: '2026-11-24' }),
       changes: z.array(z.string().meta({ example: 'Calldata builders and the broadcast relay.' })),
     }),
   )
@@ -25,8 +26,9 @@ export const parseChangelog = (markdown: string): z.output<typeof Changelog> =>
     .split(/^## /m)
     .slice(1)
     .map((section) => {
-      const [version = '', ...items] = section.split('\n- ')
-      return { version: version.trim(), changes: items.map((item) => item.trim().replace(/\s+/g, ' ')) }
+      const [heading = '', ...items] = section.split('\n- ')
+      const [version = '', date = null] = heading.trim().split(/ \(|\)/)
+      return { version, date, changes: items.map((item) => item.trim().replace(/\s+/g, ' ')) }
     })
 
 /** `/changelog`: it announces removals at least six months ahead. */
