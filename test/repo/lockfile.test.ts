@@ -6,10 +6,6 @@ const Lockfile = z.object({
   packages: z.record(z.string(), z.object({ optionalDependencies: z.record(z.string(), z.string()).optional() })),
 })
 
-const { packages } = Lockfile.parse(
-  JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')),
-)
-
 /** The folders in which Node searches the dependencies of the package at `path`, nearest first. */
 const reachable = (path: string): string[] => {
   const parent = path.lastIndexOf('node_modules/')
@@ -18,11 +14,15 @@ const reachable = (path: string): string[] => {
 }
 
 /** `npm ci` installs only what is listed, so a binary for another platform that is left out is missing there. */
-test('every optional dependency of every package is in the lock file, for whatever platform it is', () => {
-  const optional = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
-    Object.keys(optionalDependencies).map((name) => ({ path, name })),
-  )
-  expect(optional.length).toBeGreaterThan(0)
-  const absent = optional.filter(({ path, name }) => !reachable(path).some((folder) => `${folder}${name}` in packages))
-  expect(absent).toEqual([])
-})
+test.each(['package-lock.json', 'test/generators/package-lock.json'])(
+  'every optional dependency of every package is in %s, for whatever platform it is',
+  (path) => {
+    const { packages } = Lockfile.parse(JSON.parse(readFileSync(path, 'utf8')))
+    const optional = Object.entries(packages).flatMap(([at, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).map((name) => ({ path: at, name })),
+    )
+    expect(optional.length).toBeGreaterThan(0)
+    const absent = optional.filter((it) => !reachable(it.path).some((folder) => `${folder}${it.name}` in packages))
+    expect(absent).toEqual([])
+  },
+)
