@@ -12,7 +12,7 @@ import { type Process, startProcess } from '../faults/process.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { longTimeouts } from '../support/long-timeouts.ts'
 import { openDatabase } from '../support/open-database.ts'
-import { eventually } from '../support/process.ts'
+import { eventually, untilLive } from '../support/process.ts'
 import { byForm } from '../support/repetitions.ts'
 import {
   blockOf,
@@ -70,12 +70,7 @@ beforeAll(async () => {
   baseUrl = `http://127.0.0.1:${port}`
   await start()
   closers.add('api', null, () => api.kill())
-  await eventually('the API listens', () =>
-    fetch(`${baseUrl}/livez`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  )
+  await untilLive(baseUrl)
 })
 afterAll(() => closers.close())
 

@@ -24,3 +24,12 @@ export const eventually = async (
     await sleep(everyMs)
   }
 }
+
+/** Resolves when a process answers `GET /livez` with 200: a process that was just started does not listen yet. */
+export const untilLive = (url: string): Promise<void> =>
+  eventually(`${url}/livez answers`, () =>
+    fetch(`${url}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  )

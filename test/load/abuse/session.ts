@@ -7,6 +7,7 @@ import { freePort } from '../../../src/sandbox/ports.ts'
 import { openChains, openIndex, type Store } from '../../faults/rig.ts'
 import { startApi } from '../../faults/service.ts'
 import { ENGINE_KEY } from '../../support/engine.ts'
+import { untilLive } from '../../support/process.ts'
 import { openTargets } from '../targets.ts'
 import { Attacks, Measured, type Orders, Traps } from './messages.ts'
 
@@ -75,6 +76,7 @@ export const abuse = async (options: {
       ...{ ...settings, ENGINE_URL: engineUrl, TRUSTED_PROXIES: '1' },
       IDENTITY_USERINFO_URL: userinfoUrl,
     })
+    await untilLive(engineUrl)
     const processes = { worker, engine, api: api.process }
     const quietly = new AbortController()
     const living = chains.traffic.run({ ...TRAFFIC, signal: quietly.signal })
