@@ -11,6 +11,7 @@ import { uniforms } from '../../src/lib/random.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
 import { startNodeProxy } from '../support/node-proxy.ts'
+import { document } from '../support/openapi.ts'
 import { eventually } from '../support/process.ts'
 import { byForm, seed } from '../support/repetitions.ts'
 
@@ -37,6 +38,10 @@ afterAll(async () => {
 const ask = async (path: string, { tag, of = 0 }: { tag?: string | undefined; of?: 0 | 1 } = {}) => {
   const headers = tag === undefined ? {} : { 'if-none-match': tag }
   const { statusCode, headers: said, body } = await apis[of].app.inject({ url: `/v1${path}`, headers })
+  for (const [name, { schema }] of Object.entries(document.components.headers)) {
+    const value = said[name.toLowerCase()]
+    if (value !== undefined) expect([name, String(value)]).toEqual([name, expect.stringMatching(schema.pattern ?? '')])
+  }
   return { status: statusCode, tag: said.etag === undefined ? undefined : String(said.etag), headers: said, body }
 }
 

@@ -49,6 +49,7 @@ const Document = z.object({
   components: z.object({
     securitySchemes: z.record(z.string(), z.looseObject({ type: z.string() })),
     schemas: z.record(z.string(), z.looseObject({})),
+    headers: z.record(z.string(), z.object({ schema: z.object({ pattern: z.string().optional() }) })),
     responses: z.record(
       z.string(),
       z.object({ description: z.string(), content: Content, links: z.record(z.string(), Link).default({}) }),

@@ -98,8 +98,8 @@ export const headers = {
   ),
   ETag: text(
     'Changes when the returned data changes, and not with every block. Until then, `If-None-Match` with this value returns a 304',
-    '"1.0.0~mhx2k1v3q9"',
-    '^"[!#-~]+"$',
+    'W/"0.1.0.ab49855554d6~hofzb149wz"',
+    '^W/"[!#-~]+"$',
   ),
   'Cache-Control': text('How long the response may be cached without revalidation', 'public, no-cache'),
   Vary: text('The request headers that the response depends on', 'accept'),
