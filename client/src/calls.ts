@@ -1,4 +1,4 @@
-import type { Waiting } from './confirm.ts'
+import { CONFIRMATION_MS, type Waiting } from './confirm.ts'
 import { sleep } from './retry.ts'
 import type { Schemas } from './types.ts'
 import { askWallet, ExecutionError, isUnsupported, type Wallet, walletError } from './wallet.ts'
@@ -27,7 +27,7 @@ const isPending = ({ status }: Status): boolean => status === 'PENDING' || Numbe
 export const sendCalls = async (
   { walletCalls }: Schemas['Plan'],
   wallet: Wallet,
-  { confirmationMs, signal }: Waiting,
+  { confirmationMs = CONFIRMATION_MS, signal }: Waiting,
 ): Promise<readonly string[] | undefined> => {
   // A node that signs nothing has no EIP-5792 either.
   if (walletCalls === null || wallet.account?.type !== 'json-rpc') return undefined

@@ -1,4 +1,5 @@
-import { type Executed, type ExecuteOptions, executePlan, type Plan } from './execute.ts'
+import { type Waiting, waitForTransaction } from './confirm.ts'
+import { type Executed, type ExecuteOptions, executePlan, type Plan, type Transaction } from './execute.ts'
 import { type FollowOptions, followSettlements, type Settlement } from './follow.ts'
 import { type ListOptions, listRows } from './lists.ts'
 import { createPlans } from './plans.ts'
@@ -46,6 +47,12 @@ export const createClient = (options: TransportOptions) => {
     /** Sends a plan with a viem wallet client and waits until it is mined and indexed. Throws ExecutionError. */
     execute: (plan: Plan, wallet: Wallet, given?: ExecuteOptions): Promise<Executed> =>
       executePlan(api, plan, wallet, given),
+    /**
+     * Waits until a transaction is mined and indexed, for example one that was sent before a restart. Throws
+     * ExecutionError when it reverts or is replaced, and when it is not mined in time.
+     */
+    waitForTransaction: (chainId: number, hash: string, waiting?: Waiting): Promise<Transaction> =>
+      waitForTransaction(api, chainId, hash, waiting),
   }
 }
 

@@ -9,7 +9,14 @@ type Transaction = Schemas['Transaction']
 const WAIT_MS = 30_000
 const PAUSE_MS = 1_000
 
-export type Waiting = { readonly confirmationMs: number; readonly signal: AbortSignal | undefined }
+export type Waiting = {
+  /** The most that a transaction may take until it is mined and indexed, in milliseconds; 180,000 by default. */
+  readonly confirmationMs?: number | undefined
+  /** Ends the wait; a transaction that was sent stays sent. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export const CONFIRMATION_MS = 180_000
 
 /**
  * How often a transaction has to be reported as dropped by an unknown one. Nodes can know the new nonce of the sender
@@ -36,7 +43,7 @@ export const waitForTransaction = async (
   api: Requests,
   chainId: number,
   hash: string,
-  { confirmationMs, signal }: Waiting,
+  { confirmationMs = CONFIRMATION_MS, signal }: Waiting = {},
 ): Promise<Transaction> => {
   const until = Date.now() + confirmationMs
   const call = signal === undefined ? {} : { signal }

@@ -1,5 +1,5 @@
 import { sendCalls } from './calls.ts'
-import { waitForTransaction } from './confirm.ts'
+import { type Waiting, waitForTransaction } from './confirm.ts'
 import type { Requests } from './requests.ts'
 import type { Schemas } from './types.ts'
 import { askWallet, ExecutionError, type Wallet, walletError } from './wallet.ts'
@@ -7,13 +7,9 @@ import { askWallet, ExecutionError, type Wallet, walletError } from './wallet.ts
 export type Plan = Schemas['Plan']
 export type Transaction = Schemas['Transaction']
 
-export type ExecuteOptions = {
+export type ExecuteOptions = Waiting & {
   /** Never sends the steps as one batch, although the wallet supports it. */
   readonly batch?: false
-  /** The most that is waited for each transaction to be mined and indexed, in milliseconds; 180,000 by default. */
-  readonly confirmationMs?: number
-  /** Ends the execution before the next step. What was sent is not undone. */
-  readonly signal?: AbortSignal
   /** Receives the hash of each transaction that was sent. */
   readonly onSent?: (hash: string) => void
 }
@@ -71,18 +67,18 @@ export const executePlan = async (
   api: Requests,
   plan: Plan,
   wallet: Wallet,
-  { batch, confirmationMs = 180_000, signal, onSent }: ExecuteOptions = {},
+  { batch, onSent, ...waiting }: ExecuteOptions = {},
 ): Promise<Executed> => {
   await check(plan, wallet)
   const transactions: Transaction[] = []
   const confirm = async (hash: string): Promise<void> => {
     onSent?.(hash)
-    transactions.push(await waitForTransaction(api, plan.chainId, hash, { confirmationMs, signal }))
+    transactions.push(await waitForTransaction(api, plan.chainId, hash, waiting))
   }
-  const hashes = batch === false ? undefined : await sendCalls(plan, wallet, { confirmationMs, signal })
+  const hashes = batch === false ? undefined : await sendCalls(plan, wallet, waiting)
   for (const hash of hashes ?? []) await confirm(hash)
   for (const { request } of hashes === undefined ? plan.steps : []) {
-    signal?.throwIfAborted()
+    waiting.signal?.throwIfAborted()
     if (request !== undefined) await confirm(await sendStep(wallet, request))
   }
   const idsOf = (kind: keyof Transaction['created']): number[] =>

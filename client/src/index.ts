@@ -1,6 +1,7 @@
 /** The public names of the package. */
 export { formatAmount, parseAmount } from './amounts.ts'
 export { type Client, createClient } from './client.ts'
+export type { Waiting } from './confirm.ts'
 export { ApiError, type ConnectionCode, ConnectionError, FxProtectionError, type Reorg, ReorgError } from './errors.ts'
 export { type Executed, type ExecuteOptions, executePlan, type Plan, type Transaction } from './execute.ts'
 export { type FollowOptions, followSettlements, type Settlement } from './follow.ts'

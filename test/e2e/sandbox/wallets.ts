@@ -46,6 +46,10 @@ describe('the client executes plans', () => {
     const { positionIds, transactions } = await client.execute(plan, wallet)
     expect(requested).toContain(sends)
     expect(transactions.map(({ status, indexed }) => [status, indexed])).toEqual(Array(2).fill(['succeeded', true]))
+    const [, purchased] = transactions
+    expect(await client.waitForTransaction(chainId, purchased?.hash ?? '')).toMatchObject({
+      created: purchased?.created,
+    })
     const bought = []
     for await (const row of client.positions.list({ chainId, ids: positionIds })) bought.push(row)
     expect(bought).toMatchObject([{ eventId, notional: 10_000_000n, hedger: account.address }])
