@@ -53,11 +53,11 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(JSON.parse(committed))).not.toContain('"enum":[8453')
   })
 
-  test('describes every route but itself and its page', () => {
+  test('describes every route but itself and the pages of the documentation', () => {
     const mounted = routes
       .filter(({ method }) => method !== 'HEAD' && method !== 'OPTIONS')
       .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}')}`)
-      .filter((route) => !/^GET \/v1\/(openapi\.json|docs.*)$/.test(route))
+      .filter((route) => !/^GET \/(v1\/openapi\.json|v1\/docs.*|llms\.txt)$/.test(route))
     expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(mounted.sort())
   })
 

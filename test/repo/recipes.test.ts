@@ -17,7 +17,14 @@ let copy = ''
 
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'fx-recipes-'))
-  const files = ['docs/openapi.json', 'test/vectors/specification.ts', 'CHANGELOG.md', 'package.json', 'tsconfig.json']
+  const files = [
+    'docs/openapi.json',
+    'docs/guide',
+    'test/vectors/specification.ts',
+    'CHANGELOG.md',
+    'package.json',
+    'tsconfig.json',
+  ]
   const parts = ['src', 'migrations', ...files]
   for (const part of parts) await cp(join(root, part), join(copy, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
