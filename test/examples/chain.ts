@@ -21,7 +21,16 @@ const [oracle, secondOracle] = accounts.oracles
 if (!oracle || !secondOracle) throw new Error('the sandbox has two oracles')
 
 /** Who acts in the examples. */
-export const people = { owner: accounts.owner, engine: accounts.engine, creator, lp, hedger, stranger, oracle, secondOracle }
+export const people = {
+  owner: accounts.owner,
+  engine: accounts.engine,
+  creator,
+  lp,
+  hedger,
+  stranger,
+  oracle,
+  secondOracle,
+}
 
 /** Their addresses. */
 export const addresses = Object.fromEntries(

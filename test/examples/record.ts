@@ -1,7 +1,5 @@
-import { z } from 'zod'
-import type { Recorded } from '../../src/api/openapi/recorded.ts'
 import { operationId } from '../../src/api/openapi/operation-id.ts'
-import type { RouteSchema } from '../../src/api/operation.ts'
+import type { Recorded } from '../../src/api/openapi/recorded.ts'
 import { normalised } from './normalised.ts'
 import { type Request, requestsOf } from './requests.ts'
 import type { Story } from './story.ts'
@@ -29,7 +27,7 @@ const readStream = async (app: Story['app'], url: string): Promise<string> => {
 export const record = async (story: Story): Promise<Record<string, Recorded>> => {
   const requests = requestsOf(story)
   const recorded: Record<string, Recorded> = {}
-  for (const { method, url, config, schema } of story.routes) {
+  for (const { method, url, config } of story.routes) {
     const operation = config?.operation
     if (operation === undefined || method === 'HEAD') continue
     const id = operation.id ?? operationId(String(method), url)
@@ -54,7 +52,6 @@ export const record = async (story: Story): Promise<Record<string, Recorded>> =>
           })
     if (statusCode !== 200) throw new Error(`${id} answered ${statusCode}: ${payload}`)
     const response: unknown = JSON.parse(payload)
-    z.looseObject({ data: z.unknown() }).parse(response)
     recorded[id] = { ...request, response }
   }
   return normalised(recorded)

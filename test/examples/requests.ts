@@ -17,6 +17,7 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
   const { creator, lp, hedger, owner, oracle, secondOracle, stranger, engine } = addresses
   const { diamond, usdc } = base.deployment
   const path = { chainId }
+  // One event, so that operations share the example of their 404.
   const ofEvent = { path: { chainId, id: 2 } }
   const none: Request = {}
   const ofOwner = { chainId, from: owner }
@@ -44,12 +45,12 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     getHedgeEventsById: ofEvent,
     getHedgeEventsStatsById: ofEvent,
     getHedgeEventsRangeById: ofEvent,
-    getHedgeEventsUtilizationById: { path: { chainId, id: 3 } },
+    getHedgeEventsUtilizationById: ofEvent,
     getHedgeEventsPositionsById: { ...ofEvent, query: { limit: 2 } },
     getHedgeEventsDepositsById: { ...ofEvent, query: { limit: 2 } },
     getHedgeCreatorsWalletByAddr: { path: { chainId, addr: creator }, query: { limit: 2 } },
     getHedgeQuotePayoutById: {
-      path: { chainId, id: 3 },
+      ...ofEvent,
       query: { hypoSettlement: '12500000', notional: '10000000000' },
     },
     getHedgePositionsById: ofEvent,
@@ -59,7 +60,7 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     getHedgeDepositsWalletByAddr: { path: { chainId, addr: lp } },
     getOracleConfig: { path },
     getOracleOracles: { path },
-    getOracleSubmissionsByEventId: { path: { chainId, eventId: 4 } },
+    getOracleSubmissionsByEventId: { path: { chainId, eventId: 2 } },
     getGovernanceOwner: { query: { chainId } },
     getGovernanceFacets: { query: { chainId } },
     getGovernanceProposalsByProposalId: { path: { chainId, proposalId: ids.executable } },

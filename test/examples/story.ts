@@ -84,7 +84,10 @@ export const startStory = async () => {
       ...{ chainId, diamond },
       headTime: async () => BigInt(NOW),
     })),
-    makeNonce: () => keccak256(toHex((nonces += 1))),
+    makeNonce() {
+      nonces += 1
+      return keccak256(toHex(nonces))
+    },
     now: () => NOW * 1_000,
   }
   const engine = closers.add('engine', await startEngine(engineOptions), (it) => it.close())

@@ -7,8 +7,8 @@ import { envelope, type Operation, route } from '../operation.ts'
 const Changelog = z
   .array(
     z.object({
-      version: z.string().meta({ example: '1.0.0' }),
-      changes: z.array(z.string().meta({ example: 'Calldata builders and the broadcast relay.' })),
+      version: z.string(),
+      changes: z.array(z.string()),
     }),
   )
   .meta({ id: 'Changelog' })

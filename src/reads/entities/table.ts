@@ -88,9 +88,8 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
       query: {
         hypoSettlement: Uint128.meta({
           description: 'The hypothetical settlement rate, in 1e6 fixed point',
-          example: '12500000',
         }),
-        notional: Uint128.meta({ description: "The notional, in the payment token's units", example: '10000000000' }),
+        notional: Uint128.meta({ description: "The notional, in the payment token's units" }),
       },
       data: Amount,
       of: subject.quote,
