@@ -17,8 +17,8 @@ const REPLACE = 1
 const accounts = createAccounts()
 const [creator, lp, hedger, stranger] = accounts.users
 if (!creator || !lp || !hedger || !stranger) throw new Error('the sandbox has four users')
-const [oracle, secondOracle] = accounts.oracles
-if (!oracle || !secondOracle) throw new Error('the sandbox has two oracles')
+const [oracle, secondOracle, thirdOracle] = accounts.oracles
+if (!oracle || !secondOracle || !thirdOracle) throw new Error('the sandbox has three oracles')
 
 /** Who acts in the examples. */
 export const people = {
@@ -30,6 +30,7 @@ export const people = {
   stranger,
   oracle,
   secondOracle,
+  thirdOracle,
 }
 
 /** Their addresses. */
@@ -54,6 +55,8 @@ export const startStoryChain = async (chainId: ChainId) => {
   const anvil = await startAnvil({ chainId, genesisTimestamp: NOW - 200 * DAY })
   const bare = createActions({ chainId, rpcUrl: anvil.url, diamond: zeroAddress, tokens: [] })
   await bare.node.setBlockTimestampInterval({ interval: BLOCK_SECONDS })
+  // The chain's id as first nonce: both chains would have contracts at the same addresses otherwise.
+  if (chainId !== 8453) await bare.node.setNonce({ address: people.owner.account.address, nonce: chainId })
   const chain = await deployOn(anvil.url, { chainId, ...factsOf(chainId) }, accounts)
   const actions = createActions(chain)
   const [usdc, usdt] = chain.tokens

@@ -4,7 +4,7 @@ import { normalised } from './normalised.ts'
 import { type Request, requestsOf } from './requests.ts'
 import type { Story } from './story.ts'
 
-const text = (values: Request['path']): Record<string, string> =>
+const text = (values: Request['query']): Record<string, string> =>
   Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [name, String(value)]))
 
 /** Reads a stream of a listening app until nothing more arrives for a moment. */

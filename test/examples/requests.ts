@@ -1,15 +1,12 @@
 import { type Hex, zeroAddress, zeroHash } from 'viem'
+import type { Recorded } from '../../src/api/openapi/recorded.ts'
 import { mountedOf } from '../../src/sandbox/deploy.ts'
 import { addresses } from './chain.ts'
 import { DAY, NOW } from './clock.ts'
 import type { Story } from './story.ts'
 
 /** The request of an example. Names are those of the description. */
-export type Request = {
-  readonly path?: Readonly<Record<string, string | number>>
-  readonly query?: Readonly<Record<string, string | number>>
-  readonly body?: Readonly<Record<string, unknown>>
-}
+export type Request = Omit<Recorded, 'response' | 'stream'>
 
 /** The request of every operation, by its id. */
 export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Record<string, Request>> => {
@@ -65,10 +62,10 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     getGovernanceFacets: { query: { chainId } },
     getGovernanceProposalsByProposalId: { path: { chainId, proposalId: ids.executable } },
 
-    getHedgeEvents: { query: { underlying: 'USD/GHS', state: 'open', sort: 'expiry', count: 'true' } },
-    getHedgePositions: { query: { wallet: hedger, claimable: 'true', include: 'event' } },
-    getHedgeDeposits: { query: { chainId, wallet: lp, limit: 1 } },
-    getWalletsPortfolioByAddr: { path: { addr: hedger }, query: { chainId } },
+    getHedgeEvents: { query: { underlying: 'USD/GHS', state: 'open', sort: 'expiry', count: true } },
+    getHedgePositions: { query: { wallet: hedger, claimable: true, include: 'event' } },
+    getHedgeDeposits: { query: { chainId: '8453', wallet: lp, limit: 1 } },
+    getWalletsPortfolioByAddr: { path: { addr: hedger }, query: { chainId: '8453' } },
     getWalletsBalancesByAddr: { path: { addr: hedger } },
     postWalletsPortfolio: { body: { wallets: [lp] } },
     getHedgeSettlements: { query: { chainId, since: '0' } },

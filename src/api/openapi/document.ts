@@ -17,7 +17,7 @@ const parameters = (
   url: string,
   input: z.ZodObject | undefined,
   place: 'path' | 'query',
-  values: Recorded['path'] = {},
+  values: Recorded['query'] = {},
 ) => {
   if (input === undefined) return []
   const { properties = {}, required = [] } = schemas.convert(input, 'input', url.split('/')[3])

@@ -14,9 +14,12 @@ const listIds = (schema: JsonSchema, chainIds: readonly ChainId[]): void => {
 
 /** Replaces the ids of other chains in an example. */
 const withChains = (example: Recorded, first: ChainId, chainIds: readonly ChainId[]): Recorded =>
-  JSON.parse(JSON.stringify(example), (key, value) =>
-    key === 'chainId' && typeof value === 'number' && !chainIds.includes(value) ? first : value,
-  )
+  JSON.parse(JSON.stringify(example), (key, value) => {
+    if (key !== 'chainId' || chainIds.includes(Number(value))) return value
+    // A list of chains in a query is a text, and wallets take an id in hex.
+    if (typeof value !== 'string') return first
+    return value.startsWith('0x') ? `0x${first.toString(16)}` : String(first)
+  })
 
 /** Creates the converter to JSON Schema. It collects schemas with an id. Chain ids are those of `chainIds`, if any. */
 export const createSchemas = (chainIds: readonly ChainId[] = []) => {

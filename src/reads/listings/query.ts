@@ -35,7 +35,6 @@ export const Flag = z
   .transform((text) => text === 'true')
   .meta({ type: 'boolean' })
 
-
 /** The parameters of every list, whose rows can show what `included` names. */
 const commonFields = <const T extends readonly Inclusion[]>(included: T, description: string) => ({
   chainId: listOf(PathChainId, MAX_CHAINS)
