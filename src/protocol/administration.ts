@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { upstream } from '../lib/errors.ts'
 import { type ChainId, OfChain } from './chains.ts'
 import type { Output } from './outputs.ts'
-import { Account, Count, decimal, Id, Integer, integer, Rate, UnixSeconds } from './response-fields.ts'
+import { Account, decimal, Id, Integer, integer, Rate, UnixSeconds } from './response-fields.ts'
 
 /* The payloads of the oracle and governance reads. `records.ts` has those of the hedge reads. */
 
@@ -66,12 +66,12 @@ export const proposal = (
 export const OracleConfig = z
   .object({
     chainId: OfChain,
-    requiredSigners: Count.meta({ description: 'Number of oracles that must agree' }),
+    requiredSigners: Integer.meta({ description: 'Number of oracles that must agree' }),
     toleranceBps: Integer.meta({
       description: 'Maximum difference between agreeing rates, in basis points',
     }),
-    oracleCount: Count,
-    maxOracles: Count,
+    oracleCount: Integer,
+    maxOracles: Integer,
   })
   .meta({ id: 'OracleConfig' })
 
@@ -87,7 +87,7 @@ export const Submissions = z
   .object({
     chainId: OfChain,
     eventId: Id,
-    count: Count,
+    count: Integer,
     submissions: z.array(
       z.object({
         oracle: Account,

@@ -7,7 +7,6 @@ import type { Profile } from './profiles.ts'
 import {
   Account,
   Amount,
-  Count,
   clamped,
   Decimal,
   decimal,
@@ -170,8 +169,8 @@ export const EventStats = z
     totalMaxPayout: Amount,
     totalPremiums: Amount,
     creatorEarnings: Amount,
-    lpCount: Count,
-    hedgerCount: Count,
+    lpCount: Integer,
+    hedgerCount: Integer,
   })
   .meta({ id: 'EventStats' })
 

@@ -30,7 +30,6 @@ export const clamped = (value: bigint): number => Number(value < MAX_SAFE ? valu
 export const decimal = (value: bigint): string => value.toString()
 
 export const Id = Integer.meta({ description: 'Id, per chain and kind' })
-export const Count = Integer
 export const Amount = Decimal.meta({ description: 'Payment-token units' })
 export const Rate = Decimal.meta({ description: '1e6 fixed point' })
 export const UnixSeconds = Integer.meta({ description: 'Unix seconds' })

@@ -16,7 +16,6 @@ import { revertedField } from '../freshness/reverted.ts'
 
 const BlockNumber = Integer.meta({ description: 'Block number' })
 export const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
-export const hash = `0x${'5f'.repeat(32)}`
 
 /** The token of a row's amounts. */
 export const tokenFields = {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OfChain, PathChainId } from '../../protocol/chains.ts'
 import { MAX_LOGS, MAX_OPERATIONS } from '../../protocol/receipt-logs.ts'
 import { Bytes32 } from '../../protocol/request-fields.ts'
-import { Account, Count, Decimal, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
+import { Account, Decimal, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { RevertReason, reasonFields } from '../../protocol/reverts/reason.ts'
 
 const MAX_WAIT_MS = 30_000
@@ -49,7 +49,7 @@ export const TransactionRecord = z
       .object({ number: Integer, hash: Hash, timestamp: UnixSeconds })
       .nullable()
       .meta({ description: 'The block of the transaction; null while it is not mined' }),
-    confirmations: Count.meta({ description: 'Blocks from its block to the newest one; 0 while it is not mined' }),
+    confirmations: Integer.meta({ description: 'Blocks from its block to the newest one; 0 while it is not mined' }),
     finality: z
       .enum(['latest', 'safe', 'finalized'])
       .nullable()
@@ -76,7 +76,7 @@ export const TransactionRecord = z
     logs: z.array(z.object({ address: Account, name: z.string(), args: Args })).meta({
       description: `The first ${MAX_LOGS} logs of the protocol, and transfers and approvals of its tokens, in their order`,
     }),
-    logsOmitted: Count.meta({ description: 'Number of further such logs' }),
+    logsOmitted: Integer.meta({ description: 'Number of further such logs' }),
     logsIncomplete: z.boolean().meta({
       description:
         'True when the receipt is too long to be read whole: `logs` then has only logs of the protocol, and `userOperations` is empty',
