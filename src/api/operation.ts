@@ -20,10 +20,8 @@ export type Operation = {
   readonly bearer?: boolean
   /** The headers of a success, in addition to `X-Request-Id`. */
   readonly headers?: readonly HeaderName[]
-  /** The example of a success that is a stream of server-sent events, if there is one. */
-  readonly stream?: string
-  /** Makes the example payload from the example body, when the examples of the schemas do not make it. */
-  readonly example?: (body: unknown) => unknown
+  /** True when the success is a stream of server-sent events. */
+  readonly stream?: boolean
 }
 
 declare module 'fastify' {

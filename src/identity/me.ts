@@ -7,10 +7,10 @@ import { Account } from '../protocol/response-fields.ts'
 export const Me = z
   .object({
     address: Account,
-    email: z.email().meta({ example: 'user@bank.example' }).nullable(),
-    phoneNumber: z.string().nullable().meta({ example: '+233201234567' }),
-    externalId: z.string().nullable().meta({ example: 'external-1' }),
-    user: z.string().meta({ example: 'user-1' }),
+    email: z.email().nullable(),
+    phoneNumber: z.string().nullable(),
+    externalId: z.string().nullable(),
+    user: z.string(),
   })
   .meta({ id: 'Me' })
 

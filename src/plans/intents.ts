@@ -7,9 +7,9 @@ import { type Action, actions } from './actions.ts'
 
 /* The bodies of plans: what a wallet wants. */
 
-const integer = (min: number, max: number, description: string, example: number) => {
+const integer = (min: number, max: number, description: string) => {
   const error = `expected an integer from ${min} to ${max}`
-  return z.int({ error }).min(min, { error }).max(max, { error }).optional().meta({ description, example })
+  return z.int({ error }).min(min, { error }).max(max, { error }).optional().meta({ description })
 }
 
 /** The first fields of every plan. */
@@ -25,12 +25,11 @@ const forced = {
 
 /** The fields of plans that set these arguments. */
 const ofPurchases = {
-  deadlineSeconds: integer(1, 86_400, 'Seconds until a purchase reverts; 600 by default', 600),
+  deadlineSeconds: integer(1, 86_400, 'Seconds until a purchase reverts; 600 by default'),
   maxCostBps: integer(
     0,
     10_000,
     'How far the cost of a purchase may rise above the planned one, in basis points; 0 by default',
-    50,
   ),
 }
 
@@ -79,20 +78,6 @@ const argumentsOf = ({ function: name, derived }: Action): Record<string, z.ZodT
 const optional = (fields: Readonly<Record<string, z.ZodType>>, names: readonly string[]): Record<string, z.ZodType> =>
   Object.fromEntries(names.map((name) => [name, (fields[name] ?? z.never()).optional()]))
 
-/** An event with the engine's price. */
-const example = {
-  chainId: 8453,
-  from: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
-  name: 'Cedi importers Q3',
-  allowExternalLp: true,
-  initialLiquidity: '75000000000',
-  paymentToken: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-  quote: {
-    ...{ pair: 'USD/GHS', strike: 12, payoutCap: 13.5, strikeAbove: true },
-    ...{ expiryUnixSeconds: 1_807_776_000, notional: 10_000 },
-  },
-}
-
 const createEvent = (): z.ZodType<Intent> => {
   const fields = argumentsOf(actions['create-event'])
   return z
@@ -116,8 +101,7 @@ const createEvent = (): z.ZodType<Intent> => {
       },
       // Whether the terms are complete is judged once each field is valid. Zod would skip this only for some faults.
       { when: ({ issues }) => issues.length === 0 },
-    )
-    .meta({ example }) as unknown as z.ZodType<Intent>
+    ) as unknown as z.ZodType<Intent>
 }
 
 const ofAction = (action: Action): z.ZodType<Intent> =>

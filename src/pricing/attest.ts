@@ -26,13 +26,15 @@ const accountOf = (key: string): PrivateKeyAccount => {
   throw new OperatorError('the signing key is invalid: expected 0x and 64 hex digits, a valid secp256k1 private key')
 }
 
+const randomNonce = (): Hex => bytesToHex(randomBytes(32))
+
 /** The attester keeps the key to itself: no property or method returns it. */
-const createAttester = (key: string): Attester => {
+const createAttester = (key: string, makeNonce: () => Hex): Attester => {
   const account = accountOf(key)
   return {
     address: account.address,
     async sign(values) {
-      const quote = { ...values, quoteNonce: bytesToHex(randomBytes(32)) }
+      const quote = { ...values, quoteNonce: makeNonce() }
       return {
         signature: await account.signMessage({ message: { raw: attestationMessage(quote) } }),
         quoteTimestamp: String(quote.quoteTimestamp),
@@ -51,9 +53,11 @@ const createAttester = (key: string): Attester => {
 export const openAttester = (options: {
   readonly key: string | undefined
   readonly isProduction: boolean
+  /** The nonce of each signature; random unless given. */
+  readonly makeNonce?: () => Hex
 }): Attester | null => {
   if (options.key === undefined) return null
-  const attester = createAttester(options.key)
+  const attester = createAttester(options.key, options.makeNonce ?? randomNonce)
   if (options.isProduction && testKeys().some(({ address }) => address === attester.address)) {
     throw new OperatorError(
       `the signing key of ${attester.address} is a publicly known test key: with NODE_ENV=production set ENGINE_PRIVATE_KEY to a key of your own`,

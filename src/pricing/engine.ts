@@ -1,3 +1,4 @@
+import type { Hex } from 'viem'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { openAttester } from './attest.ts'
@@ -19,6 +20,8 @@ import { createValuer } from './values.ts'
 export type EngineOptions = Rates & {
   /** The signing key; without it quotes are advisory. */
   readonly key: string | undefined
+  /** The nonce of each signature; random unless given. */
+  readonly makeNonce?: () => Hex
   /** The configured chains, which `health` reports. */
   readonly chainIds: readonly ChainId[]
   /** The only diamonds that quotes are signed for. */

@@ -26,17 +26,17 @@ const PairName = z
   .refine((text) => parsePair(text) !== undefined, {
     error: 'expected a pair BASE/QUOTE of two currency codes, as in USD/GHS',
   })
-  .meta({ description: 'BASE/QUOTE; rates are QUOTE per 1 BASE', example: 'USD/GHS' })
+  .meta({ description: 'BASE/QUOTE; rates are QUOTE per 1 BASE' })
 
 const attested = ['chainId', 'diamondAddress', 'creator'] as const
 
 export const QuoteRequest = z
   .strictObject({
     pair: PairName,
-    strike: positive('Entry edge of the payout zone').meta({ example: 12 }),
-    payoutCap: positive('Far edge of the payout zone').meta({ example: 13.5 }),
-    expiryUnixSeconds: z.int({ error: 'expected Unix seconds' }).positive().meta({ example: 1_800_000_000 }),
-    notional: positive('Whole payment-token units').meta({ example: 10_000 }),
+    strike: positive('Entry edge of the payout zone'),
+    payoutCap: positive('Far edge of the payout zone'),
+    expiryUnixSeconds: z.int({ error: 'expected Unix seconds' }).positive(),
+    notional: positive('Whole payment-token units'),
     strikeAbove: Bool.meta({ description: 'true: protection against a rise of the rate; false: against a fall' }),
     chainId: BodyChainId.optional(),
     diamondAddress: Address20.optional(),
@@ -62,26 +62,16 @@ export const QuoteRequest = z
 
 export type QuoteRequest = z.output<typeof QuoteRequest>
 
-const Account = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/)
-  .meta({ example: '0x1a642f0E3c3aF545E7AcBD38b07251B3990914F1' })
+const Account = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 const Digits = z.string().regex(/^\d+$/)
 
 export const Attestation = z.object({
-  signature: z
-    .string()
-    .regex(/^0x[0-9a-f]{130}$/)
-    .meta({ example: `0x${'fc63'.repeat(32)}1c` }),
-  quoteTimestamp: Digits.meta({ description: 'Unix seconds', example: '1790000000' }),
-  quoteNonce: z
-    .string()
-    .regex(/^0x[0-9a-f]{64}$/)
-    .meta({ example: `0x${'33'.repeat(32)}` }),
+  signature: z.string().regex(/^0x[0-9a-f]{130}$/),
+  quoteTimestamp: Digits.meta({ description: 'Unix seconds' }),
+  quoteNonce: z.string().regex(/^0x[0-9a-f]{64}$/),
   signerAddress: Account,
   expiresAt: Digits.meta({
     description: 'Unix seconds; the last second at which the protocol accepts the signature',
-    example: '1790000120',
   }),
 })
 
@@ -93,27 +83,25 @@ const Reason = z.string().nullable()
 /** Free-form: an engine may return more. This engine's fields are enough to compute the premium again by hand. */
 export const Breakdown = z
   .looseObject({
-    pair: z.string().meta({ example: 'USD/GHS' }),
-    spot: Rate.meta({ example: 11.4 }),
-    strike: Rate.meta({ example: 12 }),
-    payoutCap: Rate.meta({ example: 13.5 }),
-    rangeWidth: Rate.meta({ example: 1.5 }),
-    T_years: z.number().meta({ description: 'Years of 365 days', example: 0.246575 }),
-    T_days: z.number().meta({ example: 90 }),
-    notional: z.number().meta({ description: 'Whole payment-token units', example: 10_000 }),
+    pair: z.string(),
+    spot: Rate,
+    strike: Rate,
+    payoutCap: Rate,
+    rangeWidth: Rate,
+    T_years: z.number().meta({ description: 'Years of 365 days' }),
+    T_days: z.number(),
+    notional: z.number().meta({ description: 'Whole payment-token units' }),
     direction: z.enum(['upward', 'downward']),
-    coveragePercent: z
-      .number()
-      .meta({ description: 'The greatest payout in percent of the notional', example: 13.157895 }),
-    method: z.string().meta({ example: 'Garman-Kohlhagen spread with jumps' }),
+    coveragePercent: z.number().meta({ description: 'The greatest payout in percent of the notional' }),
+    method: z.string(),
     pairClassification: z.looseObject({
-      tier: z.string().meta({ example: 'frontierEM' }),
+      tier: z.string(),
       useEmpiricalDrift: z.boolean(),
-      notes: z.string().meta({ example: 'empirical drift of 756 closes' }),
+      notes: z.string(),
     }),
     attestation: z
       .looseObject({
-        reason: Reason.meta({ description: 'Why the quote is not signed; null when it is', example: null }),
+        reason: Reason.meta({ description: 'Why the quote is not signed; null when it is' }),
       })
       .optional()
       .meta({
@@ -121,23 +109,23 @@ export const Breakdown = z
           'A signed quote also has `clock`, `newestBlock` and `marginSeconds`: its `quoteTimestamp` is `marginSeconds` before the earlier of the two times',
       }),
     inputs: z.looseObject({
-      r: z.number().meta({ example: 0.0425 }),
-      q: z.number().nullable().meta({ description: 'null when the drift is empirical', example: null }),
-      mu: z.number().meta({ example: 0.18 }),
-      qEffective: z.number().meta({ example: -0.1375 }),
-      sigma: z.number().meta({ example: 0.154 }),
-      sigmaRealizedRaw: z.number().meta({ example: 0.13 }),
-      volMarkup: z.number().meta({ example: 1 }),
+      r: z.number(),
+      q: z.number().nullable().meta({ description: 'null when the drift is empirical' }),
+      mu: z.number(),
+      qEffective: z.number(),
+      sigma: z.number(),
+      sigmaRealizedRaw: z.number(),
+      volMarkup: z.number(),
       garch: z.looseObject({
-        sigma0: z.number().meta({ example: 0.13 }),
-        sigmaLongRun: z.number().meta({ example: 0.16 }),
-        persistence: z.number().meta({ example: 0.97 }),
-        sigmaIntegrated: z.number().meta({ example: 0.15 }),
+        sigma0: z.number(),
+        sigmaLongRun: z.number(),
+        persistence: z.number(),
+        sigmaIntegrated: z.number(),
       }),
       jump: z.looseObject({
-        lambda: z.number().meta({ description: 'Jumps a year', example: 3 }),
-        jumpMean: z.number().meta({ example: 0.02 }),
-        jumpStd: z.number().meta({ example: 0.04 }),
+        lambda: z.number().meta({ description: 'Jumps a year' }),
+        jumpMean: z.number(),
+        jumpStd: z.number(),
       }),
     }),
   })
@@ -145,10 +133,10 @@ export const Breakdown = z
 
 export const Quote = z
   .object({
-    premiumRate: z.number().meta({ description: 'Fraction of notional', example: 0.027322 }),
-    premiumUsd: z.number().meta({ description: 'Whole payment-token units', example: 273.22 }),
-    maxPayoutUsd: z.number().meta({ description: 'Whole payment-token units', example: 1315.789473 }),
-    premiumRateFixed6: Digits.meta({ description: 'The value for premiumRate in createEvent', example: '27322' }),
+    premiumRate: z.number().meta({ description: 'Fraction of notional' }),
+    premiumUsd: z.number().meta({ description: 'Whole payment-token units' }),
+    maxPayoutUsd: z.number().meta({ description: 'Whole payment-token units' }),
+    premiumRateFixed6: Digits.meta({ description: 'The value for premiumRate in createEvent' }),
     attestation: Attestation.nullable().meta({
       description:
         'The signature; null when it was not requested or the engine does not sign: `breakdown.attestation` has the reason',
@@ -242,17 +230,17 @@ export const Signing = z.object({
 export const Health = z
   .looseObject({
     usdRate: z.looseObject({
-      rate: z.number().meta({ example: 0.044 }),
-      recordDate: z.string().meta({ example: '2026-11-20' }),
-      fetchedAt: z.int().meta({ description: 'Unix milliseconds', example: 1_795_261_974_193 }),
+      rate: z.number(),
+      recordDate: z.string(),
+      fetchedAt: z.int().meta({ description: 'Unix milliseconds' }),
     }),
     pricingEngineSigner: Account.nullable(),
     pairs: z.array(
       z.looseObject({
-        pair: z.string().meta({ example: 'USD/GHS' }),
-        tier: z.string().meta({ example: 'frontierEM' }),
+        pair: z.string(),
+        tier: z.string(),
         useEmpiricalDrift: z.boolean(),
-        historicalCloses: z.int().meta({ example: 756 }),
+        historicalCloses: z.int(),
       }),
     ),
   })

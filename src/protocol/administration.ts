@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { upstream } from '../lib/errors.ts'
 import { type ChainId, OfChain } from './chains.ts'
 import type { Output } from './outputs.ts'
-import { Account, Count, decimal, Id, Integer, integer, Rate, UnixSeconds } from './response-fields.ts'
+import { Account, decimal, Id, Integer, integer, Rate, UnixSeconds } from './response-fields.ts'
 
 /* The payloads of the oracle and governance reads. `records.ts` has those of the hedge reads. */
 
@@ -23,12 +23,7 @@ export const Facets = z
     facets: z.array(
       z.object({
         facetAddress: Account,
-        functionSelectors: z.array(
-          z
-            .string()
-            .regex(/^0x[0-9a-f]{8}$/)
-            .meta({ example: '0xe2bbb158' }),
-        ),
+        functionSelectors: z.array(z.string().regex(/^0x[0-9a-f]{8}$/)),
       }),
     ),
   })
@@ -46,14 +41,11 @@ export const facets = (chainId: ChainId, view: Output<'facets'>): z.output<typeo
 export const Proposal = z
   .object({
     chainId: OfChain,
-    proposalId: z
-      .string()
-      .regex(/^0x[0-9a-f]{64}$/)
-      .meta({ example: `0x${'5f'.repeat(32)}` }),
-    status: Integer.meta({ description: "The chain's number: 0 pending, 1 cancelled, 2 executed", example: 0 }),
+    proposalId: z.string().regex(/^0x[0-9a-f]{64}$/),
+    status: Integer.meta({ description: "The chain's number: 0 pending, 1 cancelled, 2 executed" }),
     executeAfter: UnixSeconds,
     initAddress: Account.meta({ description: 'Contract called after the cut; the zero address for none' }),
-    initCalldata: Bytes.meta({ description: 'Calldata of that call', example: '0x' }),
+    initCalldata: Bytes.meta({ description: 'Calldata of that call' }),
   })
   .meta({ id: 'Proposal' })
 
@@ -74,13 +66,12 @@ export const proposal = (
 export const OracleConfig = z
   .object({
     chainId: OfChain,
-    requiredSigners: Count.meta({ description: 'Number of oracles that must agree', example: 2 }),
+    requiredSigners: Integer.meta({ description: 'Number of oracles that must agree' }),
     toleranceBps: Integer.meta({
       description: 'Maximum difference between agreeing rates, in basis points',
-      example: 700,
     }),
-    oracleCount: Count.meta({ example: 3 }),
-    maxOracles: Count.meta({ example: 10 }),
+    oracleCount: Integer,
+    maxOracles: Integer,
   })
   .meta({ id: 'OracleConfig' })
 
@@ -96,7 +87,7 @@ export const Submissions = z
   .object({
     chainId: OfChain,
     eventId: Id,
-    count: Count.meta({ example: 1 }),
+    count: Integer,
     submissions: z.array(
       z.object({
         oracle: Account,

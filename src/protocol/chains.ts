@@ -49,9 +49,6 @@ export const startBlockFault = (
     ? null
     : `START_BLOCK_${chainId} is ${startBlock}, and the newest block of chain ${chainId} is ${head}: nothing is indexed. Set START_BLOCK_${chainId} to the block in which the diamond was deployed, and restart.`
 
-/** The example of a list of chain ids, as clients send it. */
-export const CHAIN_IDS_EXAMPLE = [...knownChains.keys()].join()
-
 /** The largest chain id: the columns of the index hold 31 bits. */
 export const MAX_CHAIN_ID = 2_147_483_647
 
@@ -89,7 +86,7 @@ const supported = (value: number, context: z.RefinementCtx): ChainId => {
 
 const DIGITS = /^\d{1,15}$/
 
-const meta = { type: 'integer', minimum: 1, maximum: MAX_CHAIN_ID, example: 8453 } as const
+const meta = { type: 'integer', minimum: 1, maximum: MAX_CHAIN_ID } as const
 
 /** A chain id of a path or query: decimal digits, decoded to one of the configured ids. */
 export const PathChainId = z

@@ -7,7 +7,6 @@ import type { Profile } from './profiles.ts'
 import {
   Account,
   Amount,
-  Count,
   clamped,
   Decimal,
   decimal,
@@ -47,16 +46,6 @@ export const ChainRecord = z
   })
   .meta({
     id: 'Chain',
-    example: {
-      chainId: 56,
-      name: 'BNB Smart Chain',
-      symbol: 'BNB',
-      diamond: '0x610178dA211FEF7D417bC0e6FeD39F05609AD788',
-      usdc: '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d',
-      usdt: '0x55d398326f99059fF775485246999027B3197955',
-      rpcUrl: 'https://bsc.example/rpc',
-      paymentDecimals: { USDC: 18, USDT: 18 },
-    },
   })
 
 /** A chain as clients see it; `rpcUrl` is the public one. */
@@ -70,11 +59,11 @@ export const chainRecord = (deployment: Deployment): z.output<typeof ChainRecord
 export const FeeConfig = z
   .object({
     chainId: OfChain,
-    creationFee: Amount.meta({ example: '5000000' }),
-    hedgerFeeRate: Rate.meta({ example: '5000' }),
-    payoutFeeRate: Rate.meta({ example: '10000' }),
-    lpProfitFeeRate: Rate.meta({ example: '20000' }),
-    creatorLoyaltyRate: Rate.meta({ example: '100000' }),
+    creationFee: Amount,
+    hedgerFeeRate: Rate,
+    payoutFeeRate: Rate,
+    lpProfitFeeRate: Rate,
+    creatorLoyaltyRate: Rate,
   })
   .meta({ id: 'FeeConfig' })
 
@@ -92,18 +81,18 @@ export const EventCore = z
   .object({
     id: Id,
     creator: Account,
-    name: z.string().meta({ example: 'Cedi importers Q3' }),
-    underlying: z.string().meta({ example: 'USD/GHS' }),
-    strike: Rate.meta({ example: '12000000' }),
-    payoutCap: Rate.meta({ example: '13500000' }),
-    premiumRate: Rate.meta({ example: '23000' }),
+    name: z.string(),
+    underlying: z.string(),
+    strike: Rate,
+    payoutCap: Rate,
+    premiumRate: Rate,
     initialRate: Rate,
     expiryDate: UnixSeconds,
     strikeAbove: z.boolean(),
     poolOpen: z.boolean(),
     allowExternalLp: z.boolean(),
     paymentToken: TokenAddress,
-    status: Integer.meta({ description: "The chain's number: 0 open, 1 settled", example: 0 }),
+    status: Integer.meta({ description: "The chain's number: 0 open, 1 settled" }),
   })
   .meta({ id: 'Event' })
 
@@ -172,16 +161,16 @@ export const valueTerms = (
 
 export const EventStats = z
   .object({
-    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled', example: 1_800_000_300 }),
+    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled' }),
     triggered: z.boolean(),
-    settlementPrice: Rate.meta({ example: '12500000' }),
-    totalLiquidity: Amount.meta({ example: '75000000000' }),
-    totalExposure: Amount.meta({ example: '244466000000' }),
-    totalMaxPayout: Amount.meta({ example: '18365508250' }),
-    totalPremiums: Amount.meta({ example: '6600582000' }),
-    creatorEarnings: Amount.meta({ example: '3300291' }),
-    lpCount: Count.meta({ example: 4 }),
-    hedgerCount: Count.meta({ example: 6 }),
+    settlementPrice: Rate,
+    totalLiquidity: Amount,
+    totalExposure: Amount,
+    totalMaxPayout: Amount,
+    totalPremiums: Amount,
+    creatorEarnings: Amount,
+    lpCount: Integer,
+    hedgerCount: Integer,
   })
   .meta({ id: 'EventStats' })
 
@@ -201,8 +190,8 @@ export const eventStats = (stats: Output<'getHedgeEventStats'>): z.output<typeof
 
 export const EventRange = z
   .object({
-    strike: Rate.meta({ example: '12000000' }),
-    payoutCap: Rate.meta({ example: '13500000' }),
+    strike: Rate,
+    payoutCap: Rate,
     initialRate: Rate,
     strikeAbove: z.boolean(),
   })
@@ -218,13 +207,12 @@ export const eventRange = (range: Output<'getHedgeEventRange'>): z.output<typeof
 
 export const Utilization = z
   .object({
-    totalLiquidity: Amount.meta({ example: '75000000000' }),
-    totalExposure: Amount.meta({ example: '244466000000' }),
+    totalLiquidity: Amount,
+    totalExposure: Amount,
     availableCapacity: Amount.meta({
       description: 'Additional notional the pool can still write; 0 while it is closed and from expiry on',
-      example: '753868400000',
     }),
-    utilizationRate: Decimal.meta({ description: '1e8 fixed point', example: '24487344' }),
+    utilizationRate: Decimal.meta({ description: '1e8 fixed point' }),
   })
   .meta({ id: 'Utilization' })
 
@@ -244,15 +232,14 @@ export const Position = z
     id: Id,
     eventId: Id,
     hedger: Account,
-    notional: Amount.meta({ example: '10000000000' }),
-    premiumPaid: Amount.meta({ example: '230000000' }),
-    platformFeePaid: Amount.meta({ example: '1150000' }),
-    payoutAmount: Amount.meta({ description: 'Claimable when greater than 0 and not claimed', example: '438596491' }),
+    notional: Amount,
+    premiumPaid: Amount,
+    platformFeePaid: Amount,
+    payoutAmount: Amount.meta({ description: 'Claimable when greater than 0 and not claimed' }),
     status: Integer.meta({
       description: "The chain's number: 0 active, 3 claimed, 4 claimable, 5 expired",
-      example: 4,
     }),
-    claimed: z.boolean().meta({ example: false }),
+    claimed: z.boolean(),
   })
   .meta({ id: 'Position' })
 
@@ -279,9 +266,8 @@ export const feeFields = {
   fee: Amount.nullable().meta({
     description:
       "The protocol's fee on it, by the rates at the event's creation; null when the index does not know these",
-    example: '4385964',
   }),
-  net: Amount.nullable().meta({ description: 'What the claim pays: the amount minus the fee', example: '434210527' }),
+  net: Amount.nullable().meta({ description: 'What the claim pays: the amount minus the fee' }),
 }
 
 /** The fee on a claim of `gross` and the amount after it; null where the fee rate is unknown. */
@@ -292,7 +278,7 @@ export const feeOn = (gross: bigint, feeRate: bigint | null) => {
 }
 
 export const Payout = z.object({
-  gross: Amount.meta({ description: '`payoutAmount`', example: '438596491' }),
+  gross: Amount.meta({ description: '`payoutAmount`' }),
   ...feeFields,
 })
 
@@ -308,11 +294,11 @@ export const Deposit = z
     id: Id,
     eventId: Id,
     lp: Account,
-    amount: Amount.meta({ example: '5000000000' }),
-    shares: Decimal.meta({ example: '1000000000000000000' }),
-    premiumsEarned: Amount.meta({ example: '230000000' }),
-    premiumsClaimed: Amount.meta({ example: '100000000' }),
-    withdrawn: z.boolean().meta({ example: false }),
+    amount: Amount,
+    shares: Decimal,
+    premiumsEarned: Amount,
+    premiumsClaimed: Amount,
+    withdrawn: z.boolean(),
   })
   .meta({ id: 'Deposit' })
 

@@ -26,7 +26,7 @@ const digits = (max: bigint, what: string) =>
 /** An id, count or time of day in a path or query: `^\d+$` up to 2^53 - 1, decoded to a number. */
 export const PathInteger = digits(BigInt(Number.MAX_SAFE_INTEGER), 'a non-negative decimal integer')
   .transform(Number)
-  .meta({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 1 })
+  .meta({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
 /** The maximum number of items on a page, 1 to `max`. Values outside are rejected, not clamped. */
 export const PageLimit = (max: number) => {
@@ -35,7 +35,7 @@ export const PageLimit = (max: number) => {
     .string({ error })
     .refine((text) => DIGITS.test(text) && Number(text) >= 1 && Number(text) <= max, { error })
     .transform(Number)
-    .meta({ type: 'integer', minimum: 1, maximum: max, example: 50 })
+    .meta({ type: 'integer', minimum: 1, maximum: max })
 }
 
 /** Fast path: leaves values with the maximum number of digits to the schema, because they may be too large. */
@@ -46,7 +46,7 @@ const uint = (value: unknown): bigint | undefined =>
 export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
   .transform(BigInt)
   .register(shortcuts, { decode: uint })
-  .meta({ type: 'string', pattern: '^\\d+$', maxLength: 78, example: '1000000' })
+  .meta({ type: 'string', pattern: '^\\d+$', maxLength: 78 })
 
 /**
  * An amount or rate of a calculation as a decimal string up to 2^128 - 1, so that the product of two cannot overflow on
@@ -54,7 +54,7 @@ export const Uint = digits(MAX_UINT256, 'an unsigned decimal integer string')
  */
 export const Uint128 = digits(2n ** 128n - 1n, 'an unsigned decimal integer string')
   .transform(BigInt)
-  .meta({ type: 'string', pattern: '^\\d+$', maxLength: 39, example: '1000000' })
+  .meta({ type: 'string', pattern: '^\\d+$', maxLength: 39 })
 
 /** An id of a body: a decimal string up to 2^256 - 1 or a JSON integer up to 2^53 - 1, decoded to bigint. */
 export const BodyInteger = z
@@ -68,13 +68,11 @@ export const BodyInteger = z
     // Each constraint applies to the values of its type.
     ...{ type: ['integer', 'string'], minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     ...{ pattern: '^\\d+$', maxLength: 78 },
-    example: 1,
   })
 
 const addressMeta = {
   type: 'string',
   pattern: ADDRESS.source,
-  example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
 } as const
 const isAddress = (value: unknown): value is string => typeof value === 'string' && ADDRESS.test(value)
 const addressText = z.string().refine(isAddress, { error: 'expected a 20-byte 0x address', abort: true })
@@ -113,7 +111,6 @@ export const Destination = addressText
 /** The same of a token. */
 export const TokenDestination = Destination.meta({
   description: 'Address of the token, with a correct EIP-55 checksum or in letters of one case',
-  example: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
 })
 
 /** Bytes of the longest transaction that networks accept, and the length of its hex. */
@@ -122,7 +119,7 @@ export const MAX_TX_HEX = 2 + 2 * MAX_TX_BYTES
 /** In calldata every item of a list takes a word of 32 bytes. */
 const MAX_TX_WORDS = MAX_TX_BYTES / 32
 
-const hex = (pattern: RegExp, what: string, example: Hex, maxLength = Number.POSITIVE_INFINITY) => {
+const hex = (pattern: RegExp, what: string, maxLength = Number.POSITIVE_INFINITY) => {
   const fits = (text: string): boolean => text.length <= maxLength && pattern.test(text)
   const lower = (text: string): Hex => `0x${text.slice(2).toLowerCase()}`
   return z
@@ -130,17 +127,17 @@ const hex = (pattern: RegExp, what: string, example: Hex, maxLength = Number.POS
     .refine(fits, { error: `expected ${what}`, abort: true })
     .transform(lower)
     .register(shortcuts, { decode: (value) => (typeof value === 'string' && fits(value) ? lower(value) : undefined) })
-    .meta({ type: 'string', pattern: pattern.source, ...(Number.isFinite(maxLength) && { maxLength }), example })
+    .meta({ type: 'string', pattern: pattern.source, ...(Number.isFinite(maxLength) && { maxLength }) })
 }
 
 /** Exactly 32 bytes of hex. */
-export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex', `0x${'5f'.repeat(32)}`)
+export const Bytes32 = hex(BYTES32, '32 bytes of 0x hex')
 
 /** Whole bytes of hex, as many as a transaction can hold at most; `0x` is the empty value. */
-export const Bytes = hex(BYTES, `0x hex of at most ${MAX_TX_BYTES} whole bytes`, '0x', MAX_TX_HEX)
+export const Bytes = hex(BYTES, `0x hex of at most ${MAX_TX_BYTES} whole bytes`, MAX_TX_HEX)
 
 /** A 4-byte function selector. */
-export const Selector = hex(SELECTOR, 'a 4-byte 0x selector', '0xe2bbb158')
+export const Selector = hex(SELECTOR, 'a 4-byte 0x selector')
 
 /** A JSON boolean; the strings "true" and "false" are not. */
 export const Bool = z
@@ -160,7 +157,7 @@ export const Text = z
   .register(shortcuts, {
     decode: (value) => (typeof value === 'string' && value.length <= MAX_TEXT && isText(value) ? value : undefined),
   })
-  .meta({ type: 'string', minLength: 1, example: 'text' })
+  .meta({ type: 'string', minLength: 1 })
 
 /** Selects the items of a list to parse; adds an issue when it rejects the list without parsing. */
 type Select = (items: unknown[], context: z.RefinementCtx) => unknown

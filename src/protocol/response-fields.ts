@@ -29,10 +29,9 @@ export const clamped = (value: bigint): number => Number(value < MAX_SAFE ? valu
 /** An amount, price or rate as a decimal string. */
 export const decimal = (value: bigint): string => value.toString()
 
-export const Id = Integer.meta({ description: 'Id, per chain and kind', example: 1 })
-export const Count = Integer.meta({ example: 42 })
-export const Amount = Decimal.meta({ description: 'Payment-token units', example: '1000000' })
-export const Rate = Decimal.meta({ description: '1e6 fixed point', example: '11400000' })
-export const UnixSeconds = Integer.meta({ description: 'Unix seconds', example: 1_800_000_000 })
-export const TokenAddress = AddressText.meta({ example: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913' })
-export const Account = AddressText.meta({ example: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266' })
+export const Id = Integer.meta({ description: 'Id, per chain and kind' })
+export const Amount = Decimal.meta({ description: 'Payment-token units' })
+export const Rate = Decimal.meta({ description: '1e6 fixed point' })
+export const UnixSeconds = Integer.meta({ description: 'Unix seconds' })
+export const TokenAddress = AddressText
+export const Account = AddressText

@@ -13,27 +13,14 @@ export const BuiltTx = z
     chainId: OfChain,
     to: Account,
     data: z.string().regex(/^0x[0-9a-f]{8,}$/),
-    value: Decimal.meta({ description: 'Wei', example: '0' }),
-    function: z
-      .string()
-      .regex(/^[A-Za-z]\w*$/)
-      .meta({ example: 'buyProtection' }),
+    value: Decimal.meta({ description: 'Wei' }),
+    function: z.string().regex(/^[A-Za-z]\w*$/),
     args: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
     estimatedGas: Decimal.nullable(),
     simulation: Simulation.nullable().meta({ description: 'Null without `from`' }),
   })
   .meta({
     id: 'BuiltTx',
-    example: {
-      chainId: 8453,
-      to: '0x610178dA211FEF7D417bC0e6FeD39F05609AD788',
-      data: `0xe2bbb158${'0'.repeat(63)}9${'0'.repeat(56)}3b9aca00`,
-      value: '0',
-      function: 'deposit',
-      args: { eventId: '9', amount: '1000000000' },
-      estimatedGas: '272113',
-      simulation: { status: 'success', code: null, reason: null, hint: null, blockNumber: 31_415_926 },
-    },
   })
 
 export type BuiltTx = z.output<typeof BuiltTx>

@@ -14,10 +14,6 @@ const SIGNED = /^0x[a-fA-F0-9]+$/
 const NO_HEX = 'expected 0x hex of a signed transaction'
 const TOO_LONG = `expected at most ${MAX_TX_HEX} characters: networks reject longer transactions`
 
-/** `pause()`, signed for chain 8453. */
-const EXAMPLE =
-  '0x02f87082210507830f4240843b9aca00830493e094610178da211fef7d417bc0e6fed39f05609ad78880848456cb59c080a04ff9600a3255e375b367c25f39942b0d4613b1eb65b224114ec5d061a9e31308a03a8b349379ae715e5a15ba694c8b3013525886d099238dd476b29630f8c29c45'
-
 export const BroadcastBody = z
   .strictObject({
     chainId: BodyChainId,
@@ -30,7 +26,6 @@ export const BroadcastBody = z
         type: 'string',
         pattern: SIGNED.source,
         description: 'The complete signed transaction',
-        example: EXAMPLE,
       }),
     rejectIfReverts: Bool.optional().meta({
       description: 'Do not send a transaction of which the simulation shows that it would revert; false by default',
@@ -50,7 +45,6 @@ export const Broadcast = z
     warning: RevertReason.nullable().meta({
       description:
         'Why the transaction would revert at the newest block, although it was sent. Null when it would not, and when it was not simulated',
-      example: null,
     }),
   })
   .meta({ id: 'Broadcast' })

@@ -7,24 +7,18 @@ export const Simulation = z
   .object({
     status: z.enum(['success', 'reverted', 'unavailable']).meta({
       description: '`unavailable` when no node answered in time: the call may succeed or revert',
-      example: 'reverted',
     }),
     code: z
       .string()
       .regex(/^[a-z_]+$/)
       .nullable()
-      .meta({ description: 'A code of `/v1/reverts`', example: 'insufficient_allowance' }),
-    reason: z
-      .string()
-      .nullable()
-      .meta({ description: "The contract's text or error, or the node's text", example: 'Insufficient allowance' }),
+      .meta({ description: 'A code of `/v1/reverts`' }),
+    reason: z.string().nullable().meta({ description: "The contract's text or error, or the node's text" }),
     hint: z.string().nullable().meta({
       description: 'What the caller can do about it',
-      example: 'Approve the protocol for the whole amount first, with `/v1/tx/erc20/approve`.',
     }),
     blockNumber: Integer.nullable().meta({
       description: 'The newest block when the simulation was requested',
-      example: 31_415_926,
     }),
   })
   .meta({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { createSchemas } from '../../src/api/openapi/schemas.ts'
 import { openApp } from '../support/app.ts'
+import { exampleBody } from '../support/example-body.ts'
 import { mountedBy } from '../support/mounted.ts'
 import type { Target } from './bodies.ts'
 
@@ -12,10 +12,10 @@ export const openTargets = async (): Promise<{ api: Api; targets: Target[] }> =>
   const routes = await mountedBy(async () => void apps.push(await openApp({})))
   const [api] = apps
   if (api === undefined) throw new Error('no app was built')
-  const targets = routes.flatMap(({ url, method, schema, bodyLimit: limit }): Target[] => {
+  const targets = routes.flatMap((mounted): Target[] => {
+    const { url, method, schema, bodyLimit: limit } = mounted
     if (method !== 'POST' || !(schema?.body instanceof z.ZodType)) return []
-    const schemas = createSchemas()
-    const example = schemas.example(schemas.convert(schema.body, 'input'))
+    const example = exampleBody(mounted)
     return [{ route: url, limit: limit ?? api.app.initialConfig.bodyLimit ?? 0, example }]
   })
   return { api, targets }

@@ -45,10 +45,10 @@ describe.each(Object.entries(schemas))('the fast decoder of %s', (_, schema) => 
     fc.assert(fc.property(fc.anything(), (value) => agrees(schema, decode(value), value)))
   })
 
-  test('the fast decoder accepts the example of the documentation', () => {
-    const sample = { BodyChainId: 56, BodyInteger: 7, Bool: false, Text: 'a', Uint: '7', Selector: '0x01020304' }
-    const { example } = z.object({ example: z.json().optional() }).parse(schema.meta() ?? {})
-    expect([example, ...Object.values(sample)].map(decode).filter((it) => it !== undefined).length).toBeGreaterThan(0)
+  test('the fast decoder accepts a valid value', () => {
+    const address = '0x976EA74026E726554dB657fA54763abd0C3a0aa9'
+    const valid = [56, false, 'a', '7', '0x01020304', `0x${'5f'.repeat(32)}`, address]
+    expect(valid.map(decode).filter((it) => it !== undefined).length).toBeGreaterThan(0)
   })
 })
 

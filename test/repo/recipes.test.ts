@@ -19,13 +19,14 @@ beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'fx-recipes-'))
   const files = [
     'docs/openapi.json',
+    'docs/examples.json',
     'docs/guide',
-    'test/vectors/specification.ts',
     'CHANGELOG.md',
     'package.json',
     'tsconfig.json',
   ]
-  const parts = ['src', 'migrations', ...files]
+  const tests = ['test/vectors/specification.ts', 'test/examples/requests.ts']
+  const parts = ['src', 'migrations', ...files, ...tests]
   for (const part of parts) await cp(join(root, part), join(copy, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
   for (const edit of [...generated, ...Object.values(recipes).flat()]) await apply(edit)

@@ -17,6 +17,12 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
   '/tx/hedge/example-pause': 'examplePause()',
 `,
     },
+    {
+      file: 'test/examples/requests.ts',
+      anchor: '    getReverts: none,',
+      text: `
+    buildExamplePause: { body: ofOwner },`,
+    },
   ],
   'Add a read': [
     {
@@ -41,6 +47,12 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
       anchor: 'export const extensions = [',
       text: `
   'GET /hedge/example-fees-initialized/{chainId}',`,
+    },
+    {
+      file: 'test/examples/requests.ts',
+      anchor: '    getReverts: none,',
+      text: `
+    getHedgeExampleFeesInitialized: { path },`,
     },
   ],
   'Add a read with a database fallback': [
@@ -101,6 +113,12 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
       text: `
   'GET /hedge/events/{chainId}/{id}/example-token',`,
     },
+    {
+      file: 'test/examples/requests.ts',
+      anchor: '    getReverts: none,',
+      text: `
+    getHedgeEventsExampleTokenById: ofEvent,`,
+    },
   ],
   'Follow another log': [
     {
@@ -119,8 +137,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
     },
     {
       file: 'src/protocol/records.ts',
-      anchor:
-        "    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled', example: 1_800_000_300 }),",
+      anchor: "    settledAt: UnixSeconds.meta({ description: 'Unix seconds; 0 until settled' }),",
       text: `
     exampleTotal: Amount,`,
     },
@@ -156,7 +173,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
     },
     {
       file: 'src/protocol/records.ts',
-      anchor: "    premiumsEarned: Amount.meta({ example: '230000000' }),",
+      anchor: '    premiumsEarned: Amount,',
       text: `
     exampleBonus: Amount,`,
     },
@@ -172,7 +189,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
   'Add a chain': [],
 }
 
-/** What `npm run contracts` would generate for the examples: two functions, and an output of a view. */
+/** What `npm run contracts` (two functions, an output of a view) and `npm run examples` would generate. */
 export const generated: readonly Edit[] = [
   {
     file: 'src/abi/protocol.generated.ts',
@@ -195,5 +212,13 @@ export const generated: readonly Edit[] = [
         "name": "exampleTotal",
         "type": "uint256"
       }`,
+  },
+  {
+    file: 'docs/examples.json',
+    anchor: '{',
+    text: `
+  "buildExamplePause": { "body": { "chainId": 8453 }, "response": {} },
+  "getHedgeExampleFeesInitialized": { "path": { "chainId": 8453 }, "response": {} },
+  "getHedgeEventsExampleTokenById": { "path": { "chainId": 8453, "id": 2 }, "response": {} },`,
   },
 ]

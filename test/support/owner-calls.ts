@@ -36,7 +36,11 @@ const answering = (data: Hex, lastId: number): Hex =>
  * Calls of the protocol that `createActions` has no name for: those of its owner above all. Each resolves when its
  * receipt reports success.
  */
-export const ownerCalls = ({ actions: { client, node, chain }, owner, deployment: { diamond, profile } }: World) => {
+export const ownerCalls = ({
+  actions: { client, node, chain },
+  owner,
+  deployment: { diamond, profile },
+}: Pick<World, 'actions' | 'owner' | 'deployment'>) => {
   const send = ({ account }: Wallet, to: Hex | null, data: Hex) =>
     createWalletClient({ account, transport: http(chain.rpcUrl) }).sendTransactionSync({
       chain: null,

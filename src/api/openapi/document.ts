@@ -5,28 +5,27 @@ import { release } from '../../lib/root.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'
 import { linksOf, linkTargets } from './links.ts'
+import { operationId } from './operation-id.ts'
+import { type Recorded, readRecorded } from './recorded.ts'
 import { errorResponse, failuresOf, json, notModified, sent } from './responses.ts'
 import type { Route } from './route.ts'
 import { createSchemas, type Schemas } from './schemas.ts'
 import { headers, info, optionalSecurity, securitySchemes, tags } from './texts.ts'
 
-const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
-
-/** Makes an operation id: `getHedgeEventsStatsById` for GET `/v1/hedge/events/:chainId/:id/stats`. */
-const operationId = (method: string, url: string): string => {
-  const parts = url.split('/').filter((part) => part !== '' && part !== 'v1' && part !== ':chainId')
-  const words = parts.filter((part) => !part.startsWith(':')).flatMap((part) => part.split(/[^A-Za-z0-9]+/))
-  const keys = parts.filter((part) => part.startsWith(':')).map((part) => `By${capitalised(part.slice(1))}`)
-  return [method.toLowerCase(), ...words.map(capitalised), ...keys].join('')
-}
-
-const parameters = (schemas: Schemas, url: string, input: z.ZodObject | undefined, place: 'path' | 'query') => {
+const parameters = (
+  schemas: Schemas,
+  url: string,
+  input: z.ZodObject | undefined,
+  place: 'path' | 'query',
+  values: Recorded['query'] = {},
+) => {
   if (input === undefined) return []
   const { properties = {}, required = [] } = schemas.convert(input, 'input', url.split('/')[3])
   return Object.entries(properties).flatMap(([name, value]) => {
     if (!isSchema(value)) return []
     // Generators read the description and the example of a parameter itself, and not those of its schema.
-    const { description, example, ...schema } = value
+    const { description, ...schema } = value
+    const example = values[name]
     const shown = { ...(description !== undefined && { description }), ...(example !== undefined && { example }) }
     return [{ name, in: place, required: required.includes(name), ...shown, schema }]
   })
@@ -38,17 +37,21 @@ const STREAM: JsonSchema = {
   description: 'Server-sent events: `id` is the cursor of an item, `event` its type, and `data` the item as JSON',
 }
 
+/** Recorded examples by operation id. */
+type Examples = ReturnType<typeof readRecorded>
+
 /** Error responses by the names of their components. */
 type Responses = Record<string, object>
 
-const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, route: Route) => {
+const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, route: Route, recorded: Examples) => {
   const { method, url, schema, operation, bodyLimit } = route
-  const ofPath = parameters(schemas, url, schema.params, 'path')
-  const ofQuery = parameters(schemas, url, schema.querystring, 'query')
+  const id = operation.id ?? operationId(method, url)
+  const example = schemas.ofChains(recorded[id])
+  if (example === undefined) throw new TypeError(`no recorded example of ${id}: run npm run examples`)
+  const ofPath = parameters(schemas, url, schema.params, 'path', example.path)
+  const ofQuery = parameters(schemas, url, schema.querystring, 'query', example.query)
   const body = schema.body && schemas.convert(schema.body, 'input')
-  const request = body && schemas.example(body)
   const success = schemas.convert(schema.response[200], 'output')
-  const answer = () => (operation.example ? { data: operation.example(request) } : schemas.example(success))
   const keys = Object.fromEntries(ofPath.map((it) => [it.name, String(it.example)]))
   const failed = failuresOf(route, keys)
   for (const [, [name, failure]] of failed) {
@@ -57,7 +60,6 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
     responses[name] = response
   }
 
-  const id = operation.id ?? operationId(method, url)
   const links = linksOf(id)
 
   return {
@@ -69,7 +71,7 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
     ...(operation.bearer === true && { security: [{ bearer: [] }] }),
     ...(ofPath.length + ofQuery.length > 0 && { parameters: [...ofPath, ...ofQuery] }),
     ...(body && {
-      requestBody: { description: `At most ${bodyLimit} bytes`, required: true, content: json(body, request) },
+      requestBody: { description: `At most ${bodyLimit} bytes`, required: true, content: json(body, example.body) },
     }),
     responses: {
       200: {
@@ -77,8 +79,9 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
         headers: sent(['X-Request-Id', ...(operation.headers ?? [])]),
         ...(links && { links }),
         content: {
-          ...(isSchema(success.properties) && json(success, answer())),
-          ...(operation.stream && { 'text/event-stream': { schema: STREAM, example: operation.stream } }),
+          ...(example.stream === undefined
+            ? json(success, example.response)
+            : { 'text/event-stream': { schema: STREAM, example: example.stream } }),
         },
       },
       ...(operation.headers?.includes('ETag') && { 304: notModified }),
@@ -89,7 +92,7 @@ const describe = (schemas: Schemas, responses: Responses, error: JsonSchema, rou
 
 /**
  * Makes the OpenAPI 3.1 description of the mounted routes, from the schemas that validate them. Throws a TypeError for
- * two operations of one id, two schemas of one id, a payload without an example, and a link that leads nowhere.
+ * two operations of one id, two schemas of one id, an operation without a recorded example, and a link that leads nowhere.
  */
 export const createDocument = (routes: readonly Route[], chainIds: readonly ChainId[]) => {
   const schemas = createSchemas(chainIds)
@@ -97,8 +100,9 @@ export const createDocument = (routes: readonly Route[], chainIds: readonly Chai
   const paths: Record<string, Record<string, object>> = {}
   const responses: Responses = {}
   const ids = new Set<string>()
+  const recorded = readRecorded()
   for (const route of routes) {
-    const described = describe(schemas, responses, error, route)
+    const described = describe(schemas, responses, error, route, recorded)
     if (ids.has(described.operationId)) throw new TypeError(`two operations have the id ${described.operationId}`)
     ids.add(described.operationId)
     const path = route.url.replace(/:(\w+)/g, '{$1}')

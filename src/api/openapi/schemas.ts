@@ -1,23 +1,25 @@
 import { z } from 'zod'
-import { CHAIN_IDS_EXAMPLE, type ChainId, chainIdSchemas } from '../../protocol/chains.ts'
+import { type ChainId, chainIdSchemas } from '../../protocol/chains.ts'
 import { annotate } from './annotate.ts'
 import { isSchema, type JsonSchema } from './json-schema.ts'
 import { notes } from './notes.ts'
+import type { Recorded } from './recorded.ts'
 
 /** Restricts the schema of a chain id to these ids. */
-const listIds = (schema: JsonSchema, example: ChainId, chainIds: readonly ChainId[]): void => {
+const listIds = (schema: JsonSchema, chainIds: readonly ChainId[]): void => {
   delete schema.minimum
   delete schema.maximum
-  Object.assign(schema, { enum: [...chainIds], example })
+  Object.assign(schema, { enum: [...chainIds] })
 }
 
-/** Replaces the ids of other chains in the example of a schema. */
-const exampleOf = (example: unknown, first: ChainId, chainIds: readonly ChainId[]): unknown => {
-  if (example === CHAIN_IDS_EXAMPLE) return chainIds.join()
-  const replace = (key: string, value: unknown): unknown =>
-    key === 'chainId' && typeof value === 'number' && !chainIds.includes(value) ? first : value
-  return JSON.parse(JSON.stringify(example), replace)
-}
+/** Replaces the ids of other chains in an example. */
+const withChains = (example: Recorded, first: ChainId, chainIds: readonly ChainId[]): Recorded =>
+  JSON.parse(JSON.stringify(example), (key, value) => {
+    if (key !== 'chainId' || chainIds.includes(Number(value))) return value
+    // A list of chains in a query is a text, and wallets take an id in hex.
+    if (typeof value !== 'string') return first
+    return value.startsWith('0x') ? `0x${first.toString(16)}` : String(first)
+  })
 
 /** Creates the converter to JSON Schema. It collects schemas with an id. Chain ids are those of `chainIds`, if any. */
 export const createSchemas = (chainIds: readonly ChainId[] = []) => {
@@ -35,10 +37,10 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
         io,
         override({ zodSchema, jsonSchema }) {
           if (chainIdSchemas.has(zodSchema)) {
-            if (first !== undefined) listIds(jsonSchema, first, chainIds)
+            if (first !== undefined) listIds(jsonSchema, chainIds)
           }
-          if (first !== undefined && jsonSchema.example !== undefined)
-            jsonSchema.example = exampleOf(jsonSchema.example, first, chainIds)
+          // Examples are recorded.
+          delete jsonSchema.example
           // OpenAPI tools handle `true` better than an empty schema.
           if (isSchema(jsonSchema.additionalProperties) && Object.keys(jsonSchema.additionalProperties).length === 0) {
             jsonSchema.additionalProperties = true
@@ -70,26 +72,9 @@ export const createSchemas = (chainIds: readonly ChainId[] = []) => {
       }
       return root
     },
-    /**
-     * Makes the smallest example of a schema: required properties, the first alternative, lists of one item. Throws a
-     * TypeError for a schema without one.
-     */
-    example(schema: JsonSchema): unknown {
-      if (schema.example !== undefined) return schema.example
-      if (schema.const !== undefined) return schema.const
-      const component = components[schema.$ref?.replace('#/components/schemas/', '') ?? '']
-      if (component !== undefined) return this.example(component)
-      const [first] = schema.anyOf ?? []
-      if (isSchema(first)) return this.example(first)
-      if (schema.enum !== undefined) return schema.enum[0]
-      if (schema.type === 'boolean') return true
-      if (schema.type === 'array' && isSchema(schema.items)) return [this.example(schema.items)]
-      if (schema.properties !== undefined) {
-        const required = Object.entries(schema.properties).filter(([name]) => schema.required?.includes(name))
-        return Object.fromEntries(required.map(([name, part]) => [name, isSchema(part) ? this.example(part) : part]))
-      }
-      throw new TypeError(`no example in ${JSON.stringify(schema)}`)
-    },
+    /** A recorded example with ids of the configured chains. */
+    ofChains: (example: Recorded | undefined): Recorded | undefined =>
+      first === undefined || example === undefined ? example : withChains(example, first, chainIds),
   }
 }
 

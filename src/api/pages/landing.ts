@@ -31,25 +31,25 @@ const firstCallsOf = (chainId: number | undefined) => [
 
 /** The body of `/`. */
 export const Landing = z.object({
-  name: z.string().meta({ description: 'The name of the service', example: info.title }),
-  summary: z.string().meta({ description: 'What the service is, in one sentence', example: info.summary }),
-  release: z.string().meta({ description: 'Version of the running release', example: '1.0.0' }),
-  ready: z.boolean().meta({ description: 'Whether the index of every chain answers and is current', example: true }),
+  name: z.string().meta({ description: 'The name of the service' }),
+  summary: z.string().meta({ description: 'What the service is, in one sentence' }),
+  release: z.string().meta({ description: 'Version of the running release' }),
+  ready: z.boolean().meta({ description: 'Whether the index of every chain answers and is current' }),
   chains: z
     .array(
       z.object({
         chainId: OfChain,
-        name: z.string().meta({ description: 'Name of the chain', example: 'Base' }),
+        name: z.string().meta({ description: 'Name of the chain' }),
         problem: z
           .string()
           .nullable()
-          .meta({ description: 'Why the index of the chain is not ready; null when it is', example: null }),
+          .meta({ description: 'Why the index of the chain is not ready; null when it is' }),
       }),
     )
     .meta({ description: 'The chains of this service' }),
   links: z
     .record(z.string(), z.string())
-    .meta({ description: 'Relative URLs of the documentation and of the state of the service', example: links }),
+    .meta({ description: 'Relative URLs of the documentation and of the state of the service' }),
   firstCalls: z
     .array(
       z.object({
@@ -57,7 +57,7 @@ export const Landing = z.object({
         path: z.string().meta({ description: 'Relative URL' }),
       }),
     )
-    .meta({ description: 'Requests to start with', example: firstCallsOf(8453) }),
+    .meta({ description: 'Requests to start with' }),
 })
 
 type Landing = z.output<typeof Landing>

@@ -7,9 +7,9 @@ import { envelope, type Operation, route } from '../operation.ts'
 const Changelog = z
   .array(
     z.object({
-      version: z.string().meta({ example: '1.0.0' }),
-      date: z.iso.date().nullable().meta({ description: 'When it was released; null before', example: '2026-11-24' }),
-      changes: z.array(z.string().meta({ example: 'Calldata builders and the broadcast relay.' })),
+      version: z.string(),
+      date: z.iso.date().nullable().meta({ description: 'When it was released; null before' }),
+      changes: z.array(z.string()),
     }),
   )
   .meta({ id: 'Changelog' })

@@ -14,8 +14,8 @@ const Ready = z.object({
   chains: z.array(
     z.object({
       chainId: OfChain,
-      indexedBlock: z.int().nonnegative().meta({ example: 31_415_926 }),
-      lagSeconds: z.int().nonnegative().meta({ example: 2 }),
+      indexedBlock: z.int().nonnegative(),
+      lagSeconds: z.int().nonnegative(),
     }),
   ),
 })
@@ -58,12 +58,11 @@ export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, 
 
 /** @internal */
 export const Status = z.object({
-  release: z.string().meta({ description: 'Version of the running release', example: '1.0.0' }),
+  release: z.string().meta({ description: 'Version of the running release' }),
   chains: z.array(ChainStatus),
   alarms: z.array(z.string()).meta({
     description:
       'The problems of this process that concern no chain in particular, and their remedies; empty when there are none',
-    example: [],
   }),
 })
 

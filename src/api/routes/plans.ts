@@ -1,6 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { actions } from '../../plans/actions.ts'
-import { examplePlan } from '../../plans/examples.ts'
 import { type Intent, intents } from '../../plans/intents.ts'
 import type { Planner } from '../../plans/planner.ts'
 import { Plan } from '../../plans/records.ts'
@@ -44,7 +43,6 @@ export const planRoutes: FastifyPluginAsync<{ readonly plan: Planner }> = async 
       tag: 'Plans',
       summary: `Plan to ${summaries[name]}`,
       description: `${details[name]} ${COMMON}`,
-      example: (example) => examplePlan(name, example),
       failures: ['upstream_error'],
     }
     app.post<{ Body: Intent }>(

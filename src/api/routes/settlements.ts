@@ -20,14 +20,6 @@ import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache
 import { markReverted } from '../reverted.ts'
 import { isStream, type Streams } from '../streams.ts'
 
-/** The start of a stream, as an example. */
-const stream = [
-  'retry: 1000\nid: 1800000299999999\n\n',
-  'id: 1800000300000000\nevent: settled\ndata: {"seq":1800000300000000,"type":"settled","chainId":8453,"eventId":1,',
-  '"settledAt":1800000000,"triggered":true,"settlementPrice":"12500000","blockNumber":31415926,',
-  `"blockHash":"0x${'5f'.repeat(32)}"}\n\n`,
-].join('')
-
 const operation: Operation = {
   tag: 'Events',
   summary: 'List or stream settlements',
@@ -49,7 +41,7 @@ const streamOperation: Operation = {
     'the database is out of reach) or `end` (the service restarts).',
   ].join(' '),
   headers: ['X-Data-Source', 'X-Transaction', 'Cache-Control', 'Vary'],
-  stream,
+  stream: true,
 }
 
 const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })

@@ -1,9 +1,8 @@
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifyPluginAsync, RouteShorthandOptions } from 'fastify'
-import { keccak256 } from 'viem'
 import { type Chains, chainOf } from '../../reads/read.ts'
 import type { Senders } from '../../reads/transactions/replacement.ts'
-import { answerSchema, BuiltTx, build, encode } from '../../tx/build.ts'
+import { answerSchema, BuiltTx, build } from '../../tx/build.ts'
 import type { Body } from '../../tx/compile.ts'
 import { compiledBuilders } from '../../tx/compiled.ts'
 import { Broadcast, BroadcastBody, relay } from '../../tx/relay.ts'
@@ -22,9 +21,6 @@ const mounted = compiledBuilders.map((builder) => ({
 /** Largest body in bytes. Networks reject transactions above 128 KB, which take twice as many characters in hex. */
 const BROADCAST_LIMIT = 262_144
 
-/** The protocol's address in examples. */
-const DIAMOND = '0x610178dA211FEF7D417bC0e6FeD39F05609AD788'
-
 /** Mounts every builder of the table, and the relay. Only simulations and the relay need a node. */
 export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly senders: Senders }> = async (
   app,
@@ -36,7 +32,6 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
     description:
       'Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.',
     failures: ['upstream_error', 'conflict'],
-    example: (body) => ({ txHash: keccak256(BroadcastBody.parse(body).signedTx), simulated: true, warning: null }),
   }
   const options = { ...route(operation, envelope(Broadcast), { body: BroadcastBody }), bodyLimit: BROADCAST_LIMIT }
   app.post<{ Body: BroadcastBody }>('/tx/broadcast', options, async ({ body }) => ({
@@ -52,7 +47,6 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
       tag: 'Transactions',
       summary: builder.summary,
       description: `Encodes a call of \`${builder.signature}\`. With \`from\`, \`simulation\` reports whether the call would succeed now and, if not, why and what to do. \`estimatedGas\` is null unless the request has \`from\` and the simulated call succeeds.`,
-      example: (body) => encode(builder, DIAMOND, builder.body.parse(body)),
     }
     const options: RouteShorthandOptions = {
       ...route(operation, built, { body: builder.body }),

@@ -3,7 +3,7 @@ import * as administration from '../../protocol/administration.ts'
 import { profiles } from '../../protocol/profiles.ts'
 import * as record from '../../protocol/records.ts'
 import { Uint128 } from '../../protocol/request-fields.ts'
-import { Account, Amount, Count, integer } from '../../protocol/response-fields.ts'
+import { Account, Amount, Integer, integer } from '../../protocol/response-fields.ts'
 import type { Read } from '../read.ts'
 import { entity } from './entity.ts'
 import { idList } from './id-list.ts'
@@ -51,7 +51,7 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
   ],
   Events: [
     entity('/hedge/events/:chainId/total', 'Number of events created on a chain', {
-      data: Count,
+      data: Integer,
       of: subject.protocol,
       views: ['total'],
       record: ({ total }) => integer(total),
@@ -88,9 +88,8 @@ const table: Readonly<Record<string, readonly Omit<Read, 'tag'>[]>> = {
       query: {
         hypoSettlement: Uint128.meta({
           description: 'The hypothetical settlement rate, in 1e6 fixed point',
-          example: '12500000',
         }),
-        notional: Uint128.meta({ description: "The notional, in the payment token's units", example: '10000000000' }),
+        notional: Uint128.meta({ description: "The notional, in the payment token's units" }),
       },
       data: Amount,
       of: subject.quote,

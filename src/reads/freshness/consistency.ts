@@ -29,7 +29,6 @@ export const consistency = {
       type: 'integer',
       minimum: 0,
       maximum: MAX_WAIT_MS,
-      example: DEFAULT_WAIT_MS,
     }),
 }
 

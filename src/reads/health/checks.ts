@@ -127,15 +127,13 @@ export const Check = z
     check: z.enum(checkNames).meta({ description: 'The name of the check' }),
     result: z.enum(['pending', 'pass', 'fail']).meta({
       description: '`pending` until the check could run for the first time',
-      example: 'pass',
     }),
     state: z.enum(Object.values(deprecatedStates)).meta({
       description: 'Deprecated; use `result`. `waiting` is `pending`, `right` is `pass`, `wrong` is `fail`',
       deprecated: true,
-      example: 'right',
     }),
     at: UnixSeconds.nullable().meta({ description: 'When the check last ran to its end, in Unix seconds' }),
-    fault: z.string().nullable().meta({ description: 'What is wrong and how to correct it', example: null }),
+    fault: z.string().nullable().meta({ description: 'What is wrong and how to correct it' }),
   })
   .meta({ id: 'StartUpCheck' })
 

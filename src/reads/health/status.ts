@@ -9,44 +9,37 @@ import { ENDPOINT_LAGGING_SECONDS, lagOfHealth } from '../lag/lag.ts'
 import { Check, type CheckResult } from './checks.ts'
 import { alarmsOf, provenAgeOf, stateOf, states } from './health.ts'
 
-const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
-const Seconds = Integer.meta({ description: 'Seconds', example: 2 })
-const Total = Integer.meta({ description: 'A total since the first run', example: 1_234 })
-const Sentence = z.string().meta({ example: 'position 7 is missing' })
+const BlockNumber = Integer.meta({ description: 'Block number' })
+const Seconds = Integer.meta({ description: 'Seconds' })
+const Total = Integer.meta({ description: 'A total since the first run' })
+const Sentence = z.string()
 
 const Endpoint = z
   .object({
-    index: Integer.meta({ description: 'Zero-based position in `RPC_URLS_<chain>`', example: 0 }),
+    index: Integer.meta({ description: 'Zero-based position in `RPC_URLS_<chain>`' }),
     rank: z.enum(endpointRanks).meta({
       description:
         '`ok`; `incomplete logs`: left logs out; `lagging`: behind the newest known block; `penalized`: contradicted other nodes; `stale`: its height was read more than 10 s ago; `paused`: failed and is not used for a while; `unknown`: has not reported its chain yet; `wrong chain`: reports another chain id and is not used',
-      example: 'ok',
     }),
     state: z.string().meta({
       description:
         'Deprecated; use `rank`. `forgetful` is `incomplete logs`, `doubted` is `penalized`, `resting` is `paused`, `unseen` is `unknown`',
       deprecated: true,
-      example: 'ok',
     }),
     height: BlockNumber.nullable().meta({ description: 'The newest block that it has reported' }),
     heightAgeSeconds: Seconds.nullable().meta({ description: 'Seconds since the height was read' }),
-    width: Integer.meta({ description: 'Number of blocks in one request for logs', example: 10_000 }),
-    missingCapabilities: z.array(z.string().meta({ example: 'logs' })).meta({
+    width: Integer.meta({ description: 'Number of blocks in one request for logs' }),
+    missingCapabilities: z.array(z.string()).meta({
       description: 'Requests that the node has refused as not supported, by kind',
     }),
-    lacks: z
-      .array(z.string().meta({ example: 'logs' }))
-      .meta({ description: 'Deprecated; use `missingCapabilities`', deprecated: true }),
+    lacks: z.array(z.string()).meta({ description: 'Deprecated; use `missingCapabilities`', deprecated: true }),
     fault: z.string().nullable().meta({
       description: 'The last error of the node; null when there was none',
-      example: 'node gave no answer (TimeoutError)',
     }),
   })
   .meta({ id: 'Endpoint' })
 
-const NotCompared = z.array(
-  z.string().meta({ example: 'deposits: blockNumber, blockHash, blockTimestamp, txHash, logIndex' }),
-)
+const NotCompared = z.array(z.string())
 
 const Audit = z
   .object({
@@ -59,9 +52,7 @@ const Audit = z
     repaired: Total.meta({ description: 'Rows that were repaired since the first run' }),
     lastDifference: Sentence.nullable().meta({ description: 'The last row that differed; null when none has' }),
     lastDifferenceAt: UnixSeconds.nullable().meta({ description: 'When it was found, in Unix seconds' }),
-    compares: z
-      .array(z.string().meta({ example: 'deposits: eventId, lp, amount, shares' }))
-      .meta({ description: 'The columns that are compared, by table' }),
+    compares: z.array(z.string()).meta({ description: 'The columns that are compared, by table' }),
     notCompared: NotCompared.meta({
       description: 'The columns that only the `audit` command compares, and those with no counterpart on the chain',
     }),
@@ -72,10 +63,7 @@ const Audit = z
 const Upgrade = z
   .object({
     block: BlockNumber,
-    transaction: z
-      .string()
-      .nullable()
-      .meta({ description: 'Null when no node serves logs', example: `0x${'7f'.repeat(32)}` }),
+    transaction: z.string().nullable().meta({ description: 'Null when no node serves logs' }),
     at: UnixSeconds.meta({ description: 'When the worker recorded the upgrade, in Unix seconds' }),
   })
   .meta({
@@ -113,7 +101,7 @@ export const ChainStatus = z
     }),
     trouble: Sentence.nullable().meta({ description: 'Deprecated; use `problem`', deprecated: true }),
     observations: z
-      .object({ waiting: Integer.meta({ example: 3 }), oldestSeconds: Seconds.nullable() })
+      .object({ waiting: Integer, oldestSeconds: Seconds.nullable() })
       .nullable()
       .meta({ description: 'The entities that are queued to be read again' }),
     upgrade: Upgrade.nullable(),
@@ -124,7 +112,7 @@ export const ChainStatus = z
     checks: z.array(Check).meta({
       description: 'Checks of the configuration against the nodes, the diamond, its tokens and the pricing engine',
     }),
-    alarms: z.array(z.string().meta({ example: 'The worker has not reached chain 8453 for 12 s: …' })).meta({
+    alarms: z.array(z.string()).meta({
       description: 'The problems and their remedies; empty when there are none',
     }),
   })

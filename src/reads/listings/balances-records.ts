@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CHAIN_IDS_EXAMPLE, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
+import { MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
 import { Account, Amount, Decimal, Integer, TokenAddress, UnixSeconds } from '../../protocol/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { listOf } from './query.ts'
@@ -9,19 +9,16 @@ import { tokenFields } from './records.ts'
 export const MAX_TOKENS = 20
 
 export const BalancesQuery = z.object({
-  chainId: listOf(PathChainId, MAX_CHAINS, CHAIN_IDS_EXAMPLE)
-    .optional()
-    .meta({ description: 'The chains; all chains when omitted' }),
+  chainId: listOf(PathChainId, MAX_CHAINS).optional().meta({ description: 'The chains; all chains when omitted' }),
   ...consistency,
 })
 
 const TokenBalance = z.object({
   ...tokenFields,
   token: TokenAddress,
-  balance: Amount.nullable().meta({ description: 'Null when the token does not return it', example: '250000000' }),
+  balance: Amount.nullable().meta({ description: 'Null when the token does not return it' }),
   allowance: Amount.nullable().meta({
     description: 'What the protocol may take of the wallet; null when the token does not return it',
-    example: '1000000',
   }),
 })
 
@@ -34,20 +31,17 @@ const ChainBalances = z.object({
   }),
   block: z
     .object({
-      number: Integer.meta({ example: 31_415_926 }),
-      hash: z
-        .string()
-        .regex(/^0x[0-9a-f]{64}$/)
-        .meta({ example: `0x${'5f'.repeat(32)}` }),
+      number: Integer,
+      hash: z.string().regex(/^0x[0-9a-f]{64}$/),
       timestamp: UnixSeconds,
     })
     .nullable()
     .meta({ description: 'The block that all amounts of the chain are as of' }),
   native: z
     .object({
-      symbol: z.string().meta({ example: 'ETH' }),
-      decimals: Integer.meta({ description: 'Always 18', example: 18 }),
-      balance: Decimal.meta({ description: 'In wei', example: '1000000000000000000' }),
+      symbol: z.string(),
+      decimals: Integer.meta({ description: 'Always 18' }),
+      balance: Decimal.meta({ description: 'In wei' }),
     })
     .nullable()
     .meta({ description: "The chain's native coin, which pays for gas" }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BodyChainId, CHAIN_IDS_EXAMPLE, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
+import { BodyChainId, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
 import { entities } from '../../protocol/entities.ts'
 import { feeFields } from '../../protocol/records.ts'
 import { Address20, atMost } from '../../protocol/request-fields.ts'
@@ -7,13 +7,13 @@ import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/respon
 import { consistency } from '../freshness/consistency.ts'
 import { Balances } from './balances-records.ts'
 import { choice, listOf, MAX_WALLETS } from './query.ts'
-import { DepositRow, EventRow, Hash, hash, LagSeconds, PositionRow, tokenFields } from './records.ts'
+import { DepositRow, EventRow, Hash, LagSeconds, PositionRow, tokenFields } from './records.ts'
 
 const State = choice(['active', 'all']).optional().meta({
   description: '`active` (default): rows that can still change or pay out; `all`: settled and claimed rows too',
 })
 
-const Include = listOf(choice(['event', 'value', 'balances']), 3, 'event')
+const Include = listOf(choice(['event', 'value', 'balances']), 3)
   .optional()
   .meta({
     description:
@@ -23,9 +23,7 @@ const Include = listOf(choice(['event', 'value', 'balances']), 3, 'event')
 export const PortfolioParams = z.object({ addr: Address20 })
 
 export const PortfolioQuery = z.object({
-  chainId: listOf(PathChainId, MAX_CHAINS, CHAIN_IDS_EXAMPLE)
-    .optional()
-    .meta({ description: 'The chains; all chains when omitted' }),
+  chainId: listOf(PathChainId, MAX_CHAINS).optional().meta({ description: 'The chains; all chains when omitted' }),
   state: State,
   include: Include,
   ...consistency,
@@ -49,13 +47,13 @@ const ChainPart = z.object({
     description:
       '`ok`; `stale`: the index lags, or a row could not be read; `unavailable`: the response has no data of this chain',
   }),
-  blockNumber: Integer.nullable().meta({ description: 'The newest indexed block', example: 31_415_926 }),
-  blockHash: Hash.nullable().meta({ example: hash }),
+  blockNumber: Integer.nullable().meta({ description: 'The newest indexed block' }),
+  blockHash: Hash.nullable(),
   blockTimestamp: UnixSeconds.nullable(),
   lagSeconds: LagSeconds,
 })
 
-const sum = (description: string) => Amount.meta({ description, example: '1000000' })
+const sum = (description: string) => Amount.meta({ description })
 
 const Totals = z.object({
   chainId: OfChain,
@@ -79,14 +77,12 @@ const Claimable = z.object({
   ...tokenFields,
   amount: Amount.meta({
     description: "The claimable amount, before the protocol's fee if there is one",
-    example: '438596491',
   }),
   ...feeFields,
   build: z
     .object({ method: z.literal('POST'), path: z.string(), body: z.record(z.string(), z.int().nonnegative()) })
     .meta({
       description: 'The request that builds the claim transaction',
-      example: { method: 'POST', path: '/v1/tx/hedge/claim-payout', body: { chainId: 8453, positionId: 1 } },
     }),
 })
 
@@ -101,7 +97,6 @@ export const Portfolio = z
     claimables: z.array(Claimable),
     complete: z.boolean().meta({
       description: 'False when the wallet has more rows of a kind than the response: use the lists to read all of them',
-      example: true,
     }),
     balances: Balances.optional().meta({ description: 'What the wallet has now; with `include=balances`' }),
   })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MAX_ROWS } from '../../db/queries/listings.ts'
-import { CHAIN_IDS_EXAMPLE, MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
+import { MAX_CHAINS, PathChainId } from '../../protocol/chains.ts'
 import { eventStates } from '../../protocol/records.ts'
 import { Address20, PageLimit, PathInteger, Uint } from '../../protocol/request-fields.ts'
 import { depositInclusions, type Inclusion, inclusions, positionInclusions } from '../../protocol/rows.ts'
@@ -10,8 +10,8 @@ import { finalities } from '../freshness/finality.ts'
 /** Most wallets in one request. */
 export const MAX_WALLETS = 100
 
-/** A parameter with comma-separated values; `example` as in a URL. One invalid value makes the parameter invalid. */
-export const listOf = <T>(item: z.ZodType<T, string>, max: number, example: string) =>
+/** A parameter with comma-separated values. One invalid value makes the parameter invalid. */
+export const listOf = <T>(item: z.ZodType<T, string>, max: number) =>
   z
     .string({ error: 'expected values separated by commas' })
     .transform((text, context): T[] => {
@@ -22,7 +22,7 @@ export const listOf = <T>(item: z.ZodType<T, string>, max: number, example: stri
       if (message !== undefined) context.addIssue({ code: 'custom', message })
       return parsed.flatMap(({ success, data }) => (success ? [data] : []))
     })
-    .meta({ type: 'string', description: `Comma-separated values, at most ${max}`, example })
+    .meta({ type: 'string', description: `Comma-separated values, at most ${max}` })
 
 /** One of several fixed values. */
 export const choice = <const T extends readonly string[]>(values: T) =>
@@ -33,13 +33,11 @@ export const Flag = z
   .string()
   .refine((text) => text === 'true' || text === 'false', { error: 'expected true or false' })
   .transform((text) => text === 'true')
-  .meta({ type: 'boolean', example: true })
-
-const WALLET = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+  .meta({ type: 'boolean' })
 
 /** The parameters of every list, whose rows can show what `included` names. */
 const commonFields = <const T extends readonly Inclusion[]>(included: T, description: string) => ({
-  chainId: listOf(PathChainId, MAX_CHAINS, CHAIN_IDS_EXAMPLE)
+  chainId: listOf(PathChainId, MAX_CHAINS)
     .optional()
     .meta({ description: 'The chains, comma-separated; all chains, merged into one list, when omitted' }),
   limit: PageLimit(MAX_ROWS)
@@ -47,11 +45,11 @@ const commonFields = <const T extends readonly Inclusion[]>(included: T, descrip
     .meta({ description: `Rows per page, 1 to ${MAX_ROWS}; 50 by default` }),
   cursor: z.string().optional().meta({ description: '`meta.nextCursor` of the previous page' }),
   order: choice(['asc', 'desc']).optional().meta({ description: 'Sort order; `desc` by default' }),
-  ids: listOf(PathInteger, MAX_ROWS, '1,2').optional().meta({
+  ids: listOf(PathInteger, MAX_ROWS).optional().meta({
     description:
       'Return only the rows with these ids, in this order; ids that do not exist are in `meta.missing`. Requires one `chainId`, and can be combined with `include` and `finality` only',
   }),
-  include: listOf(choice(included), included.length, 'stats,range').optional().meta({ description }),
+  include: listOf(choice(included), included.length).optional().meta({ description }),
   finality: choice(finalities).optional().meta({
     description:
       'Return rows created in blocks of at least this finality; `latest` by default. The state of the rows is always the newest',
@@ -62,7 +60,7 @@ const commonFields = <const T extends readonly Inclusion[]>(included: T, descrip
 
 const EVENT_RECORDS = "Records of the row's event to include in each row"
 
-const Wallets = listOf(Address20, MAX_WALLETS, WALLET)
+const Wallets = listOf(Address20, MAX_WALLETS)
 
 export const EventsQuery = z.object({
   ...commonFields(inclusions, EVENT_RECORDS),
@@ -75,20 +73,19 @@ export const EventsQuery = z.object({
     .min(1)
     .max(100)
     .optional()
-    .meta({ description: 'The currency pair of the event, in upper or lower case', example: 'USD/GHS' }),
+    .meta({ description: 'The currency pair of the event, in upper or lower case' }),
   paymentToken: Address20.optional().meta({ description: 'The payment token of the event' }),
   symbol: z
     .string()
     .min(1)
     .max(32)
     .optional()
-    .meta({ description: 'The symbol of the payment token of the event, in upper or lower case', example: 'USDC' }),
+    .meta({ description: 'The symbol of the payment token of the event, in upper or lower case' }),
   strikeAbove: Flag.optional().meta({ description: 'The value of `strikeAbove` of the event' }),
   poolOpen: Flag.optional().meta({ description: 'The value of `poolOpen` of the event' }),
   capacityFrom: Uint.optional().meta({
     description:
       'Return events whose pool can still write at least this notional, in units of the payment token: `utilization.availableCapacity`',
-    example: '1000000000',
   }),
   state: choice(eventStates).optional().meta({
     description:

@@ -14,30 +14,28 @@ import {
 import { Amount, Id, Integer, Rate, TokenAddress, UnixSeconds } from '../../protocol/response-fields.ts'
 import { revertedField } from '../freshness/reverted.ts'
 
-const BlockNumber = Integer.meta({ description: 'Block number', example: 31_415_926 })
+const BlockNumber = Integer.meta({ description: 'Block number' })
 export const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
-export const hash = `0x${'5f'.repeat(32)}`
 
 /** The token of a row's amounts. */
 export const tokenFields = {
   token: TokenAddress.meta({ description: 'The token of all amounts' }),
-  symbol: z.string().nullable().meta({ description: 'Symbol of the token; null when it has none', example: 'USDC' }),
+  symbol: z.string().nullable().meta({ description: 'Symbol of the token; null when it has none' }),
   decimals: z
     .int()
     .min(0)
     .max(255)
     .nullable()
-    .meta({ description: 'Decimals of the token; null when the token does not report them', example: 18 }),
+    .meta({ description: 'Decimals of the token; null when the token does not report them' }),
 }
 
 /** The fields of a row that are not in its record. */
 const rowFields = {
   chainId: OfChain,
-  createdBlock: BlockNumber.meta({ description: 'The block it was created in', example: 31_415_926 }),
+  createdBlock: BlockNumber.meta({ description: 'The block it was created in' }),
   createdTx: Hash.nullable().meta({
     description:
       'The transaction that created it; null when the index found it in the state of the chain and not in a log',
-    example: hash,
   }),
   ...tokenFields,
   stats: EventStats.optional().meta({ description: "The event's stats; with `include=stats`" }),
@@ -59,11 +57,10 @@ const PositionValue = z.object({
   amount: Amount.meta({
     description:
       "What the rest of the protection is worth, in the token's units, before the fee on payouts; never above the worst-case payout",
-    example: '273219585',
   }),
   asOf: UnixSeconds.meta({ description: 'The time it was valued at, in Unix seconds' }),
-  spot: Rate.meta({ description: 'The rate of the pair that it was valued at', example: '11400000' }),
-  spotDate: z.string().meta({ description: 'The day of that rate', example: '2026-11-20' }),
+  spot: Rate.meta({ description: 'The rate of the pair that it was valued at' }),
+  spotDate: z.string().meta({ description: 'The day of that rate' }),
   stale: z.boolean().meta({ description: 'True when the history of the pair is too old to sign a quote on' }),
   synthetic: z.boolean().meta({ description: 'True for invented rates, as the sandbox has them' }),
   usdRateFallback: z.boolean().meta({ description: "True when the dollar's interest rate is the configured one" }),
@@ -92,7 +89,6 @@ export const PositionRow = z
 
 export const LagSeconds = Integer.nullable().meta({
   description: 'How far the index is behind the chain, in seconds; null while the worker has not seen the chain',
-  example: 1,
 })
 
 /** The block that a list is as of, on one chain. */
@@ -100,25 +96,24 @@ const AsOf = z
   .object({
     chainId: OfChain,
     blockNumber: BlockNumber,
-    blockHash: Hash.meta({ example: hash }),
+    blockHash: Hash,
     blockTimestamp: UnixSeconds,
     lagSeconds: LagSeconds,
     reorgedSince: z.boolean().meta({
       description:
         'True when a reorg since the first page removed blocks that the list is as of: start again from the first page to be sure of every row',
-      example: false,
     }),
   })
   .meta({ id: 'AsOf', description: 'The block that the list is as of. No page has rows created after it' })
 
 export const ListingMeta = z
   .object({
-    limit: z.int().positive().meta({ example: 50 }),
-    hasMore: z.boolean().meta({ example: false }),
-    nextCursor: z.string().nullable().meta({ example: null }),
+    limit: z.int().positive(),
+    hasMore: z.boolean(),
+    nextCursor: z.string().nullable(),
     asOf: z.array(AsOf),
     missing: z.array(Id).optional().meta({ description: 'The requested `ids` that do not exist' }),
-    total: Integer.optional().meta({ description: 'Number of rows on all pages; with `count=true`', example: 42 }),
+    total: Integer.optional().meta({ description: 'Number of rows on all pages; with `count=true`' }),
     ...revertedField,
   })
   .meta({ id: 'ListingMeta' })

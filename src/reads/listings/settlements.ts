@@ -15,27 +15,24 @@ import type { ReadSources } from '../read.ts'
 import { Flag } from './query.ts'
 import { chainsOf } from './resource.ts'
 
-const BlockHash = z.string().meta({ example: `0x${'5f'.repeat(32)}` })
+const BlockHash = z.string()
 
 export const Settlement = z
   .object({
     seq: Integer.meta({
       description: 'Sequence number of the item, which grows with every item over all chains',
-      example: 1_800_000_300_000_000,
     }),
     type: z.enum(['settled', 'reverted']).meta({
       description:
         '`settled`: the event was settled; `reverted`: a reorg removed a settlement that was reported before',
-      example: 'settled',
     }),
     chainId: OfChain,
     eventId: Id,
     settledAt: UnixSeconds,
     triggered: z.boolean(),
-    settlementPrice: Rate.meta({ example: '12500000' }),
+    settlementPrice: Rate,
     blockNumber: Integer.meta({
       description: 'The block at which the index found the settlement',
-      example: 31_415_926,
     }),
     blockHash: BlockHash,
   })
@@ -45,19 +42,17 @@ export type Settlement = z.output<typeof Settlement>
 
 const AsOf = z.object({
   chainId: OfChain,
-  blockNumber: Integer.meta({ example: 31_415_926 }),
+  blockNumber: Integer,
   blockHash: BlockHash,
   blockTimestamp: UnixSeconds,
-  lagSeconds: Integer.meta({ description: 'How far the index is behind the chain, in seconds', example: 1 }),
+  lagSeconds: Integer.meta({ description: 'How far the index is behind the chain, in seconds' }),
 })
 
 export const SettlementsMeta = z
   .object({
-    nextCursor: z
-      .string()
-      .meta({ description: 'The value of `since` for the next request', example: '1800000300000000' }),
+    nextCursor: z.string().meta({ description: 'The value of `since` for the next request' }),
     hasMore: z.boolean(),
-    pollAfterMs: Integer.meta({ description: 'When to poll again, in milliseconds', example: 1_000 }),
+    pollAfterMs: Integer.meta({ description: 'When to poll again, in milliseconds' }),
     asOf: z.array(AsOf),
     ...revertedField,
   })
@@ -86,7 +81,6 @@ const fields = {
       'Return items after this position: `meta.nextCursor` of the previous response, or `now` for future items only. Starts at the first item when omitted',
     type: 'string',
     pattern: '^(now|\\d{1,16})$',
-    example: 'now',
   }),
   eventIds: z
     .string()
@@ -99,7 +93,6 @@ const fields = {
       description: 'Return only items of these events. Requires `chainId`',
       type: 'string',
       pattern: '^\\d+(,\\d+)*$',
-      example: '1,2',
     }),
   triggered: Flag.optional().meta({ description: 'Return only triggered or only not triggered settlements' }),
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { OfChain, PathChainId } from '../../protocol/chains.ts'
 import { MAX_LOGS, MAX_OPERATIONS } from '../../protocol/receipt-logs.ts'
 import { Bytes32 } from '../../protocol/request-fields.ts'
-import { Account, Count, Decimal, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
+import { Account, Decimal, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { RevertReason, reasonFields } from '../../protocol/reverts/reason.ts'
 
 const MAX_WAIT_MS = 30_000
@@ -23,16 +23,12 @@ export const TransactionQuery = z.object({
       type: 'integer',
       minimum: 0,
       maximum: MAX_WAIT_MS,
-      example: 10_000,
     }),
 })
 
-const Hash = z
-  .string()
-  .regex(/^0x[0-9a-f]{64}$/)
-  .meta({ example: `0x${'5f'.repeat(32)}` })
+const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 
-const Wei = Decimal.meta({ description: 'Wei', example: '1200000000000' })
+const Wei = Decimal.meta({ description: 'Wei' })
 
 const Args = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
@@ -48,62 +44,42 @@ export const TransactionRecord = z
     hash: Hash,
     status: z.enum(['unknown', 'pending', 'succeeded', 'reverted']).meta({
       description: '`unknown`: no node has the transaction; `pending`: a node has it, and no block does',
-      example: 'succeeded',
     }),
     block: z
-      .object({ number: Integer.meta({ example: 31_415_926 }), hash: Hash, timestamp: UnixSeconds })
+      .object({ number: Integer, hash: Hash, timestamp: UnixSeconds })
       .nullable()
       .meta({ description: 'The block of the transaction; null while it is not mined' }),
-    confirmations: Count.meta({ description: 'Blocks from its block to the newest one; 0 while it is not mined' }),
+    confirmations: Integer.meta({ description: 'Blocks from its block to the newest one; 0 while it is not mined' }),
     finality: z
       .enum(['latest', 'safe', 'finalized'])
       .nullable()
-      .meta({ description: 'How final its block is; null while it is not mined', example: 'latest' }),
+      .meta({ description: 'How final its block is; null while it is not mined' }),
     fee: z
       .object({
-        gasUsed: Decimal.meta({ example: '211034' }),
-        effectiveGasPrice: Wei.meta({ example: '5000000' }),
+        gasUsed: Decimal,
+        effectiveGasPrice: Wei,
         dataFee: Wei.nullable().meta({
           description: 'Fee for publishing the data on another chain; null when the node reports none',
-          example: '900000000',
         }),
-        total: Wei.meta({ example: '1056070000000' }),
+        total: Wei,
       })
       .nullable()
       .meta({ description: 'What its sender paid, in wei; null while it is not mined' }),
     calls: z
-      .array(z.object({ function: z.string().meta({ example: 'deposit' }), args: Args }))
+      .array(z.object({ function: z.string(), args: Args }))
       .nullable()
       .meta({
         description:
           'The call of the protocol, or `approve` of a token, that the transaction made directly; null when it called another contract, such as an account or a bundler',
-        example: [{ function: 'deposit', args: { eventId: 9, amount: '1000000000' } }],
       }),
     created: z.object({ eventIds: Created, depositIds: Created, positionIds: Created }),
-    logs: z
-      .array(
-        z.object({ address: Account, name: z.string().meta({ example: 'DepositCreated' }), args: Args }).meta({
-          example: {
-            address: '0x610178dA211FEF7D417bC0e6FeD39F05609AD788',
-            name: 'DepositCreated',
-            args: {
-              eventId: 9,
-              depositId: 42,
-              lp: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
-              amount: '1000000000',
-              shares: '1000000000',
-            },
-          },
-        }),
-      )
-      .meta({
-        description: `The first ${MAX_LOGS} logs of the protocol, and transfers and approvals of its tokens, in their order`,
-      }),
-    logsOmitted: Count.meta({ description: 'Number of further such logs', example: 0 }),
+    logs: z.array(z.object({ address: Account, name: z.string(), args: Args })).meta({
+      description: `The first ${MAX_LOGS} logs of the protocol, and transfers and approvals of its tokens, in their order`,
+    }),
+    logsOmitted: Integer.meta({ description: 'Number of further such logs' }),
     logsIncomplete: z.boolean().meta({
       description:
         'True when the receipt is too long to be read whole: `logs` then has only logs of the protocol, and `userOperations` is empty',
-      example: false,
     }),
     userOperations: z
       .array(
@@ -111,7 +87,7 @@ export const TransactionRecord = z
           entryPoint: Account,
           hash: Hash,
           sender: Account,
-          nonce: Decimal.meta({ example: '7' }),
+          nonce: Decimal,
           success: z.literal(false),
           revert: RevertReason.nullable().meta({ description: 'Null when no log has the reason' }),
         }),
@@ -125,7 +101,6 @@ export const TransactionRecord = z
         exact: z.boolean().meta({
           description:
             'True for the reason from a trace; false for that of the same call, repeated at the parent block',
-          example: true,
         }),
       })
       .nullable()
@@ -134,9 +109,8 @@ export const TransactionRecord = z
     dropped: z.boolean().meta({
       description:
         "True when another transaction with its sender's nonce was mined, so that this one cannot be. Known only of transactions that this process has seen",
-      example: false,
     }),
-    replacedBy: Hash.nullable().meta({ description: 'That transaction; null when it is not known', example: null }),
+    replacedBy: Hash.nullable().meta({ description: 'That transaction; null when it is not known' }),
   })
   .meta({ id: 'Transaction' })
 

@@ -1,0 +1,66 @@
+import type { Recorded } from '../../src/api/openapi/recorded.ts'
+import { NOW } from './clock.ts'
+
+/** A part of the answers that is not recorded as it is. */
+type Rule = {
+  readonly reason: string
+  /** The operations. */
+  readonly of: readonly string[]
+  /** Returns what is recorded instead of the value of a key. */
+  readonly replace: (key: string, value: unknown) => unknown
+}
+
+/** The first items of a list under a key. */
+const firstOf = (name: string, count: number) => (key: string, value: unknown) =>
+  key === name && Array.isArray(value) ? value.slice(0, count) : value
+
+/** A position in the feed of settlements: the clock of the database in microseconds. */
+const POSITION = /\b1[0-9]{15}\b/g
+
+/** The positions of an answer in their order, from the fixed time on. */
+const renumbered = (text: string): string => {
+  const found = [...new Set(text.match(POSITION))].sort()
+  return text.replace(POSITION, (position) => String(NOW * 1_000_000 + found.indexOf(position)))
+}
+
+/** Everything that differs between two runs of the story, and what is shortened. */
+const rules: readonly Rule[] = [
+  {
+    reason: 'PostgreSQL has no fixed clock: it stamps heartbeats and upgrades with the time of the run.',
+    of: ['getStatus'],
+    replace: (key, value) => {
+      if (key === 'heartbeat' || key === 'look') return { at: NOW, ageSeconds: 0 }
+      return key === 'upgrade' ? { ...(value as object), at: NOW } : value
+    },
+  },
+  {
+    reason: 'Positions in the feed are times of the database.',
+    of: ['getHedgeSettlements', 'getHedgeSettlementsStream'],
+    replace: (key, value) => (key === '' ? JSON.parse(renumbered(JSON.stringify(value))) : value),
+  },
+  {
+    reason:
+      'Every change of this repository extends the changelog: only the last entries of its oldest release are an example.',
+    of: ['getChangelog'],
+    replace: (key, value) => {
+      if (key === 'data' && Array.isArray(value)) return value.slice(-1)
+      return key === 'changes' && Array.isArray(value) ? value.slice(-3) : value
+    },
+  },
+  { reason: 'The catalogue is long.', of: ['getReverts'], replace: firstOf('data', 3) },
+  { reason: 'The engine has many pairs.', of: ['getPricingHealth'], replace: firstOf('pairs', 3) },
+  {
+    reason: 'The diamond has many facets.',
+    of: ['getGovernanceFacets'],
+    replace: firstOf('facets', 2),
+  },
+]
+
+/** The examples without what differs between two runs. */
+export const normalised = (recorded: Readonly<Record<string, Recorded>>): Record<string, Recorded> =>
+  Object.fromEntries(
+    Object.entries(recorded).map(([id, example]) => {
+      const applied = rules.filter(({ of }) => of.includes(id))
+      return [id, applied.reduce((it, { replace }) => JSON.parse(JSON.stringify(it), replace), example)]
+    }),
+  )
