@@ -72,7 +72,7 @@ export default defineConfig({
             'test/contracts/invariants.service.test.ts',
             'test/indexer/{audit,fees,refresh}.service.test.ts',
             'test/reads/fees.service.test.ts',
-            `test/plans/${form === 'long' ? '*' : 'random-plans'}.service.test.ts`,
+            `test/plans/${form === 'long' ? '*' : '{claims,random-plans}'}.service.test.ts`,
           ],
           globalSetup: services,
           provide: { ...settings, profile: 'deployed' },

@@ -6371,7 +6371,7 @@ export interface operations {
             path: {
                 /** @description Chain id of EIP-155 */
                 chainId: number;
-                /** @description Block hash */
+                /** @description Hash of the transaction */
                 hash: string;
             };
             cookie?: never;

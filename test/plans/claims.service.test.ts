@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import type { Plan } from '../../src/plans/records.ts'
+import { Portfolio } from '../../src/reads/listings/portfolio-records.ts'
 import { chainOf } from '../../src/reads/read.ts'
 import { openApp } from '../support/app.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -45,6 +46,13 @@ const settledEvent = async (token: Hex, unit: bigint, positions: number): Promis
   await buy(hedger, id, 1_000n * unit)
   await settle(id, 13_000_000n)
   return id
+}
+
+/** The action of each kind of claim. */
+const claimNames: Readonly<Record<string, string>> = {
+  payout: 'claim-payout',
+  premiums: 'claim-premiums',
+  capital: 'withdraw-capital',
 }
 
 const held = async (whose: Hex) => Promise.all([usdc, dai].map((token) => balance(whose, token)))
@@ -102,6 +110,20 @@ test.each(['eth_simulateV1', 'eth_call'] as const)(
     })
     // The payouts are in two tokens, so they have no sum.
     expect(plan.payout).toBe(null)
+    // Claims add to the earnings of a creator, so these are not the amounts before the plan.
+    const listed = Portfolio.parse(
+      (await api.get(`/wallets/${creator}/portfolio?chainId=8453`)).data,
+    ).claimables.filter(({ kind }) => kind !== 'creator-earnings')
+    const announced = plan.steps.filter(({ id }) => !id.startsWith('withdraw-creator-earnings'))
+    expect(
+      listed.map(({ kind, id, amount, fee, net }) => [claimNames[kind], id, amount, fee, net].join()).toSorted(),
+    ).toEqual(
+      announced
+        .map(({ id, payout }) =>
+          [id.replace(/-\d+$/, ''), id.match(/\d+$/), payout?.gross, payout?.fee, payout?.net].join(),
+        )
+        .toSorted(),
+    )
     await checked(plan)
     await api.index()
     const empty = await planOf(api, 'claim-all', { from: creator })

@@ -35,9 +35,12 @@ const figures = {
   deposit: {
     deposited: 'CASE WHEN s.withdrawn THEN 0 ELSE f.amount END',
     premiums: 'coalesce(s.pending, 0)',
-    // The deposit's part, by shares, of the pool after payouts. Rounded down, as the protocol does.
-    capital: `CASE WHEN ${isWithdrawable} THEN coalesce(div((e.total_liquidity - e.total_max_payout) * f.shares, (SELECT nullif(sum(of_event.shares), 0)
-      FROM deposits of_event WHERE of_event.chain_id = f.chain_id AND of_event.event_id = f.event_id)), 0) ELSE 0 END`,
+    // The deposit's part of the pool after payouts, rounded as the protocol of its chain does: its amount less its part
+    // of the payouts, which is rounded down, or its part by shares, rounded down.
+    capital: `CASE WHEN ${isWithdrawable} THEN coalesce(CASE WHEN query.rounds_up
+      THEN f.amount - div(e.total_max_payout * f.amount, nullif(e.total_liquidity, 0))
+      ELSE div((e.total_liquidity - e.total_max_payout) * f.shares, (SELECT nullif(sum(of_event.shares), 0)
+        FROM deposits of_event WHERE of_event.chain_id = f.chain_id AND of_event.event_id = f.event_id)) END, 0) ELSE 0 END`,
   },
   event: { creatorEarnings: 'coalesce(e.creator_earnings, 0)' },
 } as const satisfies Readonly<Record<Kind, Readonly<Record<string, string>>>>
@@ -57,7 +60,11 @@ export const figureNames = perKind((kind): readonly Figure[] => Object.keys(figu
 /** What the text of the statement depends on, apart from the numbers of chains and wallets. */
 type Form = { readonly activeOnly: boolean; readonly include: readonly Inclusion[]; readonly columns: boolean }
 
-const holdings = (kind: Kind, { activeOnly, include, columns }: Form, [owned, limit]: readonly string[]): string => {
+const holdings = (
+  kind: Kind,
+  { activeOnly, include, columns }: Form,
+  [owned, limit, roundUp]: readonly string[],
+): string => {
   const { facts, owner } = tables[kind]
   const head = [
     'owned.nth',
@@ -70,7 +77,7 @@ const holdings = (kind: Kind, { activeOnly, include, columns }: Form, [owned, li
   const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, include: shownBy(kind, include), columns })} AS row
     FROM (SELECT *, query.render_key FROM ${facts}) f ${observedJoins(kind)} WHERE f.chain_id = query.chain_id AND f.${owner} = owned.by AND f.block_number <= query.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
     ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
-  return asOneText(`SELECT f.row FROM query CROSS JOIN ${owned}
+  return asOneText(`SELECT f.row FROM (SELECT *, chain_id = ANY(${roundUp}::integer[]) AS rounds_up FROM query) query CROSS JOIN ${owned}
     CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, query.chain_id, f.id DESC`)
 }
 
@@ -82,7 +89,7 @@ const textFor = (chains: number, after: number, isOne: boolean, form: Form): str
   const owned = isOne
     ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
     : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
-  const each = kinds.map((kind) => holdings(kind, form, [owned, `$${after + 2}`]))
+  const each = kinds.map((kind) => holdings(kind, form, [owned, `$${after + 2}`, `$${after + 3}`]))
   return `WITH ${listQueryText(chains)} SELECT ${tipsText({ reorged: false, refreshing: true })}, ${each.join(', ')}`
 }
 
@@ -99,8 +106,8 @@ const parseAll = (lines: string | null): Holding[] => (lines ? lines.split(RECOR
 
 type PortfolioQuery = {
   readonly wallets: readonly Address[]
-  /** The chains, with the render key whose texts may be served. */
-  readonly chains: readonly Pick<ListQuery, 'chainId' | 'renderKey'>[]
+  /** The chains, with the render key whose texts may be served, and how their protocol rounds withdrawals. */
+  readonly chains: readonly (Pick<ListQuery, 'chainId' | 'renderKey'> & { readonly roundsCapitalUp: boolean })[]
   readonly activeOnly: boolean
   /** What rows show in addition, where their kind can. */
   readonly include: readonly Inclusion[]
@@ -121,7 +128,8 @@ export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
     const [first, second] = wallets
     const isOne = first !== undefined && second === undefined
     const ofChains = listQueryValues(queries, bounds.asc)
-    const values = [...ofChains, isOne ? bytes(first) : addresses(wallets), limit]
+    const roundUp = chains.flatMap(({ chainId, roundsCapitalUp }) => (roundsCapitalUp ? [chainId] : []))
+    const values = [...ofChains, isOne ? bytes(first) : addresses(wallets), limit, `{${roundUp.join()}}`]
     const [tips, ...found] = await readTexts(database, (columns) => {
       const name = ['portfolio', activeOnly, isOne, queries.length, columns, ...include].join(' ')
       const text = texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, { activeOnly, include, columns })

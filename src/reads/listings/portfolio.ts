@@ -4,6 +4,7 @@ import { figureNames, type Holding, type PortfolioRows } from '../../db/queries/
 import { unavailable } from '../../lib/errors.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
+import { profiles } from '../../protocol/profiles.ts'
 import { feeOn } from '../../protocol/records.ts'
 import { decimal } from '../../protocol/response-fields.ts'
 import { type Inclusion, shownBy } from '../../protocol/rows.ts'
@@ -11,6 +12,7 @@ import type { Token } from '../../protocol/tokens.ts'
 import { notIndexedYet } from '../freshness/consistency.ts'
 import { blockFields, indexFreshness, isStale, type Provenance, refreshingOf } from '../freshness/freshness.ts'
 import { lagOfTip } from '../lag/lag.ts'
+import { chainOf } from '../read.ts'
 import { claims, type Portfolio } from './portfolio-records.ts'
 import { chainsOf } from './resource.ts'
 import { rowsOf } from './rows.ts'
@@ -131,7 +133,10 @@ export const portfoliosOf = async (
   const { atLeast = null, include = [] } = asked
   const wallets = [...new Set(asked.wallets)]
   const activeOnly = asked.state !== 'all'
-  const queried = chains.map((chainId) => ({ chainId, renderKey: sources.lists.renderer(chainId).key }))
+  const queried = chains.map((chainId) => {
+    const { roundsCapitalUp } = profiles[chainOf(sources.chains, chainId).deployment.profile]
+    return { chainId, renderKey: sources.lists.renderer(chainId).key, roundsCapitalUp }
+  })
   const found = await sources.lists.portfolios.of({
     ...{ wallets, chains: queried, activeOnly, include, limit: MAX_ROWS_PER_KIND },
   })

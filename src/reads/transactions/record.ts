@@ -9,7 +9,10 @@ const MAX_WAIT_MS = 30_000
 
 const waitError = `expected milliseconds from 0 to ${MAX_WAIT_MS}`
 
-export const TransactionParams = z.object({ chainId: PathChainId, hash: Bytes32 })
+export const TransactionParams = z.object({
+  chainId: PathChainId,
+  hash: Bytes32.meta({ description: 'Hash of the transaction' }),
+})
 
 export const TransactionQuery = z.object({
   waitMs: z
