@@ -4,6 +4,7 @@ import { examplePlan } from '../../plans/examples.ts'
 import { type Intent, intents } from '../../plans/intents.ts'
 import type { Planner } from '../../plans/planner.ts'
 import { Plan } from '../../plans/records.ts'
+import { clientOf } from '../client.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 
 const summaries: Readonly<Record<string, string>> = {
@@ -47,13 +48,9 @@ export const planRoutes: FastifyPluginAsync<{ readonly plan: Planner }> = async 
       example: (example) => examplePlan(name, example),
       failures: ['upstream_error'],
     }
-    app.post<{ Body: Intent }>(
-      `/plans/${name}`,
-      route(operation, envelope(Plan), { body }),
-      async ({ body: intent }, reply) => {
-        reply.header('cache-control', 'no-store')
-        return { data: await plan(name, intent) }
-      },
-    )
+    app.post<{ Body: Intent }>(`/plans/${name}`, route(operation, envelope(Plan), { body }), async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return { data: await plan(name, request.body, clientOf(request)) }
+    })
   }
 }
