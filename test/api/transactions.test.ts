@@ -385,3 +385,21 @@ test(`${RUNS} arbitrary receipts (seed ${seed}) are answered`, { timeout: byForm
     { seed, numRuns: RUNS },
   )
 })
+
+test.each([
+  ['the transactions of its block', 'eth_getBlockByNumber', true],
+  ['the nonce at the newest block', 'eth_getTransactionCount', numberToHex(HEAD)],
+  ['the nonce at earlier blocks', 'eth_getTransactionCount', numberToHex(HEAD - 1)],
+])('a mined transaction whose receipt is late is not dropped while no node returns %s', async (_, refused, at) => {
+  for (const refusal of ['rate limit exceeded', 'internal error']) {
+    const { read } = await open(({ method, params: [first, second] }) => {
+      if (method === refused && second === at) return new Failure(-32_000, refusal)
+      if (method === 'eth_getTransactionByHash') return sent
+      if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= HEAD - 1 ? '0x8' : '0x7'
+      if (method === 'eth_getBlockByNumber' && second === true)
+        return { transactions: Number(first) === HEAD - 1 ? [sent] : [] }
+      return undefined
+    })
+    expect([refusal, await read()]).toMatchObject([refusal, { status: 'pending', dropped: false, replacedBy: null }])
+  }
+})
