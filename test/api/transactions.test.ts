@@ -403,3 +403,15 @@ test.each([
     expect([refusal, await read()]).toMatchObject([refusal, { status: 'pending', dropped: false, replacedBy: null }])
   }
 })
+
+test('a call that succeeds at its own time is not reported with the reason that it has at the time of the parent block', async () => {
+  const { read } = await open(({ method, params }) => {
+    if (method === 'eth_getTransactionByHash') return sent
+    if (method === 'eth_getTransactionReceipt') return receiptAt(HEAD - 1, { status: '0x0' })
+    if (method === 'debug_traceTransaction') return new Failure(-32_601, 'method not found')
+    if (method !== 'eth_call') return undefined
+    return params.length > 2 ? '0x' : new Failure(3, 'execution reverted: Not expired', '0x')
+  })
+  const reason = 'execution reverted: the same call succeeds at the parent block'
+  expect((await read()).revert).toMatchObject({ code: 'unknown_reason', reason: reason.slice(20), exact: false })
+})
