@@ -78,8 +78,8 @@ export const createPlanner = (sources: PlanSources) => {
 
   /**
    * Plans an action. The plans of a chain that wait start in turns of their clients. Throws `service_unavailable` when
-   * no node, and for claims no database, is in reach, when too many plans wait and when the client disconnects before
-   * its plan starts, and as the pricing client does.
+   * no node, and for claims no database, is in reach, and when too many plans wait, the reason of `disconnected` when it
+   * aborts before the plan starts, and as the pricing client does.
    */
   return async (name: string, intent: Intent, { address, disconnected }: Client): Promise<Plan> => {
     const chain = chainOf(chains, intent.chainId)
@@ -88,11 +88,7 @@ export const createPlanner = (sources: PlanSources) => {
     // Before the limit and the block: a slow engine must not hold up other plans, nor let the block grow old.
     const terms =
       name === 'create-event' ? await eventTerms(sources.pricing, intent, intent.from, chain.deployment) : NO_TERMS
-    try {
-      return await limited(() => planOn(chain, name, intent, terms), disconnected, address)
-    } catch (error) {
-      throw disconnected.aborted ? unavailable('the client disconnected') : error
-    }
+    return limited(() => planOn(chain, name, intent, terms), disconnected, address)
   }
 }
 

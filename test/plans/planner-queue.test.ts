@@ -56,7 +56,7 @@ test('the plans of clients that disconnected do not start', async () => {
   const controller = new AbortController()
   for (let nth = 0; nth < AT_ONCE; nth += 1) void plan('a')
   const gone = Array.from({ length: 100 }, () => plan('a', 8453, controller.signal))
-  controller.abort()
+  controller.abort(unavailable('the client disconnected'))
   expect([...new Set(await Promise.all(gone))]).toEqual(['the client disconnected'])
   for (let nth = 0; nth < AT_ONCE; nth += 1) await answer()
   expect(begun).toEqual([])
