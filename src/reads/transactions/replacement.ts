@@ -41,7 +41,7 @@ export const isNonceUsed = async (chain: Chain, { from, nonce }: Sender, signal:
 const BLOCKS = 4_096n
 const PER_BATCH = 15n
 
-/** Whether a node no longer has the state of a block. Any other error says nothing about the block. */
+/** Whether a node no longer has the state of a block. Another error is not about the block. */
 const isStateGone = (count: Outcome<bigint>): boolean => !count.ok && count.error.fault.kind === 'missing'
 
 /**
