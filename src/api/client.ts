@@ -4,7 +4,11 @@ import type { Socket } from 'node:net'
 import proxyAddr from '@fastify/proxy-addr'
 import { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyRequest } from 'fastify'
+import { unavailable } from '../lib/errors.ts'
 import type { Client } from '../reads/freshness/waits.ts'
+
+/** The reason of each signal: the error of whatever the client no longer waits for. */
+const DISCONNECTED = unavailable('the client disconnected')
 
 /** One signal per connection, shared by all its requests. */
 const signals = new WeakMap<Socket, AbortSignal>()
@@ -16,8 +20,8 @@ const disconnectionOf = (socket: Socket): AbortSignal => {
   const controller = new AbortController()
   // There is a listener for each request on the connection.
   setMaxListeners(0, controller.signal)
-  if (socket.destroyed) controller.abort()
-  else socket.once('close', () => controller.abort())
+  if (socket.destroyed) controller.abort(DISCONNECTED)
+  else socket.once('close', () => controller.abort(DISCONNECTED))
   signals.set(socket, controller.signal)
   return controller.signal
 }

@@ -48,8 +48,15 @@ export type Chain = Node &
     simulate(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<Simulation>
     /** Simulates a signed call; see `simulateSigned`. */
     simulateSigned(call: SignedCall): Promise<SimulatedCall | null>
-    /** Reads what wallets have; see `readBalances`. Also throws `service_unavailable` when too many such reads wait. */
-    balances(block: Pick<Block, 'hash'>, holdings: readonly Holdings[]): Promise<readonly Held[]>
+    /**
+     * Reads what wallets have; see `readBalances`. Clients take turns. Also throws `service_unavailable` when too many
+     * such reads wait, and the reason of `disconnected` when it aborts before the read starts.
+     */
+    balances(
+      block: Pick<Block, 'hash'>,
+      holdings: readonly Holdings[],
+      client: { readonly address: string; readonly disconnected: AbortSignal },
+    ): Promise<readonly Held[]>
     /** Relays signed bytes; see `broadcast`. Also throws `service_unavailable` when too many broadcasts wait. */
     broadcast(signedTx: Hex): Promise<Hex>
     /**
@@ -158,7 +165,10 @@ export const createChain = (options: ChainOptions): Chain => {
     logs: (span) => fetchLogs({ registry, deployment }, span),
     simulate: (tx) => simulate(node, tx, simulations),
     simulateSigned: (call) => simulateSigned(node, call, simulations),
-    balances: (block, holdings) => balances(() => readBalances(node, block, { spender: deployment.diamond, holdings })),
+    balances(block, holdings, { address, disconnected }) {
+      const read = () => readBalances(node, block, { spender: deployment.diamond, holdings })
+      return balances(read, disconnected, address)
+    },
     broadcast: (signedTx) => broadcasts(() => broadcast(node, signedTx)),
     queryAllEndpoints: (batch) => queryAllEndpoints({ registry, chainId }, batch),
     penalize: registry.penalize,

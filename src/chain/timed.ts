@@ -12,6 +12,6 @@ export const timed = (chain: Chain): Chain => ({
   pinned: (read, options) => waited('rpc', () => chain.pinned(read, options)),
   simulate: (tx) => waited('rpc', () => chain.simulate(tx)),
   simulateSigned: (call) => waited('rpc', () => chain.simulateSigned(call)),
-  balances: (block, holdings) => waited('rpc', () => chain.balances(block, holdings)),
+  balances: (...asked) => waited('rpc', () => chain.balances(...asked)),
   broadcast: (signedTx) => waited('rpc', () => chain.broadcast(signedTx)),
 })

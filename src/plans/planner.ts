@@ -1,4 +1,5 @@
 import type { Address } from 'viem'
+import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/rpc/requests.ts'
 import type { Tokens } from '../chain/tokens.ts'
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
@@ -6,6 +7,7 @@ import { unavailable } from '../lib/errors.ts'
 import { max } from '../lib/fixed.ts'
 import { createTurns } from '../lib/turns.ts'
 import type { PricingClient } from '../pricing/client.ts'
+import type { Client } from '../reads/freshness/waits.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
 import { type Chains, chainOf } from '../reads/read.ts'
 import type { Body } from '../tx/compile.ts'
@@ -29,8 +31,8 @@ export type PlanSources = {
 }
 
 /**
- * Most concurrent plans of a process, and most that wait: a plan takes three requests to a node. Fewer would make few
- * plans a second with a node that answers slowly.
+ * Most concurrent plans of a chain, and most that wait: a plan takes three requests to a node. Fewer would make few
+ * plans a second with a node that answers slowly. A chain with slow nodes does not hold up the plans of another one.
  */
 const LIMITS = { atOnce: 16, waiting: 512 }
 
@@ -44,10 +46,8 @@ export const createPlanner = (sources: PlanSources) => {
   const eventTokens = createEventTokens()
   const turn = createTurns({ restMs: REST_MS })
   const chains: Chains = new Map([...sources.chains].map(([chainId, chain]) => [chainId, inTurns(chain, turn)]))
-  const limited = createConcurrencyLimit({
-    ...LIMITS,
-    refuse: () => unavailable('too many plans at once: retry after 1 s'),
-  })
+  const refuse = () => unavailable('too many plans at once: retry after 1 s')
+  const limits = new Map([...chains.keys()].map((chainId) => [chainId, createConcurrencyLimit({ ...LIMITS, refuse })]))
 
   const draft = async (situation: Situation, { arguments: terms, expiresAt }: Terms): Promise<Draft> => {
     const { name, intent, chain } = situation
@@ -63,32 +63,32 @@ export const createPlanner = (sources: PlanSources) => {
     return draftSteps(situation, [actionStep(name, action, body, chain.deployment)], [])
   }
 
+  const planOn = (chain: Chain, name: string, intent: Intent, terms: Terms): Promise<Plan> =>
+    chain.pinned(
+      async (block) => {
+        const drafted = await draft({ name, intent, chain, block, time: timeAfter(block) }, terms)
+        const plan = await planOf(chain, { tokens: sources.tokens, eventTokens }, { ...drafted, issues: terms.issues })
+        // The response is encoded in a turn of its own.
+        await turn()
+        return plan
+      },
+      // Who has just seen a receipt plans the next step on its block.
+      { isFresh: true },
+    )
+
   /**
-   * Plans an action. Throws `service_unavailable` when no node, and for claims no database, is in reach, and as the
-   * pricing client does.
+   * Plans an action. The plans of a chain that wait start in turns of their clients. Throws `service_unavailable` when
+   * no node, and for claims no database, is in reach, and when too many plans wait, the reason of `disconnected` when it
+   * aborts before the plan starts, and as the pricing client does.
    */
-  return async (name: string, intent: Intent): Promise<Plan> => {
+  return async (name: string, intent: Intent, { address, disconnected }: Client): Promise<Plan> => {
     const chain = chainOf(chains, intent.chainId)
+    const limited = limits.get(intent.chainId)
+    if (limited === undefined) throw unavailable(`chain ${intent.chainId} is not configured`)
     // Before the limit and the block: a slow engine must not hold up other plans, nor let the block grow old.
     const terms =
       name === 'create-event' ? await eventTerms(sources.pricing, intent, intent.from, chain.deployment) : NO_TERMS
-    return limited(() =>
-      chain.pinned(
-        async (block) => {
-          const drafted = await draft({ name, intent, chain, block, time: timeAfter(block) }, terms)
-          const plan = await planOf(
-            chain,
-            { tokens: sources.tokens, eventTokens },
-            { ...drafted, issues: terms.issues },
-          )
-          // The response is encoded in a turn of its own.
-          await turn()
-          return plan
-        },
-        // Who has just seen a receipt plans the next step on its block.
-        { isFresh: true },
-      ),
-    )
+    return limited(() => planOn(chain, name, intent, terms), disconnected, address)
   }
 }
 

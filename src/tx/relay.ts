@@ -49,7 +49,8 @@ export const Broadcast = z
   })
   .meta({ id: 'Broadcast' })
 
-type SignedBy = { readonly hash: Hex; readonly from: Address; readonly nonce: bigint }
+/** The hash of a signed transaction, and whose it is. */
+export type SignedBy = { readonly hash: Hex; readonly from: Address; readonly nonce: bigint }
 
 /** A transaction to send, and what to do with it. */
 type Order = {

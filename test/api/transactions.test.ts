@@ -385,3 +385,32 @@ test(`${RUNS} arbitrary receipts (seed ${seed}) are answered`, { timeout: byForm
     { seed, numRuns: RUNS },
   )
 })
+
+test.each([
+  ['the transactions of its block', 'eth_getBlockByNumber', true],
+  ['the nonce at the newest block', 'eth_getTransactionCount', numberToHex(HEAD)],
+  ['the nonce at earlier blocks', 'eth_getTransactionCount', numberToHex(HEAD - 1)],
+])('a mined transaction whose receipt is late is not dropped while no node returns %s', async (_, refused, at) => {
+  const { read } = await open(({ method, params: [first, second] }) => {
+    // Not the text of a rate limit, after which a node is not asked for a while.
+    if (method === refused && second === at) return new Failure(-32_000, 'internal error')
+    if (method === 'eth_getTransactionByHash') return sent
+    if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= HEAD - 1 ? '0x8' : '0x7'
+    if (method === 'eth_getBlockByNumber' && second === true)
+      return { transactions: Number(first) === HEAD - 1 ? [sent] : [] }
+    return undefined
+  })
+  expect(await read()).toMatchObject({ status: 'pending', dropped: false, replacedBy: null })
+})
+
+test('a call that succeeds at its own time is not reported with the reason that it has at the time of the parent block', async () => {
+  const { read } = await open(({ method, params }) => {
+    if (method === 'eth_getTransactionByHash') return sent
+    if (method === 'eth_getTransactionReceipt') return receiptAt(HEAD - 1, { status: '0x0' })
+    if (method === 'debug_traceTransaction') return new Failure(-32_601, 'method not found')
+    if (method !== 'eth_call') return undefined
+    return params.length > 2 ? '0x' : new Failure(3, 'execution reverted: Not expired', '0x')
+  })
+  const reason = 'execution reverted: the same call succeeds at the parent block'
+  expect((await read()).revert).toMatchObject({ code: 'unknown_reason', reason: reason.slice(20), exact: false })
+})

@@ -74,3 +74,16 @@ test.concurrent('views beyond a queue of 20,000 for a silent node are refused at
   expect(refused[0]).toMatchObject({ code: 'service_unavailable', retryAfter: 1 })
   await reads
 }, 20_000)
+
+test.concurrent('reads of balances that wait end when their client disconnects', async (context) => {
+  const { chain, head } = await openChain('eth_call', context)
+  const controller = new AbortController()
+  const client = { address: 'a', disconnected: controller.signal }
+  const ended: unknown[] = []
+  const holdings = [{ wallet: zeroAddress, tokens: [] }]
+  const reads = many(500, () => chain.balances(head, holdings, client).catch((fault: unknown) => ended.push(fault)))
+  controller.abort('disconnected')
+  await eventually('the reads that wait end', () => ended.length === 500 - 8, 500)
+  expect([...new Set(ended)]).toEqual(['disconnected'])
+  await reads
+}, 20_000)

@@ -47,3 +47,30 @@ test('a task whose signal aborts leaves the queue, and the next one takes its pl
   expect(hasRun).toBe(false)
   await expect(limited(async () => 'late', controller.signal)).rejects.toThrow('gone')
 })
+
+test('clients take turns, and a full queue rejects the newest task of the client with the most', async () => {
+  const limited = createConcurrencyLimit({ atOnce: 1, waiting: 4, refuse: () => new Error('overloaded') })
+  const begun: string[] = []
+  const refused: string[] = []
+  const ends: (() => void)[] = []
+  const run = (name: string, client: string): Promise<void> => {
+    const task = () => {
+      begun.push(name)
+      return new Promise<void>((resolve) => ends.push(resolve))
+    }
+    return limited(task, undefined, client).catch(() => void refused.push(name))
+  }
+  const all = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => run(name, 'a'))
+  all.push(run('b1', 'b'), run('c1', 'c'))
+  // Both clients would then have as many.
+  all.push(run('b2', 'b'), run('a6', 'a'))
+  while (ends.length > 0) {
+    ends.shift()?.()
+    await new Promise(setImmediate)
+  }
+  await Promise.all(all)
+  expect(refused.toSorted()).toEqual(['a4', 'a5', 'a6', 'b2'])
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3'])
+  // Nothing is left behind.
+  expect(await limited(async () => 'free')).toBe('free')
+})

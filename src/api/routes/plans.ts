@@ -3,6 +3,7 @@ import { actions } from '../../plans/actions.ts'
 import { type Intent, intents } from '../../plans/intents.ts'
 import type { Planner } from '../../plans/planner.ts'
 import { Plan } from '../../plans/records.ts'
+import { clientOf } from '../client.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 
 const summaries: Readonly<Record<string, string>> = {
@@ -45,13 +46,9 @@ export const planRoutes: FastifyPluginAsync<{ readonly plan: Planner }> = async 
       description: `${details[name]} ${COMMON}`,
       failures: ['upstream_error'],
     }
-    app.post<{ Body: Intent }>(
-      `/plans/${name}`,
-      route(operation, envelope(Plan), { body }),
-      async ({ body: intent }, reply) => {
-        reply.header('cache-control', 'no-store')
-        return { data: await plan(name, intent) }
-      },
-    )
+    app.post<{ Body: Intent }>(`/plans/${name}`, route(operation, envelope(Plan), { body }), async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return { data: await plan(name, request.body, clientOf(request)) }
+    })
   }
 }

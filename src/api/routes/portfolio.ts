@@ -82,7 +82,9 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const asked = { wallets, chainIds, state: query.state, include, atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([
         afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, asked)),
-        query.include?.includes('balances') === true ? addBalances(sources, asked) : null,
+        query.include?.includes('balances') === true
+          ? addBalances(sources, { ...asked, client: clientOf(request) })
+          : null,
       ])
       reply.header('cache-control', live ? 'no-store' : REVALIDATE)
       if (withBalances !== null) return sendPortfolios(reply, found, found.records.map(withBalances).join(), reverted)
@@ -106,7 +108,10 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const chainIds = chainsOf(query.chainId)
       const atLeast = await awaitHead(waits, clientOf(request), chainIds, query)
       const meta = markReverted(reply, atLeast)
-      const asked = { wallets: [params.addr], chainIds, atLeast: atLeast?.block ?? null }
+      const asked = {
+        ...{ client: clientOf(request), wallets: [params.addr] },
+        ...{ chainIds, atLeast: atLeast?.block ?? null },
+      }
       const { records, freshness, fault } = await balancesOf(sources, asked)
       if (fault !== null) throw fault
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': 'no-store' })
@@ -135,7 +140,9 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const asked = { ...body, chainIds, include: inclusionsOf(query.include), atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([
         afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, asked)),
-        query.include?.includes('balances') === true ? addBalances(sources, asked) : null,
+        query.include?.includes('balances') === true
+          ? addBalances(sources, { ...asked, client: clientOf(request) })
+          : null,
       ])
       if (isLive(query.include)) reply.header('cache-control', 'no-store')
       const records = withBalances === null ? found.records : found.records.map(withBalances)

@@ -14,7 +14,7 @@ import { createLongReceipts, type LongReceipts } from './long-receipts.ts'
 export type Client = {
   /** The IP address that limits count by. */
   readonly address: string
-  /** Aborts when the client disconnects. */
+  /** Aborts when the client disconnects, with the error `service_unavailable`. */
   readonly disconnected: AbortSignal
 }
 

@@ -8,6 +8,7 @@ import { decimal, integer } from '../../protocol/response-fields.ts'
 import { configuredTokens, type Token } from '../../protocol/tokens.ts'
 import { answerTooOld } from '../freshness/consistency.ts'
 import type { Freshness } from '../freshness/freshness.ts'
+import type { Client } from '../freshness/waits.ts'
 import { chainOf } from '../read.ts'
 import { type Balances, MAX_TOKENS } from './balances-records.ts'
 import type { ListSources } from './sources.ts'
@@ -25,6 +26,7 @@ const tokensOf = (configured: readonly Token[], held: readonly Token[]): Token[]
 const amount = (value: bigint | null): string | null => (value === null ? null : decimal(value))
 
 type Asked = {
+  readonly client: Client
   readonly wallets: readonly Address[]
   readonly chainIds: readonly ChainId[]
   /** The oldest block of the one chain that the answer may be as of. */
@@ -35,7 +37,7 @@ type Asked = {
 const readChain = async (
   { chains, lists }: Pick<ListSources, 'chains' | 'lists'>,
   chainId: ChainId,
-  { wallets, atLeast }: Asked,
+  { client, wallets, atLeast }: Asked,
   held: readonly HeldToken[] | null,
 ): Promise<{ readonly block: Block; readonly parts: readonly ChainBalances[] }> => {
   const chain = chainOf(chains, chainId)
@@ -53,7 +55,7 @@ const readChain = async (
   if (atLeast !== null) await chain.head(atLeast)
   const { block, found } = await chain.pinned(async (block) => ({
     block,
-    found: await chain.balances(block, holdings),
+    found: await chain.balances(block, holdings, client),
   }))
   const at = { number: integer(block.number), hash: block.hash, timestamp: integer(block.timestamp) }
   const parts = found.map(

@@ -32,16 +32,18 @@ export const createLookup = (sources: TransactionSources, waits: Pick<Waits, 'ch
   )
 
   /** Reads a transaction from the nodes within the time-out of a node, which includes the time in the queue. */
-  const inTurn = (chain: Chain, hash: Hex, signal: AbortSignal): Promise<Found> => {
+  const inTurn = (chain: Chain, hash: Hex, signal: AbortSignal, client: string): Promise<Found> => {
     const { chainId, timeoutMs: ms } = chain
     const limited = limits.get(chainId)
     if (limited === undefined) throw unavailable(`chain ${chainId} is not configured`)
     let begunAt = Number.POSITIVE_INFINITY
-    const run = (within: AbortSignal) =>
-      limited(() => {
+    const run = (within: AbortSignal) => {
+      const read = () => {
         begunAt = performance.now()
         return untilAborted(ofNodes(chain, hash, within), within)
-      }, within)
+      }
+      return limited(read, within, client)
+    }
     const late = () =>
       performance.now() - begunAt > ms / 2
         ? unavailable(`the nodes of chain ${chainId} did not answer within ${ms} ms`)
@@ -52,11 +54,11 @@ export const createLookup = (sources: TransactionSources, waits: Pick<Waits, 'ch
   /**
    * Reads a transaction from the nodes or, when none answers, from the index. Takes no longer than the time-out of a
    * node, but a reason that is not known yet may take longer. Throws `service_unavailable` when the index does not know
-   * it either, TooManyLookups, `upstream_error` when nodes refuse, and the reason of `signal`.
+   * it either, TooManyLookups, which the client with the most look-ups gets first, `upstream_error` when nodes refuse, and the reason of `signal`.
    */
-  return async (chain: Chain, hash: Hex, signal: AbortSignal): Promise<FoundTransaction> => {
+  return async (chain: Chain, hash: Hex, signal: AbortSignal, client: string): Promise<FoundTransaction> => {
     try {
-      const { reverted, ...found } = await inTurn(chain, hash, signal)
+      const { reverted, ...found } = await inTurn(chain, hash, signal, client)
       if (!reverted) return found
       return { ...found, data: { ...found.data, revert: await reasonOf(chain, reverted, signal) } }
     } catch (fault) {

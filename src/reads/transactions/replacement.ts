@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { Address, Hex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
 import { getBlockTransactions, getNonce } from '../../chain/rpc/transactions.ts'
+import type { Outcome } from '../../chain/rpc/transport.ts'
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
-import { nullIfUnavailable, unavailable } from '../../lib/errors.ts'
+import { isUnavailable, unavailable } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { UNREACHABLE_HEIGHT } from '../freshness/waits.ts'
@@ -40,15 +41,19 @@ export const isNonceUsed = async (chain: Chain, { from, nonce }: Sender, signal:
 const BLOCKS = 4_096n
 const PER_BATCH = 15n
 
+/** Whether a node no longer has the state of a block. Another error is not about the block. */
+const isStateGone = (count: Outcome<bigint>): boolean => !count.ok && count.error.fault.kind === 'missing'
+
 /**
  * Finds the transaction that was mined with a sender and nonce, in one of the newest blocks; null when it is older, or
- * when no node has the state of those blocks any more; undefined when it is in a block after the known head.
+ * when no node has the state of those blocks any more; undefined when it is in a block after the known head, or when
+ * the nodes do not return what shows it.
  */
 const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Hex | null | undefined> => {
   // The nodes may be ahead of the known head.
   const head = await chain.head(UNREACHABLE_HEIGHT)
   const { count: newest } = await chain.send({ count: getNonce(from, head.number) })
-  if (newest.ok && newest.value <= nonce) return undefined
+  if (!newest.ok || newest.value <= nonce) return undefined
   // The nonce was used after block `before`, up to block `by`.
   let by = head.number
   let before = by > BLOCKS ? by - BLOCKS : -1n
@@ -57,6 +62,7 @@ const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Hex | n
     const numbers: bigint[] = []
     for (let number = before + step; number < by && numbers.length < PER_BATCH; number += step) numbers.push(number)
     const { counts } = await chain.send({ counts: numbers.map((number) => getNonce(from, number)) })
+    if (counts.some((count) => !count.ok && !isStateGone(count))) return undefined
     const used = counts.findIndex((count) => count.ok && count.value > nonce)
     // Blocks whose state is gone are older than those whose state is known.
     const last = used === -1 ? numbers.at(-1) : numbers[used - 1]
@@ -64,7 +70,7 @@ const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Hex | n
     before = last ?? before
   }
   const { transactions } = await chain.send({ transactions: getBlockTransactions(by) })
-  if (!transactions.ok || transactions.value === null) return null
+  if (!transactions.ok || transactions.value === null) return undefined
   const sender = from.toLowerCase()
   return transactions.value.find((it) => it.from.toLowerCase() === sender && it.nonce === nonce)?.hash ?? null
 }
@@ -96,7 +102,9 @@ export const createReplacements = () => {
         if (hash !== undefined) found.set(key, { hash }, hash === null ? { ttl: NOT_FOUND_MS } : {})
         return hash
       } catch (fault) {
-        return nullIfUnavailable(fault)
+        // The transaction itself may have used the nonce, so nothing is known.
+        if (isUnavailable(fault)) return undefined
+        throw fault
       }
     })
   }

@@ -75,11 +75,13 @@ const repeated = async (chain: Chain, reverted: RevertedTransaction): Promise<Mi
     // Once every node has refused block overrides, none is asked for them.
     return chain.send({ ...requests, inBlock: undefined }, { signal })
   })
+  // The call without overrides may fail only because of the time of the parent block.
+  if (inBlock?.ok) return { ...revertOf({ data: null, message: REPEATED_WITHOUT_FAULT }), exact: false }
   for (const outcome of [inBlock, atParent]) {
     if (outcome?.ok === false && isFailedCall(outcome.error))
       return { ...decoded(outcome.error, reverted), exact: false }
   }
-  return inBlock?.ok ? { ...revertOf({ data: null, message: REPEATED_WITHOUT_FAULT }), exact: false } : null
+  return null
 }
 
 /**

@@ -69,7 +69,7 @@ export const createTransactions = (sources: TransactionSources, waits: Waits) =>
       /** The transaction, or why no node answers; `last` instead when too many look-ups wait. */
       const attempt = async (signal: AbortSignal, last?: FoundTransaction | ServiceError) => {
         try {
-          return await find(chain, hash, signal)
+          return await find(chain, hash, signal, client.address)
         } catch (error) {
           if (signal.aborted)
             throw signal.reason instanceof ServiceError ? signal.reason : unavailable('the client disconnected')
