@@ -75,7 +75,8 @@ const addressMeta = {
   pattern: ADDRESS.source,
 } as const
 const isAddress = (value: unknown): value is string => typeof value === 'string' && ADDRESS.test(value)
-const addressText = z.string().refine(isAddress, { error: 'expected a 20-byte 0x address', abort: true })
+const notAnAddress = 'expected a 20-byte 0x address'
+const addressText = z.string({ error: notAnAddress }).refine(isAddress, { error: notAnAddress, abort: true })
 const checksummed = (text: string): Address => getAddress(text.toLowerCase())
 
 /** An address in any letter case, decoded to its EIP-55 form. The letter case is not checked as a checksum. */

@@ -78,3 +78,12 @@ test('an unsupported chain is rejected with a message that names the supported o
     expect(BodyChainId.safeParse(bad).error?.issues[0]?.message).toContain('8453, 56')
   }
 })
+
+test.each([undefined, 5, 'vitalik.eth'])(
+  'the address %j is rejected with a message that names what is expected',
+  (value) => {
+    expect(Address20.safeParse(value).error?.issues.map(({ message }) => message)).toEqual([
+      'expected a 20-byte 0x address',
+    ])
+  },
+)

@@ -4,6 +4,7 @@ export type Parameter = {
   readonly name: string
   readonly in: string
   readonly required: boolean
+  readonly schema?: unknown
   readonly description?: string
   readonly example?: unknown
 }
@@ -114,7 +115,7 @@ export const operationMarkdown = (document: Description, operation: Operation): 
       return [status, description]
     })
   const named = parameters.map((it) => [
-    `\`${it.name}\` ${it.in}${it.required ? ', required' : ''}`,
+    `\`${it.name}\` ${it.in}, ${typeOf((resolve(document, it.schema) ?? {}) as Schema)}${it.required ? ', required' : ''}`,
     it.description ?? '',
   ])
   return [

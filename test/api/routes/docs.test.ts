@@ -106,3 +106,8 @@ test('a page of an operation that does not exist is a 404', async () => {
   const { statusCode, body } = await read('/v1/docs/operations/__proto__.md')
   expect([statusCode, JSON.parse(body).error.code]).toEqual([404, 'not_found'])
 })
+
+test('the Markdown of an operation has the values that a parameter takes', async () => {
+  const { body } = await read('/v1/docs/operations/getHedgeEvents.md')
+  expect(body).toContain('| `state` query, `open` or `expired` or `settled` or `triggered` |')
+})
