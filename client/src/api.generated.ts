@@ -9,7 +9,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find the way in
+         * Retrieve the start page
          * @description Returns what the service is, whether it is ready, and where its documentation is. A client that prefers `text/html`, such as a browser, gets the same as a page.
          */
         get: operations["getLanding"];

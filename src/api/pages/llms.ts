@@ -10,7 +10,7 @@ export const llmsText = (guide: readonly GuidePage[], operations: readonly Opera
   const link = ({ operationId, method, path, summary }: Operation): string =>
     `- [${method} ${path}](v1/docs/operations/${operationId}.md): ${summary}`
   return [
-    `# ${info.title}\n\n> ${info.summary}\n\n${info.description}\n`,
+    `# ${info.title}\n\n> ${info.summary}\n\n${info.description}\n\nURLs are relative to the URL of this file.\n`,
     `## Guide\n\n${guide.map(({ name, title }) => `- [${title}](v1/docs/guide/${name}.md)`).join('\n')}\n`,
     ...tagsOf(operations).map(
       (tag) =>

@@ -33,5 +33,8 @@ export const operationHtml = (operation: Operation, markdown: string, script: st
     '<a href="#console">Send it</a>',
   ]
   const twin = { type: 'text/markdown', url: `${operationId}.md` }
-  return pageOf({ title: summary, nav, body: htmlOf(markdown) + consoleHtml(operation, script), twin })
+  // The form comes before the response, which is the longest part.
+  const [request = '', ...rest] = markdown.split(/(?=\n## Response\n)/)
+  const body = htmlOf(request) + consoleHtml(operation, script) + htmlOf(rest.join(''))
+  return pageOf({ title: summary, nav, body, twin })
 }

@@ -9,7 +9,7 @@ import { Landing, landingOf, landingPage } from '../pages/landing.ts'
 const operation: Operation = {
   id: 'getLanding',
   tag: 'Service',
-  summary: 'Find the way in',
+  summary: 'Retrieve the start page',
   description:
     'Returns what the service is, whether it is ready, and where its documentation is. A client that prefers `text/html`, such as a browser, gets the same as a page.',
 }
