@@ -54,10 +54,14 @@ const read = async (hash: Hex, query = '', of = api) => {
 }
 
 const send = async (wallet: Wallet, to: Address, data: Hex, overrides: object = {}): Promise<Hex> => {
-  const { client } = world.actions
+  const { client, node } = world.actions
   const nonce = await client.getTransactionCount({ address: wallet.account.address, blockTag: 'pending' })
   const request = { ...{ chainId: 8453, type: 'eip1559', to, data, nonce, gas: 5_000_000n }, ...FEES, ...overrides }
-  return client.sendRawTransaction({ serializedTransaction: await wallet.account.signTransaction(request as never) })
+  const serializedTransaction = await wallet.account.signTransaction(request as never)
+  const hash = await client.sendRawTransaction({ serializedTransaction })
+  // On a busy machine the node answers before it mines.
+  if (await node.getAutomine()) await client.waitForTransactionReceipt({ hash, pollingInterval: 20, timeout: 10_000 })
+  return hash
 }
 
 const deposit = (eventId: bigint, amount: bigint): Hex =>

@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { expect } from 'vitest'
 import { z } from 'zod'
 import { envelope, listingEnvelope, pagedEnvelope, readEnvelope } from '../../src/api/operation.ts'
+import { Landing } from '../../src/api/pages/landing.ts'
 import { Me } from '../../src/identity/me.ts'
 import { ErrorBody } from '../../src/lib/problem.ts'
 import { Plan } from '../../src/plans/records.ts'
@@ -26,6 +27,7 @@ type Answer = {
 const pattern = (path: string): RegExp => new RegExp(`^/v1${path.replace(/:\w+/g, '[^/]+')}$`)
 
 const responses: readonly (readonly [RegExp, z.ZodType])[] = [
+  [/^\/$/, envelope(Landing)],
   // Longer paths first: `/total` and `/wallet/…` also look like an id.
   ...[...reads]
     .sort((a, b) => staticParts(b.path) - staticParts(a.path))
