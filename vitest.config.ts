@@ -70,7 +70,7 @@ export default defineConfig({
           include: [
             'test/api/{reads,simulation,transactions,tx}.service.test.ts',
             'test/contracts/invariants.service.test.ts',
-            'test/indexer/{audit,fees,refresh}.service.test.ts',
+            'test/indexer/{audit,feed,fees,refresh}.service.test.ts',
             'test/reads/fees.service.test.ts',
             `test/plans/${form === 'long' ? '*' : '{claims,random-plans}'}.service.test.ts`,
           ],

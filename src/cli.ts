@@ -70,6 +70,10 @@ const commands: Readonly<Record<string, Command>> = {
     summary: 'compare the index with the chains; exit 1 on a difference, 2 when something cannot be compared',
     run: async () => (await import('./compose/tools.ts')).runAudit(),
   },
+  'changes reset': {
+    summary: 'have every client of the feed of changes fetch everything again: see docs/operations.md',
+    run: async () => (await import('./compose/tools.ts')).runChangesReset(),
+  },
   openapi: {
     summary: "write the API's description to docs/openapi.json",
     flags: {

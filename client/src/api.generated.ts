@@ -761,6 +761,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what changed
+         * @description Returns the wallets and events that changed after a position of the feed. A subject that changed several times appears once, with its newest change. Who fetches again what the feed names, and nothing else, has the same state as a full fetch. Continue with `since=meta.nextCursor`; a cursor never expires. Where `meta.reset` is true, fetch everything again that you keep of the chains in `meta.resets`.
+         */
+        get: operations["getChanges"];
+        put?: never;
+        /**
+         * List what changed of up to 1000 wallets or events
+         * @description Returns the same as `GET /v1/changes`, of some wallets or of some events of a chain only.
+         */
+        post: operations["postChanges"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/changes/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream what changed
+         * @description Sends the changes after a position of the feed as server-sent events `change`, and then each new one when the index has it. A `reset` names a chain of which everything has to be fetched again. Connect again with `Last-Event-ID` (or with `since`) to resume. A comment is sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end` (the service restarts).
+         */
+        get: operations["getChangesStream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/pricing/health": {
         parameters: {
             query?: never;
@@ -1530,7 +1574,7 @@ export interface paths {
         };
         /**
          * Why transactions revert
-         * @description Returns the catalogue of reverts by code: what contracts return, the cause, and what the caller can do. The `simulation` of a built transaction has one of these codes.
+         * @description Returns the catalogue of reverts by code: what contracts return, the cause, and what the caller can do. The `simulation` of a built transaction has one of these codes. With `code` or `data` it returns the entry that matches, or none.
          */
         get: operations["getReverts"];
         put?: never;
@@ -2692,10 +2736,10 @@ export interface components {
             /** @description Sequence number of the item, which grows with every item over all chains */
             seq: number;
             /**
-             * @description `settled`: the event was settled; `reverted`: a reorg removed a settlement that was reported before
+             * @description `settled`: the event was settled; `reverted`: a reorg removed a settlement that was reported before; `finalized`: the settlement is final, with `finality=finalized`
              * @enum {string}
              */
-            type: "settled" | "reverted";
+            type: "settled" | "reverted" | "finalized";
             /** @description Chain id of EIP-155 */
             chainId: number;
             /** @description Id of the event, counted per chain */
@@ -2710,6 +2754,59 @@ export interface components {
             blockNumber: number;
             /** @description Hash of the block */
             blockHash: string;
+            /**
+             * Format: hex
+             * @description The transaction that settled the event; null where no log reported it
+             */
+            transactionHash: `0x${string}` | null;
+            /** @description What the wallets of the request can claim from the event now; with `wallet`, in pages */
+            claimables?: {
+                /**
+                 * @description What is claimed
+                 * @enum {string}
+                 */
+                kind: "payout" | "premiums" | "capital" | "creator-earnings";
+                /** @description Chain id of EIP-155 */
+                chainId: number;
+                /** @description The id of the position, deposit or event */
+                id: number;
+                /**
+                 * Format: hex
+                 * @description The token of all amounts
+                 */
+                token: `0x${string}`;
+                /** @description Symbol of the token; null when it has none */
+                symbol: string | null;
+                /** @description Decimals of the token; null when the token does not report them */
+                decimals: number | null;
+                /** @description The claimable amount, before the protocol's fee if there is one */
+                amount: bigint;
+                /** @description Fee that the protocol keeps, in units of the payment token */
+                fee: bigint | null;
+                /** @description What the wallet receives, in units of the payment token */
+                net: bigint | null;
+                /** @description The request that builds the claim transaction */
+                build: {
+                    /**
+                     * @description HTTP method of the request
+                     * @constant
+                     */
+                    method: "POST";
+                    /** @description Path of the request */
+                    path: string;
+                    /** @description Body of the request */
+                    body: {
+                        [key: string]: number;
+                    };
+                };
+                /**
+                 * Format: hex
+                 * @description The wallet
+                 */
+                wallet: `0x${string}`;
+                /** @description Id of the event, counted per chain */
+                eventId: number;
+            }[];
         };
         /** @description The position of the page in the feed, and the blocks that the index has reached */
         SettlementsMeta: {
@@ -2725,8 +2822,11 @@ export interface components {
                 chainId: number;
                 /** @description Block number */
                 blockNumber: number;
-                /** @description Hash of the block */
-                blockHash: string;
+                /**
+                 * Format: hex
+                 * @description Hash of the block
+                 */
+                blockHash: `0x${string}`;
                 /** @description Time of the block, in Unix seconds */
                 blockTimestamp: number;
                 /** @description How far the index is behind the chain, in seconds */
@@ -2737,6 +2837,73 @@ export interface components {
              * @constant
              */
             transaction?: "reverted";
+        };
+        /** @description A wallet, an event or the protocol changed */
+        Change: {
+            /** @description Number of the newest change, which grows with every change over all chains */
+            seq: number;
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /**
+             * @description What changed; `protocol` is the state of `GET /v1/hedge/protocol`
+             * @enum {string}
+             */
+            type: "wallet" | "event" | "protocol";
+            /**
+             * Format: hex
+             * @description The wallet; of type `wallet`
+             */
+            wallet?: `0x${string}`;
+            /** @description The event; of type `event` */
+            eventId?: number;
+            /** @description What changed after the cursor. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim. Of an event: its own state, its `deposits`, its `positions`. Empty for the protocol */
+            changed: ("events" | "deposits" | "positions" | "claimables")[];
+            /** @description The block of the index at the newest change */
+            blockNumber: number;
+            /**
+             * Format: hex
+             * @description Hash of the block
+             */
+            blockHash: `0x${string}`;
+        };
+        /** @description The position of the page in the feed, and what has to be fetched again */
+        ChangesMeta: {
+            /** @description The value of `since` for the next request. It never expires */
+            nextCursor: string;
+            /** @description Whether another page follows */
+            hasMore: boolean;
+            /** @description When to poll again, in milliseconds */
+            pollAfterMs: number;
+            /** @description Whether `resets` names a chain */
+            reset: boolean;
+            /** @description Chains of which everything may have changed: fetch what you keep of them again, then continue */
+            resets: components["schemas"]["ChangesReset"][];
+            /** @description The newest block of each chain that is indexed */
+            asOf: {
+                /** @description Chain id of EIP-155 */
+                chainId: number;
+                /** @description Block number */
+                blockNumber: number;
+                /**
+                 * Format: hex
+                 * @description Hash of the block
+                 */
+                blockHash: `0x${string}`;
+                /** @description Time of the block, in Unix seconds */
+                blockTimestamp: number;
+                /** @description How far the index is behind the chain, in seconds */
+                lagSeconds: number;
+            }[];
+        };
+        /** @description A chain of which everything may have changed, and why */
+        ChangesReset: {
+            /** @description Chain id of EIP-155 */
+            chainId: number;
+            /**
+             * @description `backfill`: the index caught up with the chain, or the feed began; `rebuilt`: the index of the chain was built again; `many_changes`: one transaction changed more than the feed lists at once; `repaired`: wrong rows were repaired; `unannounced`: an older version of the service wrote the index; `operator`: an operator began the feed again; `other_history`: the database was restored or replaced after it gave the cursor
+             * @enum {string}
+             */
+            reason: "backfill" | "rebuilt" | "many_changes" | "repaired" | "unannounced" | "operator" | "other_history";
         };
         /** @description Also `signing`, null in advisory mode: for each of its `chains` the `reason` why no quote is signed (null when quotes are signed), and the `rates` that prevent a signature */
         PricingHealth: {
@@ -3043,7 +3210,7 @@ export interface components {
             calls: {
                 /** @description Name of the contract function */
                 function: string;
-                /** @description Structs and lists are one JSON string each. Long values are cut */
+                /** @description As in a built transaction: integers are decimal strings; structs and lists are one JSON string each. Long values are cut */
                 args: {
                     [key: string]: string | number | boolean | null;
                 };
@@ -3090,7 +3257,7 @@ export interface components {
                 address: `0x${string}`;
                 /** @description Name of the log */
                 name: string;
-                /** @description Structs and lists are one JSON string each. Long values are cut */
+                /** @description Ids and times are integers, other integers decimal strings; structs and lists are one JSON string each. Long values are cut */
                 args: {
                     [key: string]: string | number | boolean | null;
                 };
@@ -3435,14 +3602,14 @@ export interface components {
                 /** @description Symbol of the chain's coin */
                 symbol: string;
             } | null;
-            /** @description Ids and amounts are those of this block. `timestamp` is the last second at which the steps are accepted; null when no time makes them revert */
+            /** @description Ids and amounts are those of this block. `timestamp` is the last second at which the steps are certain to be accepted; null when no time makes them revert */
             validUntil: {
                 /** @description Last block for which the plan is meant */
                 blockNumber: number;
                 /** @description Time of the block, in Unix seconds */
                 timestamp: number | null;
             };
-            /** @description Claims that did not fit into the plan */
+            /** @description Claims that did not fit into the plan or were not tried */
             remaining: number;
             /**
              * Format: hex
@@ -3484,7 +3651,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The request has a query parameter, and the route takes none */
+        /** @description A query parameter is invalid, or the route does not take it */
         unknown_parameter: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5048,6 +5215,10 @@ export interface operations {
                 eventIds?: string;
                 /** @description Return only triggered or only not triggered settlements */
                 triggered?: boolean;
+                /** @description Return only settlements of events that these wallets created, deposited into or bought protection from, at most 100, and all reversals, with `claimables`. Not for streams */
+                wallet?: string;
+                /** @description `latest` (default): settlements as the index finds them, and their reversals; `finalized`: settlements once they are final, with numbers of their own. Not for streams */
+                finality?: "latest" | "finalized";
                 /** @description Items per page; 50 by default */
                 limit?: number;
                 /** @description Return data as of this block or a later one. The request must name one chain */
@@ -5074,6 +5245,109 @@ export interface operations {
                         data: components["schemas"]["Settlement"][];
                         meta: components["schemas"]["SettlementsMeta"];
                     };
+                };
+            };
+        };
+    };
+    getChanges: {
+        parameters: {
+            query?: {
+                /** @description The chain; all chains when omitted */
+                chainId?: number;
+                /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
+                since?: string;
+                /** @description Return only changes of these types, comma-separated; all types when omitted */
+                types?: string;
+                /** @description Changes per page; 100 by default */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["Change"][];
+                        meta: components["schemas"]["ChangesMeta"];
+                    };
+                };
+            };
+        };
+    };
+    postChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 65536 bytes */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The chain; all chains when omitted */
+                    chainId?: number;
+                    /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
+                    since?: string;
+                    /** @description Return only changes of these wallets, 1 to 1000 */
+                    wallets?: string[];
+                    /** @description Return only changes of these events, 1 to 1000. Requires `chainId` */
+                    eventIds?: number[];
+                    /**
+                     * @description Changes per page; 100 by default
+                     * @default 100
+                     */
+                    limit?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description The result */
+                        data: components["schemas"]["Change"][];
+                        meta: components["schemas"]["ChangesMeta"];
+                    };
+                };
+            };
+        };
+    };
+    getChangesStream: {
+        parameters: {
+            query?: {
+                /** @description The chain; all chains when omitted */
+                chainId?: number;
+                /** @description Return what changed after this position: `meta.nextCursor` of the previous response, or `now` for later changes only. Starts with a reset of every chain when omitted */
+                since?: string;
+                /** @description Return only changes of these types, comma-separated; all types when omitted */
+                types?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
         };
@@ -6393,7 +6667,12 @@ export interface operations {
     };
     getReverts: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Return the entry with this code; none for a code that the catalogue does not have */
+                code?: string;
+                /** @description Return the entry of the revert data of a call; `unknown_error` or `unknown_reason` if no entry has it */
+                data?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;

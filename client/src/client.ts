@@ -1,3 +1,4 @@
+import { type Change, type ChangesOptions, followChanges } from './changes.ts'
 import { type Waiting, waitForTransaction } from './confirm.ts'
 import { type Executed, type ExecuteOptions, executePlan, type Plan, type Transaction } from './execute.ts'
 import { type FollowOptions, followSettlements, type Settlement } from './follow.ts'
@@ -41,6 +42,10 @@ export const createClient = (options: TransportOptions) => {
       /** Settlements and their reversals, each once, through failures and restarts. Ends with `signal`. */
       follow: (given?: FollowOptions): AsyncGenerator<Settlement, void, undefined> =>
         followSettlements(transport, api, given),
+    },
+    changes: {
+      /** What changed after a cursor, through failures and restarts: keep a copy exact with it. Ends with `signal`. */
+      follow: (given?: ChangesOptions): AsyncGenerator<Change, void, undefined> => followChanges(transport, api, given),
     },
     /** What a wallet wants as transactions, simulated: a function per action. */
     plans: createPlans(api),

@@ -36,6 +36,19 @@ type Response = {
   readonly retryAfterMs: number | undefined
 }
 
+/** What to do about an error response. */
+const hints: Readonly<Record<Details['code'], string>> = {
+  validation_error: 'Change the fields that `details` names.',
+  unauthorized: 'Send another token.',
+  forbidden: 'Use credentials that may do this.',
+  not_found: 'Check ids, `chainId` and the path. Right after your own transaction, pass its hash as `afterTx`.',
+  conflict: 'Request a new plan: the transaction would revert.',
+  rate_limited: 'Send fewer requests, and repeat this one after `retryAfterMs`.',
+  internal_error: 'Report `requestId` to the operator of the service.',
+  upstream_error: 'Read `message` for the reason. The same request will fail again.',
+  service_unavailable: 'Repeat the request after `retryAfterMs`.',
+}
+
 /** An error response of the API. */
 export class ApiError extends FxProtectionError {
   declare readonly code: Details['code']
@@ -46,7 +59,9 @@ export class ApiError extends FxProtectionError {
   readonly retryAfterMs: number | undefined
 
   constructor(error: Details, given: Response) {
-    super(`${given.status} ${error.code}: ${error.message}`, { code: error.code, requestId: given.requestId })
+    super(`${given.status} ${error.code}: ${error.message}`, {
+      ...{ code: error.code, hint: hints[error.code], requestId: given.requestId },
+    })
     this.status = given.status
     this.details = error.details ?? []
     this.retryAfterMs = given.retryAfterMs

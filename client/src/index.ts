@@ -1,5 +1,6 @@
 /** The public names of the package. */
 export { formatAmount, parseAmount } from './amounts.ts'
+export { type Change, type ChangesOptions, followChanges } from './changes.ts'
 export { type Client, createClient } from './client.ts'
 export type { Waiting } from './confirm.ts'
 export { ApiError, type ConnectionCode, ConnectionError, FxProtectionError, type Reorg, ReorgError } from './errors.ts'

@@ -5,7 +5,7 @@ import type { Schemas } from './types.ts'
 const MAX_WALLETS = 100
 
 /**
- * Whether an event concerns one of the wallets. The feed has no filter for wallets, so each settlement is looked up: an
+ * Whether an event concerns one of the wallets. Streams have no filter for wallets, so each settlement is looked up: an
  * event gets no new positions once it is settled. A reorg can remove positions together with the settlement, so an
  * event that concerned a wallet once still does when its settlement is reverted.
  */

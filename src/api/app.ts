@@ -14,12 +14,14 @@ import type { FinalityCache } from '../reads/freshness/finality.ts'
 import { createWaits } from '../reads/freshness/waits.ts'
 import type { Checks } from '../reads/health/checks.ts'
 import type { HealthSources } from '../reads/health/health.ts'
+import type { ChangesSources } from '../reads/listings/changes.ts'
 import type { SettlementSources } from '../reads/listings/settlements.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
 import { createSenders } from '../reads/transactions/replacement.ts'
 import { createTransactions } from '../reads/transactions/transactions.ts'
 import { decodeCall } from '../tx/decode-call.ts'
 import { createAccess, requestId } from './access.ts'
+import { changeStream } from './change-stream.ts'
 import { trustsProxy } from './client.ts'
 import { BODY_LIMIT, type Limits, MAX_PARAM_LENGTH } from './limits.ts'
 import { deprecation } from './plugins/deprecation.ts'
@@ -39,6 +41,7 @@ import { cachingServer } from './response-cache/server.ts'
 import { createStore } from './response-cache/store.ts'
 import { createTags, editionOf } from './response-cache/tags.ts'
 import { changelogRoutes } from './routes/changelog.ts'
+import { changeRoutes } from './routes/changes.ts'
 import { docsRoutes } from './routes/docs.ts'
 import { healthRoutes, statusRoutes } from './routes/health.ts'
 import { landingRoutes } from './routes/landing.ts'
@@ -53,11 +56,13 @@ import { settlementRoutes } from './routes/settlements.ts'
 import { transactionRoutes } from './routes/transactions.ts'
 import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
-import { createStreams } from './streams.ts'
+import { settlementStream } from './settlement-stream.ts'
+import { createStreamCapacity, createStreams } from './streams.ts'
 
 /** The sources of all routes. */
 export type AppSources = Omit<ListSources, 'pricing'> &
   SettlementSources &
+  ChangesSources &
   HealthSources & { readonly checks: Pick<Checks, 'of'>; readonly finality: FinalityCache }
 
 export type AppOptions = {
@@ -116,18 +121,17 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   // Bodies are JSON. Any other content type is a 415.
   app.removeContentTypeParser('text/plain')
 
-  const streams = createStreams({
-    ...{ changes, settlements, log },
-    max: limits.maxStreams,
-    maxPerClient: limits.maxStreamsPerClient,
-  })
+  const capacity = createStreamCapacity(limits.maxStreams, limits.maxStreamsPerClient)
+  const settled = createStreams({ changes, capacity, log, source: settlementStream(changes, settlements) })
+  const changed = changeStream(sources)
+  const changeStreams = createStreams({ changes, capacity, log, source: changed })
   const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
   const waits = createWaits({ chains, changes, refreshState: sources.lists.refreshState, max, maxPerClient, draining })
   app.addHook('onClose', async () => waits.close())
   const senders = createSenders()
   const transactions = createTransactions({ ...sources, senders, decodeCall }, waits)
 
-  await app.register(measured, { metrics, access, store, streams, waits, refused, limit })
+  await app.register(measured, { metrics, access, store, streams: [settled, changeStreams], waits, refused, limit })
   if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
   await app.register(headers)
   await app.register(timing)
@@ -156,7 +160,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const lists: ListSources = { ...sources, pricing }
   await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, cache })
   await app.register(portfolioRoutes, { prefix: '/v1', sources: lists, waits, cache })
-  await app.register(settlementRoutes, { prefix: '/v1', sources, waits, cache, streams })
+  await app.register(settlementRoutes, { prefix: '/v1', sources, lists, waits, cache, streams: settled })
+  await app.register(changeRoutes, { prefix: '/v1', sources, resume: changed.resume, streams: changeStreams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing, chains })
   await app.register(txRoutes, { prefix: '/v1', chains, senders })
   await app.register(transactionRoutes, { prefix: '/v1', transactions })

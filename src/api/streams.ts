@@ -1,11 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Settlement } from '../db/index/settlements.ts'
-import type { SettlementFilter, SettlementQueries } from '../db/queries/settlements.ts'
 import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
-import { configuredChains } from '../protocol/chains.ts'
 import type { Changes } from '../reads/cache/resources.ts'
-import { feedOf, settlement } from '../reads/listings/settlements.ts'
 import { onResponseEnd } from './client.ts'
 
 /** Most bytes buffered for one client. A slower client is disconnected, and may resume from its last item. */
@@ -33,72 +29,101 @@ const RETRY_MS = 1_000
 /** The reconnects of clients that are disconnected together are spread over this time, in milliseconds. */
 const RETRY_SPREAD_MS = 4_000
 
-type Item = { readonly stored: Settlement; readonly text: string }
+/** An item of a feed: its number, which grows from item to item, and its text as a server-sent event. */
+export type StreamItem = { readonly seq: number; readonly text: string }
 
-type Stream = {
+/** The feed that streams send, with filters of type F. */
+export type StreamSource<I extends StreamItem, F> = {
+  /** A filter that every item passes. */
+  readonly all: F
+  readonly passes: (filter: F, item: I) => boolean
+  /** The items after a number, in order, `limit` at most, and whether there are more. */
+  readonly after: (seq: number, filter: F, limit: number) => Promise<{ readonly items: I[]; readonly hasMore: boolean }>
+  /** The number of the newest change of the feed. */
+  readonly newest: () => number
+  /** The `id` of a position. */
+  readonly idOf: (seq: number) => string
+}
+
+type Stream<F> = {
   readonly response: ServerResponse
   /** The address of the client. */
   readonly address: string
-  readonly filter: SettlementFilter
+  readonly filter: F
   /** The position up to which all items were sent. */
   after: number
   /** True while it reads items from the database that are older than those in memory. */
   isCatchingUp: boolean
 }
 
-const itemOf = (stored: Settlement): Item => {
-  const item = settlement(stored)
-  return { stored, text: `id: ${item.seq}\nevent: ${item.type}\ndata: ${JSON.stringify(item)}\n\n` }
-}
-
 const notice = (event: string, reason: string): string => `event: ${event}\ndata: ${JSON.stringify({ reason })}\n\n`
-
-const matches = ({ chainIds: chains, eventIds, triggered }: SettlementFilter, { stored }: Item): boolean =>
-  chains.some((id) => id === stored.chainId) &&
-  (eventIds === undefined || eventIds.includes(stored.eventId)) &&
-  (triggered === undefined || stored.triggered === triggered)
 
 /** Whether a request's `Accept` asks for a stream. */
 export const isStream = (accept: string | undefined): boolean =>
   accept?.split(',').some((type) => type.trim().startsWith('text/event-stream')) === true
 
+/** Creates the capacity for streams of all feeds: at most `max` of all clients, and `maxPerClient` of one address. */
+export const createStreamCapacity = (max: number, maxPerClient: number) => {
+  const open = new Map<string, number>()
+  let total = 0
+  return {
+    /** Throws `service_unavailable` at `max` streams, and `rate_limited` at `maxPerClient`. */
+    require(address: string): void {
+      if (total >= max)
+        throw unavailable(`stream limit reached (${max}): try again later`, undefined, RETRY_AFTER_SECONDS)
+      if ((open.get(address) ?? 0) < maxPerClient) return
+      const message = `stream limit of your address reached (${maxPerClient}): close a stream first`
+      throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER_SECONDS })
+    },
+    /** Counts a stream until the returned function is called. */
+    take(address: string): () => void {
+      const add = (count: number): void => {
+        total += count
+        const rest = (open.get(address) ?? 0) + count
+        if (rest > 0) open.set(address, rest)
+        else open.delete(address)
+      }
+      add(1)
+      return () => add(-1)
+    },
+  }
+}
+
+type StreamCapacity = ReturnType<typeof createStreamCapacity>
+
 /**
- * Creates the streams of settlements. New items are read once and written to all streams. A stream that starts in the
- * past reads the database until it reaches the items in memory. No client delays another one.
+ * Creates the streams of a feed. New items are read once and written to all streams. A stream that starts in the past
+ * reads the database until it reaches the items in memory. No client delays another one.
  */
-export const createStreams = (deps: {
+export const createStreams = <I extends StreamItem, F>(deps: {
   readonly changes: Changes
-  readonly settlements: SettlementQueries
-  /** Most open streams of all clients, and of one client. */
-  readonly max: number
-  readonly maxPerClient: number
+  readonly source: StreamSource<I, F>
+  readonly capacity: StreamCapacity
   readonly log: FastifyBaseLogger
 }) => {
-  const { changes, settlements, max, maxPerClient, log } = deps
-  const streams = new Set<Stream>()
-  const chainIds = configuredChains()
-  const feed = feedOf(chainIds)
+  const { changes, source, capacity, log } = deps
+  const streams = new Set<Stream<F>>()
   /** The most recent items: all items after position `start` up to position `end`. */
-  let recent: Item[] = []
+  let recent: I[] = []
   let start = 0
   let end = 0
   let reading = false
   let dropped = 0
   let closed = false
 
-  const finish = (stream: Stream, text: string, timeoutMs: number): void => {
+  const finish = (stream: Stream<F>, text: string, timeoutMs: number): void => {
     streams.delete(stream)
     const { response } = stream
     response.end(text)
     setTimeout(() => response.destroy(), timeoutMs).unref()
   }
 
-  const drop = (stream: Stream, reason: string): void => {
+  const drop = (stream: Stream<F>, reason: string): void => {
     dropped += 1
     finish(stream, notice('dropped', reason), DROP_TIMEOUT_MS)
   }
 
-  const write = (stream: Stream, text: string): void => {
+  const write = (stream: Stream<F>, text: string): void => {
     if (!streams.has(stream) || text === '') return
     // Data written in this tick stays buffered until the tick ends, so the limit is checked before the write.
     if (stream.response.writableLength > MAX_BUFFERED_BYTES) drop(stream, 'too slow')
@@ -106,16 +131,16 @@ export const createStreams = (deps: {
   }
 
   /** Writes the items in memory that were not sent yet. */
-  const deliver = (stream: Stream): void => {
+  const deliver = (stream: Stream<F>): void => {
     if (stream.isCatchingUp || !streams.has(stream)) return
     if (stream.after < start) return void catchUp(stream)
-    const due = recent.filter((item) => item.stored.seq > stream.after && matches(stream.filter, item))
+    const due = recent.filter((item) => item.seq > stream.after && source.passes(stream.filter, item))
     write(stream, due.map(({ text }) => text).join(''))
     stream.after = Math.max(stream.after, end)
   }
 
   /** Resolves when the buffer of a stream is empty or its client has disconnected. */
-  const drained = ({ response }: Stream): Promise<void> =>
+  const drained = ({ response }: Stream<F>): Promise<void> =>
     new Promise((resolve) => {
       if (response.destroyed || !response.writableNeedDrain) return resolve()
       const done = (): void => {
@@ -125,44 +150,44 @@ export const createStreams = (deps: {
       response.on('drain', done).on('close', done)
     })
 
-  const catchUp = async (stream: Stream): Promise<void> => {
+  const catchUp = async (stream: Stream<F>): Promise<void> => {
     stream.isCatchingUp = true
     try {
-      for (let isFull = true; isFull && streams.has(stream); ) {
+      for (let hasMore = true; hasMore && streams.has(stream); ) {
         const reached = end
-        const page = await settlements.after(stream.after, stream.filter, PAGE_SIZE)
-        write(stream, page.map((stored) => itemOf(stored).text).join(''))
-        isFull = page.length === PAGE_SIZE
-        // A page that is not full reaches the end, so it includes the items in memory.
-        stream.after = Math.max(page.at(-1)?.seq ?? stream.after, isFull ? 0 : reached)
+        const page = await source.after(stream.after, stream.filter, PAGE_SIZE)
+        write(stream, page.items.map(({ text }) => text).join(''))
+        hasMore = page.hasMore
+        // The last page reaches the end, so it includes the items in memory.
+        stream.after = Math.max(page.items.at(-1)?.seq ?? stream.after, hasMore ? 0 : reached)
         await drained(stream)
       }
       stream.isCatchingUp = false
       deliver(stream)
     } catch (fault) {
-      log.debug({ fault: errorText(fault) }, 'stream ended: settlements cannot be read')
+      log.debug({ fault: errorText(fault) }, 'stream ended: its feed cannot be read')
       drop(stream, 'the database is out of reach')
     }
   }
 
   /** Reads new items, once for all streams. */
   const pump = async (): Promise<void> => {
-    if (reading || streams.size === 0 || changes.version(feed) <= end) return
+    if (reading || streams.size === 0 || source.newest() <= end) return
     reading = true
     try {
       const reached = changes.position()
-      for (let isFull = true; isFull; ) {
-        const page = await settlements.after(end, { chainIds }, MAX_RECENT)
-        isFull = page.length === MAX_RECENT
-        recent = [...recent, ...page.map(itemOf)]
+      for (let hasMore = true; hasMore; ) {
+        const page = await source.after(end, source.all, MAX_RECENT)
+        hasMore = page.hasMore
+        recent = [...recent, ...page.items]
         const removed = recent.splice(0, Math.max(0, recent.length - MAX_RECENT))
-        start = removed.at(-1)?.stored.seq ?? start
+        start = removed.at(-1)?.seq ?? start
         // `end` may have advanced during the read: the last stream closed and a new one opened.
-        end = Math.max(end, page.at(-1)?.seq ?? 0, isFull ? 0 : reached)
+        end = Math.max(end, page.items.at(-1)?.seq ?? 0, hasMore ? 0 : reached)
       }
     } catch (fault) {
       // The next commit or the next poll of the change log tries again.
-      log.debug({ fault: errorText(fault) }, 'cannot read settlements')
+      log.debug({ fault: errorText(fault) }, 'cannot read the feed of streams')
     } finally {
       reading = false
     }
@@ -177,27 +202,28 @@ export const createStreams = (deps: {
   return {
     /** The number of open streams, and of those dropped because of a slow client or a database out of reach. */
     counts: () => ({ open: streams.size, dropped }),
-    /** Throws `service_unavailable` when closed or at `max` streams, and `rate_limited` at `maxPerClient`. */
+    /** Throws `service_unavailable` when closed, and as `StreamCapacity.require` does. */
     requireCapacity(address: string): void {
       if (closed) throw unavailable('the service restarts', undefined, RETRY_AFTER_SECONDS)
-      if (streams.size >= max)
-        throw unavailable(`stream limit reached (${max}): try again later`, undefined, RETRY_AFTER_SECONDS)
-      if ([...streams].filter((stream) => stream.address === address).length < maxPerClient) return
-      const message = `stream limit of your address reached (${maxPerClient}): close a stream first`
-      throw new ServiceError('rate_limited', message, { retryAfter: RETRY_AFTER_SECONDS })
+      capacity.require(address)
     },
     /** Sends the items after a position to a response whose head is written, until its client leaves or `close`. */
-    open(response: ServerResponse, address: string, after: number, filter: SettlementFilter): void {
+    open(response: ServerResponse, address: string, from: { after: number; text?: string }, filter: F): void {
       if (response.destroyed || response.req.socket.destroyed) return
       if (streams.size === 0) {
         recent = []
         start = end = changes.position()
       }
-      const stream: Stream = { response, address, filter, after, isCatchingUp: false }
+      const { after, text = '' } = from
+      const stream: Stream<F> = { response, address, filter, after, isCatchingUp: false }
       streams.add(stream)
+      const release = capacity.take(address)
       response.on('error', () => response.destroy())
-      onResponseEnd(response, () => streams.delete(stream))
-      write(stream, `retry: ${RETRY_MS}\nid: ${after}\n\n`)
+      onResponseEnd(response, () => {
+        streams.delete(stream)
+        release()
+      })
+      write(stream, `retry: ${RETRY_MS}\nid: ${source.idOf(after)}\n\n${text}`)
       deliver(stream)
     },
     /** Ends all streams and asks their clients to reconnect. */
@@ -213,4 +239,4 @@ export const createStreams = (deps: {
   }
 }
 
-export type Streams = ReturnType<typeof createStreams>
+export type Streams<F> = ReturnType<typeof createStreams<StreamItem, F>>

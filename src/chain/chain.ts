@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { unavailable } from '../lib/errors.ts'
 import type { Logger } from '../lib/log.ts'
 import type { ChainId, Deployment } from '../protocol/chains.ts'
@@ -19,6 +19,17 @@ import type { Block } from './rpc/requests.ts'
 import { type Simulation, simulate } from './simulate.ts'
 import { type SignedCall, type SimulatedCall, simulateSigned } from './simulate-signed.ts'
 import { createSimulator, type Simulator } from './simulator.ts'
+
+/** Who asks for work: callers take turns, and work for one that has left is not started. */
+type Caller = { readonly address: string; readonly disconnected: AbortSignal }
+
+/** A limit for one caller. A task may have a signal of its own, such as a time limit. */
+const ofCaller =
+  (limited: ConcurrencyLimit, caller: Caller | undefined): ConcurrencyLimit =>
+  (run, signal) => {
+    const signals = [signal, caller?.disconnected].flatMap((it) => it ?? [])
+    return limited(run, signals.length > 1 ? AbortSignal.any(signals) : signals[0], caller?.address)
+  }
 
 /** One chain: its nodes and the protocol on it. */
 export type Chain = Node &
@@ -44,21 +55,23 @@ export type Chain = Node &
      * `fetchLogs`. With `topics`, those with another first topic may be left out.
      */
     logs(span: Parameters<typeof fetchLogs>[1]): Promise<LogRange>
-    /** Simulates a call at the newest block, within two seconds; never throws for a node. */
-    simulate(tx: { readonly from: Address; readonly to: Address; readonly data: Hex }): Promise<Simulation>
-    /** Simulates a signed call; see `simulateSigned`. */
-    simulateSigned(call: SignedCall): Promise<SimulatedCall | null>
+    /** Simulates a call at the newest block, within two seconds; never throws for a node. Callers take turns. */
+    simulate(
+      tx: { readonly from: Address; readonly to: Address; readonly data: Hex },
+      caller?: Caller,
+    ): Promise<Simulation>
+    /** Simulates a signed call; see `simulateSigned`. Callers take turns. */
+    simulateSigned(call: SignedCall, caller?: Caller): Promise<SimulatedCall | null>
     /**
-     * Reads what wallets have; see `readBalances`. Clients take turns. Also throws `service_unavailable` when too many
+     * Reads what wallets have; see `readBalances`. Callers take turns. Also throws `service_unavailable` when too many
      * such reads wait, and the reason of `disconnected` when it aborts before the read starts.
      */
-    balances(
-      block: Pick<Block, 'hash'>,
-      holdings: readonly Holdings[],
-      client: { readonly address: string; readonly disconnected: AbortSignal },
-    ): Promise<readonly Held[]>
-    /** Relays signed bytes; see `broadcast`. Also throws `service_unavailable` when too many broadcasts wait. */
-    broadcast(signedTx: Hex): Promise<Hex>
+    balances(block: Pick<Block, 'hash'>, holdings: readonly Holdings[], caller: Caller): Promise<readonly Held[]>
+    /**
+     * Relays signed bytes; see `broadcast`. Callers take turns. Also throws `service_unavailable` when too many
+     * broadcasts wait, and the reason of `disconnected` when it aborts before they are sent.
+     */
+    broadcast(signedTx: Hex, caller?: Caller): Promise<Hex>
     /**
      * The answers of all endpoints to one batch, for decisions that a single endpoint must not make; see
      * `queryAllEndpoints`.
@@ -163,13 +176,11 @@ export const createChain = (options: ChainOptions): Chain => {
       }
     },
     logs: (span) => fetchLogs({ registry, deployment }, span),
-    simulate: (tx) => simulate(node, tx, simulations),
-    simulateSigned: (call) => simulateSigned(node, call, simulations),
-    balances(block, holdings, { address, disconnected }) {
-      const read = () => readBalances(node, block, { spender: deployment.diamond, holdings })
-      return balances(read, disconnected, address)
-    },
-    broadcast: (signedTx) => broadcasts(() => broadcast(node, signedTx)),
+    simulate: (tx, caller) => simulate(node, tx, ofCaller(simulations, caller)),
+    simulateSigned: (call, caller) => simulateSigned(node, call, ofCaller(simulations, caller)),
+    balances: (block, holdings, caller) =>
+      ofCaller(balances, caller)(() => readBalances(node, block, { spender: deployment.diamond, holdings })),
+    broadcast: (signedTx, caller) => ofCaller(broadcasts, caller)(() => broadcast(node, signedTx)),
     queryAllEndpoints: (batch) => queryAllEndpoints({ registry, chainId }, batch),
     penalize: registry.penalize,
     reportMissingLogs: registry.reportMissingLogs,

@@ -31,7 +31,10 @@ export const simulate = async (
   // The time in the queue counts too.
   const signal = AbortSignal.timeout(TIMEOUT_MS)
   try {
-    const { head, gas } = await limited(() => node.send({ head: getBlockNumber(), gas: gasEstimate(tx) }, { signal }))
+    const { head, gas } = await limited(
+      () => node.send({ head: getBlockNumber(), gas: gasEstimate(tx) }, { signal }),
+      signal,
+    )
     const blockNumber = head.ok ? head.value : null
     if (gas.ok) return { status: 'success', gas: gas.value, blockNumber }
     return isFailedCall(gas.error) ? { status: 'reverted', error: gas.error, blockNumber } : { status: 'unavailable' }

@@ -10,8 +10,8 @@ export const timed = (chain: Chain): Chain => ({
   ampleBalances: (...asked) => waited('rpc', () => chain.ampleBalances(...asked)),
   head: (atLeast) => waited('rpc', () => chain.head(atLeast)),
   pinned: (read, options) => waited('rpc', () => chain.pinned(read, options)),
-  simulate: (tx) => waited('rpc', () => chain.simulate(tx)),
-  simulateSigned: (call) => waited('rpc', () => chain.simulateSigned(call)),
+  simulate: (tx, caller) => waited('rpc', () => chain.simulate(tx, caller)),
+  simulateSigned: (call, caller) => waited('rpc', () => chain.simulateSigned(call, caller)),
   balances: (...asked) => waited('rpc', () => chain.balances(...asked)),
-  broadcast: (signedTx) => waited('rpc', () => chain.broadcast(signedTx)),
+  broadcast: (signedTx, caller) => waited('rpc', () => chain.broadcast(signedTx, caller)),
 })

@@ -3,6 +3,7 @@ import { timed } from '../chain/timed.ts'
 import { type IndexHealth, readIndexHealth } from '../db/index/health.ts'
 import type { Database } from '../db/pool.ts'
 import { createQueries } from '../db/queries/entities.ts'
+import { createFeedQueries } from '../db/queries/feed.ts'
 import { createSettlementQueries } from '../db/queries/settlements.ts'
 import type { Reader } from '../db/reader.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
@@ -36,6 +37,7 @@ export const createSources = (
     lists: createLists({ database: reader, chains, ...options }),
     changes,
     settlements: createSettlementQueries(database),
+    feed: createFeedQueries(reader),
     healthOf: (chainId) => singleFlight(`${chainId}`, () => readIndexHealth(database, chainId)),
     checks,
     maxLagSeconds,

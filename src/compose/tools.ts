@@ -1,6 +1,8 @@
 import { environments } from '../config/environments.ts'
 import { load } from '../config/load.ts'
 import { secretsOf } from '../config/parts.ts'
+import { announce, reached } from '../db/changes/changes.ts'
+import { touchingAll } from '../db/changes/scopes.ts'
 import { migrate } from '../db/migrate.ts'
 import { adviceOf, faultText } from '../db/refusals.ts'
 import { requireVersion } from '../db/versions.ts'
@@ -23,6 +25,25 @@ export const runMigrate = async (): Promise<void> => {
     databaseUrl: config.DATABASE_URL,
     log: createLogger({ level: config.LOG_LEVEL, process: 'migrate', secrets: secretsOf(config) }),
   })
+}
+
+/** Resets the feed of changes for every chain of the index. */
+export const runChangesReset = async (): Promise<void> => {
+  const config = load(environments.migrate)
+  const log = createLogger({ level: config.LOG_LEVEL, process: 'changes', secrets: secretsOf(config) })
+  const closers = createClosers()
+  try {
+    const times = { statementTimeoutMs: WORK_WITHIN_MS, connectTimeoutMs: CONNECT_WITHIN_MS }
+    const database = openDatabase({ url: config.DATABASE_URL, maxConnections: 1, ...times, log }, closers)
+    await requireVersion(database)
+    const chainIds = (await database.run(reached)).map(({ chainId }) => chainId)
+    for (const chainId of chainIds)
+      await database.transaction((handle) => announce(handle, chainId, touchingAll('operator')))
+    const chains = chainIds.length === 0 ? 'no chain is indexed' : `chains ${chainIds.join(', ')}`
+    process.stdout.write(`clients of the feed of changes fetch everything again: ${chains}\n`)
+  } finally {
+    await closers.close()
+  }
 }
 
 /**

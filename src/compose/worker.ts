@@ -12,6 +12,7 @@ import { createRenderer } from '../db/rendering.ts'
 import { createConfirm } from '../indexer/audit/repair.ts'
 import { auditSlice } from '../indexer/audit/slice.ts'
 import { createFeeHistory } from '../indexer/fee-history.ts'
+import { reportFinalSettlements } from '../indexer/finalize.ts'
 import { follow } from '../indexer/follow.ts'
 import { createObserver } from '../indexer/observer.ts'
 import { watchStartBlock } from '../indexer/start-block.ts'
@@ -44,6 +45,9 @@ const RENDER_EVERY_MS = 60_000
 
 /** Milliseconds between searches for blocks whose fee rates are not known yet. */
 const FEES_EVERY_MS = 10_000
+
+/** Milliseconds between searches for settlements that became final. */
+const FINALIZE_EVERY_MS = 5_000
 
 /**
  * Milliseconds that a worker waits for a connection. No client waits for it, and on a machine that starts everything at
@@ -130,6 +134,10 @@ export const runWorker = async (): Promise<void> => {
       async fees({ chainId }, signal) {
         await histories.get(chainId)?.fill(signal)
       },
+      async finalize({ chainId }, signal) {
+        const chain = chains.get(chainId)
+        if (chain !== undefined) await reportFinalSettlements({ chain, database }, signal)
+      },
       calibrate: (_, signal) => calibrate(signal),
     })
 
@@ -152,6 +160,7 @@ export const runWorker = async (): Promise<void> => {
         await jobs.repeat('audit', { chainId }, AUDIT_EVERY_MS)
         await jobs.repeat('render', { chainId }, RENDER_EVERY_MS)
         await jobs.repeat('fees', { chainId }, FEES_EVERY_MS)
+        await jobs.repeat('finalize', { chainId }, FINALIZE_EVERY_MS)
       }
       await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
     })

@@ -114,6 +114,11 @@ export const changeCounter = pgTable('change_counter', {
   one: smallint('one').primaryKey(),
   last: bigint('last', { mode: 'number' }).notNull(),
   before: bigint('before', { mode: 'number' }).notNull(),
+  /** The newest change whose writer also wrote the feed (`schema-feed.ts`); builds that do not know the feed leave it. */
+  fed: bigint('fed', { mode: 'number' }).notNull().default(0),
+  /** The server and the database that wrote the newest change, and the history that began with them (decision 27). */
+  server: text('server').notNull().default(''),
+  epoch: text('epoch').notNull().default(''),
 })
 
 /** Settlements that were observed, and settlements that a reorg removed (`reverted`). Append-only. */
@@ -132,10 +137,25 @@ export const settlements = pgTable(
     /** The block at which it was observed. */
     blockNumber: block.blockNumber,
     blockHash: block.blockHash,
+    /** The transaction that settled the event; null where no log reported it. */
+    txHash: hash('tx_hash'),
+    /** The number of the item in the feed of final settlements; null while it is not in there. */
+    finalizedSeq: bigint('finalized_seq', { mode: 'number' }),
   },
   (table) => [
     index('settlements_by_event').on(table.chainId, table.eventId, table.seq),
     index('settlements_by_chain').on(table.chainId, table.seq),
     index('settlements_by_block').on(table.chainId, table.blockNumber),
+    index('settlements_final').on(table.finalizedSeq).where(sql`${table.finalizedSeq} IS NOT NULL`),
+    index('settlements_not_final')
+      .on(table.chainId, table.blockNumber)
+      .where(sql`${table.finalizedSeq} IS NULL AND ${table.type} = 'settled'`),
   ],
+)
+
+/** The logs of settlements, which are read before the settlement is observed. */
+export const settlementLogs = pgTable(
+  'settlement_logs',
+  { chainId, eventId, blockNumber: block.blockNumber, txHash: hash('tx_hash').notNull() },
+  (table) => [primaryKey({ columns: [table.chainId, table.eventId, table.blockNumber] })],
 )

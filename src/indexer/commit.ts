@@ -1,5 +1,16 @@
+import { sql } from 'drizzle-orm'
 import { announce } from '../db/changes/changes.ts'
-import { MOST_SCOPES, protocolScope, type Scopes, scopesOf, scopesOfFacts, union } from '../db/changes/scopes.ts'
+import { resumeFeed, suspendFeed } from '../db/changes/feed.ts'
+import {
+  type Touched,
+  touchedAbove,
+  touchedByFacts,
+  touchedByIds,
+  touching,
+  touchingAll,
+  touchingProtocol,
+  union,
+} from '../db/changes/scopes.ts'
 import { insertFees } from '../db/index/fees.ts'
 import { holdLease, type Lease } from '../db/index/lease.ts'
 import { byKind } from '../db/index/progress.ts'
@@ -13,6 +24,7 @@ import {
   requestRefresh,
   requestSettlementRefresh,
 } from '../db/index/refresh-queue.ts'
+import { insertSettlementLogs } from '../db/index/settlements.ts'
 import { recordUpgrade } from '../db/index/upgrades.ts'
 import {
   addAnchor,
@@ -25,6 +37,7 @@ import {
   rollBack,
 } from '../db/index/write.ts'
 import type { Copy, Database, Handle } from '../db/pool.ts'
+import { cursors } from '../db/schema-index.ts'
 import type { StoredBlock } from '../db/stored.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { type Kind, kinds, type MemberKind, memberKinds } from '../protocol/entities.ts'
@@ -41,6 +54,8 @@ type Written = {
   readonly complete: boolean
   /** Whether to read the protocol's own state: on the first write of a chain, and where no log reports its changes. */
   readonly protocol: boolean
+  /** Whether the block is far behind the head. */
+  readonly isBehind: boolean
   /** Whether earlier writes were incomplete. Their facts become visible when the cursor moves past them. */
   readonly uncovers: boolean
 }
@@ -54,6 +69,12 @@ export type Commits = {
   /** Rolls the index back to a block; null empties it. */
   backTo(lease: Lease, ancestor: StoredBlock | null): Promise<void>
 }
+
+/** A write of more facts than this that is behind the head belongs to a backfill. */
+const BACKFILL_FACTS = 2_000
+
+/** Whether a write belongs to a backfill, of which the feed of changes has no rows. */
+const isBackfill = ({ isBehind, facts }: Written): boolean => isBehind && facts.length > BACKFILL_FACTS
 
 const protocolState: RefreshSubject = { subject: 'chain', id: 0n }
 
@@ -88,19 +109,28 @@ export const createCommits = (deps: {
 }): Commits => {
   const { chainId, database, leaseTtlMs } = deps
   /**
-   * The scopes that facts and hints touch. Hints name deposits and positions by id only; the index has their owners.
+   * What facts and hints touch. Hints name deposits and positions by id only; the index has their owners. Before the
+   * cursor moves.
    */
-  const touchedBy = async (handle: Handle, { facts, hints, uncovers }: Written): Promise<Scopes> => {
-    if (uncovers || facts.length + hints.length > MOST_SCOPES) return null
-    if (hints.some(({ subject }) => subject === 'code')) return null
-    return union([
-      scopesOfFacts(facts),
-      new Set(hints.some(({ subject }) => subject === 'chain') ? [protocolScope] : []),
-      await scopesOf(handle, chainId, 'event', idsIn(hints, 'event')),
-      await scopesOf(handle, chainId, 'deposit', idsIn(hints, 'deposit')),
-      await scopesOf(handle, chainId, 'position', idsIn(hints, 'position')),
-    ])
+  const touchedBy = async (handle: Handle, written: Written): Promise<Touched> => {
+    const { facts, hints, uncovers } = written
+    if (isBackfill(written)) return touchingAll(null)
+    const touched: Touched[] = [touchedByFacts(facts)]
+    for (const kind of kinds) touched.push(await touchedByIds(handle, chainId, kind, idsIn(hints, kind)))
+    if (hints.some(({ subject }) => subject === 'chain')) touched.push(touchingProtocol)
+    // After an upgrade every entity is observed again, which announces those that changed.
+    if (hints.some(({ subject }) => subject === 'code')) touched.push(touchingAll(null))
+    if (uncovers) touched.push(touchingAll(null), await touchedAbove(handle, chainId, shown))
+    return union(touched)
   }
+  /** Suspends the feed of changes during a backfill, and resumes it near the head. */
+  const feedStateOf = async (handle: Handle, written: Written): Promise<Touched> => {
+    if (isBackfill(written)) await suspendFeed(handle, chainId, 'backfill')
+    const reset = written.isBehind ? null : await resumeFeed(handle, chainId)
+    return reset === null ? touching() : touchingAll(reset)
+  }
+  /** The block up to which facts are visible. */
+  const shown = sql`(SELECT coalesce(max(block_number), -1) FROM ${cursors} WHERE chain_id = ${chainId})`
   const commit = <T>(lease: Lease, write: (handle: Handle, copy: Copy) => Promise<T>): Promise<T> =>
     database.transaction(async (handle, copy) => {
       await holdLease(handle, lease, leaseTtlMs)
@@ -115,6 +145,7 @@ export const createCommits = (deps: {
         await lockRefreshQueue(handle, chainId)
         await insertFacts(copy, chainId, facts)
         await insertFees(handle, chainId, fees ?? [])
+        await insertSettlementLogs(handle, chainId, hints)
         await requestRefresh(handle, chainId, changedBy(written), block.number)
         for (const kind of memberKinds) {
           await requestEventRefresh(handle, chainId, kind, idsIn(hints, kind), block.number)
@@ -123,9 +154,10 @@ export const createCommits = (deps: {
         for (const hint of hints) if (hint.subject === 'code') await recordUpgrade(handle, chainId, hint)
         await requestSettlementRefresh(handle, chainId, block)
         await addAnchor(handle, chainId, block, complete)
+        const touched = await touchedBy(handle, written)
         if (complete) await moveCursor(handle, chainId, block, { hasFees: fees !== null })
         await pruneAnchors(handle, chainId, block.number)
-        await announce(handle, chainId, await touchedBy(handle, written))
+        await announce(handle, chainId, union([touched, await feedStateOf(handle, written)]))
       }),
     async backTo(lease, ancestor) {
       // Observations may be deleted in several transactions first, because they are made again in any case. The

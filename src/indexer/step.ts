@@ -60,6 +60,9 @@ const WIDTH_MARGIN = 4n
  */
 const PROBE_EVERY_MS = 1_000
 
+/** A block is far behind the head from this many seconds of chain time on. */
+const BEHIND_SECONDS = 600n
+
 /** How often the protocol's own state, including its functions, is read on a chain without logs, in milliseconds. */
 const PROTOCOL_EVERY_MS = 5_000
 
@@ -122,7 +125,9 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const facts = await repair.complete({ last, range, head })
     // If the node left out logs of creations, it may have left out others too: the job `fees` requests these again.
     const fees = facts === range.facts ? range.fees : null
-    await commits.write(lease, { ...range, facts, fees, complete: true, protocol: cursor === null, uncovers: false })
+    const isBehind = head.timestamp - range.block.timestamp > BEHIND_SECONDS
+    const protocol = cursor === null
+    await commits.write(lease, { ...range, facts, fees, complete: true, protocol, isBehind, uncovers: false })
     // The first range contains the cuts of the deployment itself, which are no upgrades.
     for (const { subject, blockNumber, txHash } of range.hints)
       if (subject === 'code' && cursor !== null) log.warn({ chainId, block: blockNumber.toString(), txHash }, UPGRADED)
@@ -151,6 +156,7 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
       fees: null,
       complete,
       protocol: anchor === null || isProtocolDue(),
+      isBehind: anchor === null,
       uncovers,
     })
     if (!complete) log.info({ chainId, entities: facts.length, block: block.number.toString() }, 'reading entities')
@@ -198,7 +204,8 @@ export const createStep = ({ chain, database, leaseTtlMs, log }: StepDeps) => {
     const uncovers = isReadingIds(progress)
     const protocol = source === 'ids' && isProtocolDue()
     const fees = source === 'logs' ? [] : null
-    await commits.write(lease, { block: known, facts: [], hints: [], fees, complete: true, protocol, uncovers })
+    const settled = { facts: [], hints: [], fees, complete: true, protocol, isBehind: false, uncovers }
+    await commits.write(lease, { block: known, ...settled })
     return { did: 'settled', proven: known }
   }
 

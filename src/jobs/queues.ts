@@ -36,6 +36,8 @@ export const queues = {
   render: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Fills the fee rates of blocks that the index could not read with the others. The next run continues. */
   fees: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
+  /** Reports the settlements of a chain that became final. The next run repeats a failed one. */
+  finalize: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Calibrates the market and stores the result. */
   calibrate: { payload: z.strictObject({}), attempts: 4, backoffMs: 1_000, concurrency: 1, lockMs: 30_000 },
 } as const satisfies Record<string, Queue>

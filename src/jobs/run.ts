@@ -38,6 +38,7 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
   audit: (payload) => queues.audit.payload.parse(payload),
   render: (payload) => queues.render.payload.parse(payload),
   fees: (payload) => queues.fees.payload.parse(payload),
+  finalize: (payload) => queues.finalize.payload.parse(payload),
   calibrate: (payload) => queues.calibrate.payload.parse(payload),
 }
 

@@ -9,8 +9,11 @@ import { baseOf, type Draft, type Situation, tokensOf } from './draft.ts'
 import { actionStep, type Step } from './step.ts'
 import { type Facts, factRequests, factsOf, type Payable } from './subjects.ts'
 
-/** Most steps of a plan that claims everything. */
-const MAX_CLAIMS = 50
+/**
+ * Most claims that are simulated for a plan: those that revert must not keep the others out of it. With 100 claims, the
+ * plan would take a fourth request to a node.
+ */
+const MAX_TRIED = 80
 
 /** Reads the facts of the subjects of steps at a block. */
 const readFacts = async ({ send, deployment }: Chain, block: Block, steps: readonly Step[]): Promise<Facts[]> => {
@@ -49,17 +52,26 @@ const EARNINGS: Payable = 'creator-earnings'
 export const draftClaims = async (situation: Situation, lists: ListSources): Promise<Draft> => {
   const { chainId, deployment } = situation.chain
   // The fees of other claims add to the earnings of a creator.
-  const found = (await claimablesOf(lists, chainId, situation.intent.from)).toSorted(
+  const found = (await claimablesOf(lists, [chainId], [situation.intent.from])).toSorted(
     (a, b) => Number(a.kind === EARNINGS) - Number(b.kind === EARNINGS),
   )
-  const taken = found.slice(0, MAX_CLAIMS)
+  const taken = found.slice(0, MAX_TRIED)
   const steps = taken.flatMap(({ kind, id }): Step[] => {
     const claim = claimActions.get(kind)
     if (claim === undefined) return []
     const { name, action, argument } = claim
     return [actionStep(`${name}-${id}`, action, { chainId, [argument]: BigInt(id) }, deployment)]
   })
-  const draft = await draftSteps(situation, steps, [...new Set(taken.map(({ token }) => token as Address))])
-  // A claim may have been made since the block of the index.
-  return { ...draft, isPartial: true, remaining: found.length - taken.length }
+  const tokens = [...tokensOf(situation.chain), ...taken.map(({ token }) => token as Address)]
+  // A claim may have been made since the block of the index, or its token may refuse the transfer.
+  return {
+    ...baseOf(situation),
+    ...{ steps, price: null, maxCost: null, createdId: null },
+    // A request of its own would be the fourth one: two simulations follow.
+    facts: null,
+    eventIds: [...new Set(taken.map(({ eventId }) => BigInt(eventId)))],
+    tokens: [...new Set(tokens)],
+    isPartial: true,
+    remaining: found.length - taken.length,
+  }
 }

@@ -8,6 +8,9 @@ import type { Issue } from './records.ts'
 import type { Step } from './step.ts'
 import type { Facts } from './subjects.ts'
 
+/** Most steps of a plan that claims everything. */
+export const MAX_CLAIMS = 50
+
 /** What a plan consists of, before its exact calls are simulated. */
 export type Draft = {
   readonly name: string
@@ -16,8 +19,10 @@ export type Draft = {
   /** Time of the block after it, in Unix seconds. */
   readonly time: bigint
   readonly steps: readonly Step[]
-  /** What is known of each step's subject. */
-  readonly facts: readonly Facts[]
+  /** What is known of each step's subject; null to read it with the simulation, which needs `eventIds`. */
+  readonly facts: readonly Facts[] | null
+  /** The events of the steps, as far as they are known without facts. */
+  readonly eventIds: readonly bigint[]
   /** The price of the step that spends, and the most that it may take; null when none spends. */
   readonly price: Price | null
   readonly maxCost: bigint | null
@@ -27,11 +32,11 @@ export type Draft = {
   readonly tokens: readonly Address[]
   /** The last second at which the steps are accepted, in Unix seconds; null when no time makes them revert. */
   readonly validUntil: bigint | null
-  /** Claims that did not fit into the plan. */
+  /** Claims that were not tried. */
   readonly remaining: number
   /** The issues that were found before the simulation. */
   readonly issues: readonly Issue[]
-  /** True when steps that revert are left out of the plan. */
+  /** True when steps that revert, and those above `MAX_CLAIMS`, are left out of the plan. */
   readonly isPartial: boolean
   /** True to return requests for steps that revert. */
   readonly force: boolean
@@ -54,6 +59,7 @@ export const baseOf = ({ name, intent, block, time }: Situation) => ({
   remaining: 0,
   issues: [],
   isPartial: false,
+  eventIds: [],
   validUntil: null,
 })
 

@@ -5,15 +5,17 @@ import { clamped } from '../protocol/response-fields.ts'
 import type { Token } from '../protocol/tokens.ts'
 import type { Simulation } from '../tx/simulation.ts'
 import { checkIssues } from './checks.ts'
-import type { Draft } from './draft.ts'
+import { type Draft, MAX_CLAIMS } from './draft.ts'
 import { balanceChanges, costOf, createdBy, payoutOf, sumOf } from './effects.ts'
 import type { EventTokens } from './event-tokens.ts'
 import { type Account, gasCostOf, limitOf } from './gas.ts'
 import { accountIssues, claimIssues, moneyIssues, revertIssue, simulationOf, tokenIssues } from './issues.ts'
+import { lastSecondOfClaims } from './last-second.ts'
 import type { Issue, Plan } from './records.ts'
 import type { Rehearsal } from './rehearse.ts'
 import { rehearseDraft } from './rehearse-draft.ts'
 import { digestOf, type Step } from './step.ts'
+import type { Facts } from './subjects.ts'
 import { summaryOf } from './summary.ts'
 
 /**
@@ -42,14 +44,21 @@ const gasOf = ({ steps, price }: Draft, rehearsal: Rehearsal): (bigint | null)[]
     return action?.spends === true ? (price?.gas ?? null) : null
   })
 
-/** A draft without the steps that revert, whose reasons become issues. */
-const withoutReverted = (draft: Draft, reverts: readonly Issue[]): Draft => {
-  const isKept = draft.steps.map(({ id }) => !reverts.some(({ step }) => step === id))
+/**
+ * A draft of the first steps that do not revert, as many as a plan may have. The reasons of those that revert become
+ * issues.
+ */
+const withoutReverted = (draft: Draft, facts: readonly Facts[], reverts: readonly Issue[]): Draft => {
+  const working = draft.steps.filter(({ id }) => !reverts.some(({ step }) => step === id))
+  const kept = new Set(working.slice(0, MAX_CLAIMS))
+  const isKept = draft.steps.map((step) => kept.has(step))
   return {
     ...draft,
     isPartial: false,
+    remaining: draft.remaining + working.length - kept.size,
     steps: draft.steps.filter((_, nth) => isKept[nth]),
-    facts: draft.facts.filter((_, nth) => isKept[nth]),
+    facts: facts.filter((_, nth) => isKept[nth]),
+    eventIds: [],
     issues: [...draft.issues, ...reverts.map((issue) => ({ ...issue, blocking: false }))],
   }
 }
@@ -63,7 +72,7 @@ export const planOf = async (
   { tokens, eventTokens }: { readonly tokens: Tokens; readonly eventTokens: EventTokens },
   draft: Draft,
 ): Promise<Plan> => {
-  const { name, from, block, steps, price, maxCost, time, validUntil, remaining, force } = draft
+  const { name, from, block, steps, price, maxCost, time, remaining, force } = draft
   const { chainId, deployment } = chain
   const { rehearsal, account, tokenOf, facts } = await rehearseDraft(chain, eventTokens, draft)
   const known = new Map<Address | null, Token>()
@@ -89,8 +98,9 @@ export const planOf = async (
       ? revertIssue(step.id, simulations[nth] as Simulation)
       : checkIssues(step, facts[nth] ?? {}, { from, time, profile: deployment.profile }),
   )
-  if (draft.isPartial && reverts.length > 0)
-    return planOf(chain, { tokens, eventTokens }, withoutReverted(draft, reverts))
+  if (draft.isPartial && (reverts.length > 0 || steps.length > MAX_CLAIMS))
+    return planOf(chain, { tokens, eventTokens }, withoutReverted(draft, facts, reverts))
+  const validUntil = draft.validUntil ?? lastSecondOfClaims(steps, facts, time)
   const money = moneyIssues(price, maxCost, main, steps)
   const issues = [
     ...draft.issues,

@@ -146,9 +146,9 @@ export const Plan = z
       .meta({ description: 'The most that the steps cost in native coins' }),
     validUntil: z.object({ blockNumber: BlockNumber, timestamp: UnixSeconds.nullable() }).meta({
       description:
-        'Ids and amounts are those of this block. `timestamp` is the last second at which the steps are accepted; null when no time makes them revert',
+        'Ids and amounts are those of this block. `timestamp` is the last second at which the steps are certain to be accepted; null when no time makes them revert',
     }),
-    remaining: Integer.meta({ description: 'Claims that did not fit into the plan' }),
+    remaining: Integer.meta({ description: 'Claims that did not fit into the plan or were not tried' }),
     digest: Hash.meta({ description: 'keccak256(abi.encode(chainId, from, (to, value, data)[]))' }),
   })
   .meta({ id: 'Plan' })

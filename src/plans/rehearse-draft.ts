@@ -7,7 +7,7 @@ import { createdReads } from './effects.ts'
 import type { EventTokens } from './event-tokens.ts'
 import { type Account, accountOf, accountRequests } from './gas.ts'
 import { type Rehearsal, rehearse } from './rehearse.ts'
-import { eventOf, type Facts } from './subjects.ts'
+import { eventOf, type Facts, factRequests, factsOf } from './subjects.ts'
 
 type Rehearsed = {
   readonly rehearsal: Rehearsal
@@ -25,10 +25,11 @@ export const rehearseDraft = async (
   draft: Draft,
   more: readonly Address[] = [],
 ): Promise<Rehearsed> => {
-  const { block, from, steps, facts, price, time, createdId } = draft
+  const { block, from, steps, price, time, createdId } = draft
   const at = { blockHash: block.hash, time }
   const { chainId, diamond } = chain.deployment
-  const eventIds = [...new Set(facts.flatMap((each) => eventOf(each) ?? []))]
+  const unread = draft.facts === null ? steps.map(({ subject }) => factRequests(subject, diamond, block.hash)) : []
+  const eventIds = [...new Set([...draft.eventIds, ...(draft.facts ?? []).flatMap((each) => eventOf(each) ?? [])])]
   const met = eventIds.flatMap((id) => eventTokens.known(chainId, id) ?? [])
   const tokens = [...new Set([...draft.tokens, ...met, ...more])]
   const { rehearsal, outcomes } = await rehearse(
@@ -37,10 +38,15 @@ export const rehearseDraft = async (
     { from, steps, tokens, after: createdReads(steps.at(-1), createdId, diamond) },
     {
       ...accountRequests(from, steps, at.blockHash),
+      facts: unread.flat(),
       tokens: eventIds.map((id) => viewCall(diamond, call('getEventPaymentToken', [id]), at)),
       cores: eventIds.map((id) => viewCall(diamond, call('getHedgeEventCore', [id]), at)),
+      stats: eventIds.map((id) => viewCall(diamond, call('getHedgeEventStats', [id]), at)),
     },
   )
+  const left = [...outcomes.facts]
+  const facts =
+    draft.facts ?? steps.map(({ subject }, nth) => factsOf(subject, left.splice(0, unread[nth]?.length ?? 0)))
   const byEvent = new Map(
     eventIds.flatMap((id, nth) => (outcomes.tokens[nth]?.ok ? [[id, outcomes.tokens[nth].value]] : [])),
   )
@@ -51,9 +57,13 @@ export const rehearseDraft = async (
   const cores = new Map(
     eventIds.flatMap((id, nth) => (outcomes.cores[nth]?.ok ? [[id, outcomes.cores[nth].value]] : [])),
   )
-  const known = facts.map((each) => {
-    const core = each.core ?? cores.get(eventOf(each) ?? 0n)
-    return core === undefined ? each : { ...each, core }
+  const stats = new Map(
+    eventIds.flatMap((id, nth) => (outcomes.stats[nth]?.ok ? [[id, outcomes.stats[nth].value]] : [])),
+  )
+  const known = facts.map((each): Facts => {
+    const eventId = eventOf(each) ?? 0n
+    const [core, ofEvent] = [each.core ?? cores.get(eventId), each.stats ?? stats.get(eventId)]
+    return { ...each, ...(core && { core }), ...(ofEvent && { stats: ofEvent }) }
   })
   return { rehearsal, account: accountOf(outcomes), tokenOf, facts: known }
 }

@@ -76,11 +76,12 @@ export const configuredChains = (): readonly ChainId[] => {
 
 const isConfigured = (value: number): boolean => configuredChains().includes(value)
 
-const unsupported = (): string => `unsupported chainId: expected one of ${configuredChains().join(', ')}`
+const unsupported = ({ input }: { readonly input?: unknown }): string =>
+  `${input === undefined ? 'missing' : 'unsupported'} chainId: expected one of ${configuredChains().join(', ')}`
 
 const supported = (value: number, context: z.RefinementCtx): ChainId => {
   if (isConfigured(value)) return value
-  context.addIssue({ code: 'custom', message: unsupported() })
+  context.addIssue({ code: 'custom', message: unsupported({ input: value }) })
   return z.NEVER
 }
 
@@ -90,7 +91,7 @@ const meta = { type: 'integer', minimum: 1, maximum: MAX_CHAIN_ID } as const
 
 /** A chain id of a path or query: decimal digits, decoded to one of the configured ids. */
 export const PathChainId = z
-  .string()
+  .string({ error: unsupported })
   .refine((text) => DIGITS.test(text), { error: unsupported, abort: true })
   .transform(Number)
   .transform(supported)

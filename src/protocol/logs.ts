@@ -67,7 +67,13 @@ export type FeeLog = Origin & FeeRates
  * view may return different values.
  */
 export type Hint = Origin & { readonly kind: 'hint' } & (
-    | { readonly subject: 'event'; readonly id: bigint; readonly members: readonly MemberKind[] }
+    | {
+        readonly subject: 'event'
+        readonly id: bigint
+        readonly members: readonly MemberKind[]
+        /** Whether the log settled the event. */
+        readonly settles: boolean
+      }
     | { readonly subject: MemberKind; readonly id: bigint }
     | { readonly subject: 'chain' | 'code'; readonly feeRates?: FeeRates }
   )
@@ -167,10 +173,10 @@ const touches =
   }
 
 const touchesEvent =
-  (...members: readonly MemberKind[]): Meaning =>
+  (members: readonly MemberKind[] = [], settles = false): Meaning =>
   (fields) => {
     const id = integer(fields, 'eventId')
-    return (log) => ({ kind: 'hint', subject: 'event', id: id(log), members, ...originOf(log) })
+    return (log) => ({ kind: 'hint', subject: 'event', id: id(log), members, settles, ...originOf(log) })
   }
 
 const touchesAll =
@@ -208,11 +214,11 @@ const meanings: Readonly<Record<string, Meaning>> = {
     }),
   ),
   PoolSettingsUpdated: touchesEvent(),
-  EventSettled: touchesEvent('deposit', 'position'),
-  OracleEventSettled: touchesEvent('deposit', 'position'),
-  ConsensusReached: touchesEvent('deposit', 'position'),
+  EventSettled: touchesEvent(['deposit', 'position'], true),
+  OracleEventSettled: touchesEvent(['deposit', 'position'], true),
+  ConsensusReached: touchesEvent(['deposit', 'position']),
   CreatorEarningsWithdrawn: touchesEvent(),
-  ExpiredPayoutsRecovered: touchesEvent('deposit', 'position'),
+  ExpiredPayoutsRecovered: touchesEvent(['deposit', 'position']),
   PayoutClaimed: touches('position', 'positionId'),
   PremiumsClaimed: touches('deposit', 'depositId'),
   CapitalWithdrawn: touches('deposit', 'depositId'),

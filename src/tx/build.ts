@@ -45,10 +45,15 @@ export const encode = (
  * Encodes a call. When the body has `from`, also simulates it, which never fails the build. Only the simulation needs a
  * node, so a body without `from` returns synchronously.
  */
-export const build = (builder: CompiledBuilder, chain: Chain, body: Body): BuiltTx | Promise<BuiltTx> => {
+export const build = (
+  builder: CompiledBuilder,
+  chain: Chain,
+  body: Body,
+  callerOf?: () => Parameters<Chain['simulate']>[1],
+): BuiltTx | Promise<BuiltTx> => {
   const call = encode(builder, chain.deployment.diamond, body)
   if (body.from === undefined) return call
-  const simulating = chain.simulate({ from: body.from, to: call.to, data: call.data })
+  const simulating = chain.simulate({ from: body.from, to: call.to, data: call.data }, callerOf?.())
   return simulating.then((simulated) => ({
     ...call,
     estimatedGas: simulated.status === 'success' ? simulated.gas.toString() : null,

@@ -41,7 +41,8 @@ export const decodeCall = (deployment: Deployment, to: Address | null, data: Hex
     const shown = named.map(([name, value]) => {
       const bare = name.replace(/^_/, '')
       const given = builder.names?.[bare] ?? bare
-      return [given, scalarOf(given, value)] as const
+      // As in the `args` of a built transaction, ids are decimal strings too.
+      return [given, typeof value === 'bigint' ? value.toString() : scalarOf(given, value)] as const
     })
     return { function: item.name, args: Object.fromEntries(shown) }
   } catch {

@@ -58,6 +58,7 @@ type Order = {
   readonly rejectIfReverts?: boolean | undefined
   /** Called with a transaction of the protocol or a token that was sent. */
   readonly onSent?: (sent: SignedBy) => void
+  readonly caller?: Parameters<Chain['broadcast']>[1]
 }
 
 /**
@@ -67,7 +68,7 @@ type Order = {
  */
 export const relay = async (
   chain: Chain,
-  { signedTx, rejectIfReverts = false, onSent }: Order,
+  { signedTx, rejectIfReverts = false, onSent, caller }: Order,
 ): Promise<z.output<typeof Broadcast>> => {
   const { chainId, deployment } = chain
   const signedChain = signedFor(signedTx)
@@ -75,7 +76,7 @@ export const relay = async (
     throw invalidField('signedTx', `signed for chain ${signedChain}, not ${chainId}`)
   }
   const call = await signedCallOf(signedTx, (to) => targetOf(to, deployment) !== null)
-  const simulated = call && (await chain.simulateSigned(call))
+  const simulated = call && (await chain.simulateSigned(call, caller))
   const failure = simulated?.error ?? null
   const called = call && decodeCall(deployment, call.to, call.input)
   const warning: DecodedRevert | null = failure && revertOf(failure, called?.function)
@@ -83,7 +84,7 @@ export const relay = async (
     throw conflict(`not sent, because it would revert: ${warning.reason} (${warning.code}). ${warning.hint}`, [
       { path: 'signedTx', message: warning.code },
     ])
-  const txHash = await chain.broadcast(signedTx)
+  const txHash = await chain.broadcast(signedTx, caller)
   if (call !== null) onSent?.(call)
   return { txHash, simulated: simulated !== null, warning }
 }

@@ -50,7 +50,7 @@ const open = async (script: Script) => {
   onTestFinished(api.close)
   const send = async (signedTx: string, more: object = {}) =>
     api.post('/tx/broadcast', { chainId: 8453, signedTx, ...more })
-  return { node, send, isSent: () => asked.some(({ method }) => method === 'eth_sendRawTransaction'), asked }
+  return { api, node, send, isSent: () => asked.some(({ method }) => method === 'eth_sendRawTransaction'), asked }
 }
 
 test('a transaction that would revert is sent with a warning, or not at all if the request asks so', async () => {
@@ -143,8 +143,8 @@ test('a transaction that a node refuses although it has it is a success, pending
     ...{ hash: keccak256(transaction), from: account.address, to: diamond, nonce: '0x7', value: '0x0', gas: '0x1' },
     input: '0x',
   }
-  const receipt = { blockNumber: '0x1', blockHash: keccak256('0x'), status: '0x0' }
-  for (const known of [{ eth_getTransactionByHash: tx }, { eth_getTransactionReceipt: receipt }, {}] as const) {
+  const mined = { transactionHash: tx.hash, blockNumber: '0x1', blockHash: keccak256('0x'), status: '0x0' }
+  for (const known of [{ eth_getTransactionByHash: tx }, { eth_getTransactionReceipt: mined }, {}] as const) {
     const { send } = await open((call) => {
       if (call.method === 'eth_sendRawTransaction')
         return new Failure(-32_000, 'nonce too low: next nonce 8, tx nonce 7')
@@ -156,4 +156,22 @@ test('a transaction that a node refuses although it has it is a success, pending
       expect([status, data]).toEqual([200, { txHash: keccak256(transaction), simulated: false, warning: null }])
     else expect([status, error?.code]).toEqual([502, 'upstream_error'])
   }
+})
+
+test('only a bounded number of broadcasts wait, those of each client in turns', async () => {
+  const { api } = await open(() => undefined)
+  const transaction = await signed(other)
+  const send = (address: string) =>
+    api.app.inject({
+      ...{ method: 'POST', url: '/v1/tx/broadcast', remoteAddress: address },
+      payload: { chainId: 8453, signedTx: transaction },
+    })
+  const flood = Array.from({ length: 1_500 }, () => send('192.0.2.1'))
+  const one = await send('192.0.2.2')
+  const answers = await Promise.all(flood)
+  expect(one.statusCode).toBe(200)
+  const refused = answers.filter(({ statusCode }) => statusCode !== 200)
+  expect(refused.length).toBeGreaterThan(0)
+  for (const { statusCode, headers } of refused) expect([statusCode, headers['retry-after']]).toEqual([503, '1'])
+  expect(refused.some(({ body }) => body.includes('too many broadcasts'))).toBe(true)
 })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { announce } from '../../src/db/changes/changes.ts'
-import { settlementsScope } from '../../src/db/changes/scopes.ts'
+import { settlementsScope, touching } from '../../src/db/changes/scopes.ts'
 import { insertSettlements } from '../../src/db/index/settlements.ts'
 import { Settlement, SettlementsMeta } from '../../src/reads/listings/settlements.ts'
 import type { openApp } from '../support/app.ts'
@@ -168,7 +168,7 @@ test('a client that reads too slowly is dropped with a notice, and resumes witho
   let told = 0
   const burst = (): Promise<void> =>
     indexed.database.transaction(async (handle) => {
-      const last = await announce(handle, 56, new Set([settlementsScope]), A_BURST)
+      const last = await announce(handle, 56, touching(settlementsScope), A_BURST)
       const drafts = Array.from({ length: A_BURST }, (_, at) => ({
         ...{ type: 'settled' as const, eventId: BigInt(told + at), settledAt: 1n, triggered: false },
         ...{ settlementPrice: 1n, blockNumber: 1n, blockHash: `0x${'22'.repeat(32)}` as const },

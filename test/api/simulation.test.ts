@@ -115,9 +115,40 @@ describe('a simulation', () => {
   })
 })
 
-test('the catalogue is served by code, cacheable, and without parameters', async () => {
+test('the catalogue is served by code and cacheable', async () => {
   const { status, data, headers } = await api.get('/reverts')
   expect([status, headers['cache-control']]).toEqual([200, 'public, max-age=30'])
   expect(data).toEqual(reverts)
-  expect((await api.get('/reverts?code=past_deadline')).status).toBe(400)
+})
+
+test.each([
+  ['code=past_deadline', ['past_deadline']],
+  ['code=no_such_code', []],
+  [`data=${text('Past deadline')}`, ['past_deadline']],
+  [`data=${text('Past deadline').toUpperCase().replace('X', 'x')}`, ['past_deadline']],
+  [`data=${text('ERC20: transfer amount exceeds balance')}`, ['insufficient_balance']],
+  [`data=${text('no such reason')}`, ['unknown_reason']],
+  ['data=0x7939f424', ['unknown_error']],
+  ['data=0x', ['reverted_without_reason']],
+  [`data=0x${'ff'.repeat(1_024)}`, ['unknown_error']],
+  [`data=${text('Past deadline')}&code=past_deadline`, ['past_deadline']],
+  [`data=${text('Past deadline')}&code=not_owner`, []],
+])('the catalogue with %.40s has the entries %j', async (query, codes) => {
+  const { status, data } = await api.get(`/reverts?${query}`)
+  expect([status, data]).toEqual([200, reverts.filter(({ code }) => codes.includes(code))])
+  expect(data).toHaveLength(codes.length)
+})
+
+test.each([
+  ['code=', 'code'],
+  ['code=Past%20deadline', 'code'],
+  [`code=${'a'.repeat(65)}`, 'code'],
+  ['code=not_owner&code=past_deadline', 'code'],
+  ['data=', 'data'],
+  ['data=0x1', 'data'],
+  ['data=08c379a0', 'data'],
+  [`data=0x${'ff'.repeat(1_025)}`, 'data'],
+])('the catalogue with the invalid query %.40s is a 400 that names %s', async (query, path) => {
+  const { status, error } = await api.get(`/reverts?${query}`)
+  expect([status, error]).toMatchObject([400, { details: [{ path }] }])
 })

@@ -24,7 +24,7 @@ const sent = {
 }
 const receiptAt = (number: number, changes: object = {}) => ({
   ...{ blockNumber: numberToHex(number), blockHash: pad(numberToHex(number)), status: '0x1', gasUsed: '0x5208' },
-  ...{ effectiveGasPrice: '0x7', logs: [], ...changes },
+  ...{ transactionHash: hash, effectiveGasPrice: '0x7', logs: [], ...changes },
 })
 
 const open = async (script: Script) => {
@@ -169,8 +169,8 @@ test('a receipt that is too long is read without its logs, and is not the fault 
     logIndex: '0x0',
   }
   let receipt = receiptAt(HEAD, { logs: Array(10_000).fill(log) })
-  const { api, node, read } = await open(({ method }) => {
-    if (method === 'eth_getTransactionByHash') return sent
+  const { api, node, read } = await open(({ method, params: [first] }) => {
+    if (method === 'eth_getTransactionByHash') return { ...sent, hash: first }
     if (method === 'eth_getLogs') return [log]
     return method === 'eth_getTransactionReceipt' ? receipt : undefined
   })
@@ -183,7 +183,7 @@ test('a receipt that is too long is read without its logs, and is not the fault 
   expect(methods).not.toContain('eth_getLogs')
   expect(methods.filter((method) => method === 'eth_getTransactionReceipt')).toHaveLength(1)
 
-  receipt = receiptAt(HEAD, { logs: [], extra: 'ab'.repeat(2 ** 24) })
+  receipt = receiptAt(HEAD, { transactionHash: keccak256('0x02'), logs: [], extra: 'ab'.repeat(2 ** 24) })
   const { status, error } = await api.get(`/transactions/8453/${keccak256('0x02')}`)
   expect([status, error?.code]).toEqual([502, 'upstream_error'])
   expect(error?.message).toContain(String(2 ** 25))
@@ -235,7 +235,7 @@ test('a transaction with a receipt that is too long can be awaited, and does not
     if (method === 'eth_call') return `0x${'00'.repeat(32)}`
     if (method === 'eth_getLogs') return []
     if (method !== 'eth_getTransactionReceipt') return undefined
-    return receiptAt(HEAD - 1, first === huge ? { logs } : {})
+    return receiptAt(HEAD - 1, { transactionHash: first, ...(first === huge && { logs }) })
   })
   await api.get('/hedge/paused/8453')
   const others = Array.from({ length: 6 }, (_, at) => keccak256(numberToHex(at)))
@@ -291,7 +291,7 @@ test('a read of the chain after a transaction that reverted reports it, and no o
   const { api } = await open(({ method, params: [first] }) => {
     if (method === 'eth_call') return `0x${'00'.repeat(32)}`
     if (method !== 'eth_getTransactionReceipt') return undefined
-    return receiptAt(HEAD - 1, { status: first === reverted ? '0x0' : '0x1' })
+    return receiptAt(HEAD - 1, { transactionHash: first, status: first === reverted ? '0x0' : '0x1' })
   })
   for (const path of ['/hedge/paused/8453', '/hedge/pricing-engine-signer/8453']) {
     for (const [query, expected] of [
@@ -308,7 +308,15 @@ test('a read of the chain after a transaction that reverted reports it, and no o
   }
 })
 
-test('an answer that is not a receipt is a 503', async () => {
+test('an answer about another transaction is not taken for the one that was asked for', async () => {
+  const { api } = await open(({ method }) =>
+    method === 'eth_getTransactionByHash' ? { ...sent, hash: keccak256('0x02') } : undefined,
+  )
+  const { status, error } = await api.get(`/transactions/8453/${hash}`)
+  expect([status, error?.code]).toEqual([503, 'service_unavailable'])
+})
+
+test('an answer that is not the receipt is a 503', async () => {
   const logs = [{ address: diamond, topics: [], data: '0x' }]
   for (const odd of [
     7,
@@ -317,6 +325,9 @@ test('an answer that is not a receipt is a 503', async () => {
     receiptAt(HEAD, { gasUsed: '0x' }),
     receiptAt(HEAD, { logs: null }),
     receiptAt(HEAD, { logs }),
+    receiptAt(HEAD, { status: undefined }),
+    receiptAt(HEAD, { transactionHash: keccak256('0x02') }),
+    receiptAt(HEAD, { transactionHash: undefined }),
   ]) {
     const { api } = await open(({ method }) => {
       if (method === 'eth_getTransactionByHash') return sent
@@ -358,11 +369,12 @@ test(`${RUNS} arbitrary receipts (seed ${seed}) are answered`, { timeout: byForm
     ...{
       blockNumber: fc.constant(block.blockNumber),
       blockHash: fc.constant(block.blockHash),
+      transactionHash: fc.constant(hash),
       logs,
       gasUsed: quantity,
     },
     ...{
-      status: fc.constantFrom('0x0', '0x1', undefined),
+      status: fc.constantFrom('0x0', '0x1'),
       effectiveGasPrice: fc.option(quantity),
       l1Fee: fc.option(quantity),
     },

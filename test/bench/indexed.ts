@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import type { Address } from 'viem'
 import { announce } from '../../src/db/changes/changes.ts'
-import { scopesOfFacts } from '../../src/db/changes/scopes.ts'
+import { touchedByFacts, touching } from '../../src/db/changes/scopes.ts'
 import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { type DatedFact, insertFacts, moveCursor } from '../../src/db/index/write.ts'
 import { migrate } from '../../src/db/migrate.ts'
@@ -28,7 +28,7 @@ export const startIndexed = async (owner: Address, positions: number) => {
       const nodes = { endpoints: [], halted: false, hasLogs: true }
       await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', problem: null, nodes })
       await write(handle)
-      await announce(handle, chainId, new Set())
+      await announce(handle, chainId, touching())
     })
 
   const facts = Array.from(
@@ -46,7 +46,7 @@ export const startIndexed = async (owner: Address, positions: number) => {
   )
   await database.transaction(async (handle, copy) => {
     await insertFacts(copy, chainId, facts)
-    await announce(handle, chainId, scopesOfFacts(facts))
+    await announce(handle, chainId, touchedByFacts(facts))
   })
   await commit()
   const beat = setInterval(() => void commit().catch(() => {}), 1_000)

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { announce } from '../../src/db/changes/changes.ts'
+import { touching } from '../../src/db/changes/scopes.ts'
 import { saveHeartbeat } from '../../src/db/index/heartbeat.ts'
 import { moveCursor } from '../../src/db/index/write.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
@@ -66,7 +67,7 @@ const beat = (): Promise<void> =>
     await moveCursor(handle, chainId, block)
     const nodes = { endpoints: [], halted: false, hasLogs: true }
     await saveHeartbeat(handle, chainId, { head: block, proven: block, source: 'logs', problem: null, nodes })
-    await announce(handle, chainId, new Set())
+    await announce(handle, chainId, touching())
   })
 const beating = setInterval(() => void beat().catch(() => {}), 1_000)
 

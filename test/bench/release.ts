@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,9 +31,10 @@ export const openRelease = async (commit: string | null) => {
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   }
   const names = ['migrate', 'pool', 'observations', 'write', 'listings']
-  const modules = await Promise.all(
-    names.map(async (name) => [name, await import(join(folder, 'src/db', `${name}.ts`))] as const),
-  )
+  /** Releases have the modules in different folders. */
+  const pathOf = (name: string): string | undefined =>
+    ['', 'index', 'queries'].map((part) => join(folder, 'src/db', part, `${name}.ts`)).find(existsSync)
+  const modules = await Promise.all(names.map(async (name) => [name, await import(pathOf(name) ?? name)] as const))
   return {
     ...(Object.fromEntries(modules) as Modules),
     close: () => (commit === null ? Promise.resolve() : rm(folder, { recursive: true })),

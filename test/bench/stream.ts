@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { announce } from '../../src/db/changes/changes.ts'
-import { settlementsScope } from '../../src/db/changes/scopes.ts'
+import { settlementsScope, touching } from '../../src/db/changes/scopes.ts'
 import { insertSettlements } from '../../src/db/index/settlements.ts'
 import { openApp } from '../support/app.ts'
 import { compare } from './compare.ts'
@@ -28,7 +28,7 @@ while (!api.sources.changes.isCurrent([chainId])) await sleep(50)
 
 const settle = (eventId: bigint): Promise<void> =>
   indexed.commit(async (handle) => {
-    const last = await announce(handle, chainId, new Set([settlementsScope]))
+    const last = await announce(handle, chainId, touching(settlementsScope))
     const told = { settledAt: 1n, triggered: true, settlementPrice: 1n, blockNumber: 1n, blockHash: hash }
     await insertSettlements(handle, chainId, [{ type: 'settled', eventId, ...told }], last)
   })

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient, type Reorg, ReorgError, type Settlement } from 'fx-protection-client'
+import { isDeepStrictEqual } from 'node:util'
+import { type ChangesOptions, createClient, type Reorg, ReorgError, type Settlement } from 'fx-protection-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { announce } from '../../src/db/changes/changes.ts'
-import { settlementsScope } from '../../src/db/changes/scopes.ts'
+import { resumeFeed } from '../../src/db/changes/feed.ts'
+import { aspects, settlementsScope, touching, touchingAll } from '../../src/db/changes/scopes.ts'
 import { type Draft, insertSettlements } from '../../src/db/index/settlements.ts'
 import { rollBack } from '../../src/db/index/write.ts'
 import type { Copy, Database, Handle } from '../../src/db/pool.ts'
@@ -150,7 +152,7 @@ const settle = async (count: number): Promise<void> => {
     ...{ triggered: true, settlementPrice: BigInt(at), blockNumber: 1n, blockHash: `0x${'22'.repeat(32)}` },
   })
   await database.transaction(async (handle) => {
-    const newest = await announce(handle, CHAIN, new Set([settlementsScope]), count)
+    const newest = await announce(handle, CHAIN, touching(settlementsScope), count)
     await insertSettlements(handle, CHAIN, range(1, count).map(draft), newest)
   })
 }
@@ -189,6 +191,101 @@ test(`a feed that is followed through ${KILLS} kills of the service has each ite
   expect(items.filter(({ type }) => type === 'reverted').length).toBeGreaterThan(0)
   expect(items.every(({ settlementPrice }) => typeof settlementPrice === 'bigint')).toBe(true)
 })
+
+/** Begins the feed of changes, as the first write near the head does. */
+const beginChanges = (): Promise<void> =>
+  database.transaction(async (handle) => {
+    const reset = await resumeFeed(handle, CHAIN)
+    await announce(handle, CHAIN, reset === null ? touching() : touchingAll(reset))
+  })
+
+/** Changes some wallets and events. */
+const touch = (count: number): Promise<void> =>
+  database.transaction(async (handle) => {
+    const scopes = range(1, count).flatMap(() => {
+      const at = Math.floor(Math.random() * 200)
+      const wallet = [`wallet:${walletOf(at).toLowerCase()}`, aspects.positions] as const
+      return [wallet, [`event:${at}`, aspects.events] as const]
+    })
+    await announce(handle, CHAIN, { ...touching(), scopes: new Map(scopes) })
+  })
+
+/** The newest number of every subject, as the database has it. */
+const newestOf = async (type: string): Promise<Record<string, number>> => {
+  const text = 'SELECT key, seq FROM feed WHERE type = $1'
+  return Object.fromEntries((await database.rows({ text, values: [type] })).map(([key, seq]) => [key, Number(seq)]))
+}
+
+test(
+  `changes that are followed through ${KILLS} kills of the service are all there, also from a stored cursor`,
+  async () => {
+    await beginChanges()
+    const client = createClient({ baseUrl })
+    const some = range(0, 20).map((at) => walletOf(at))
+    const follow = (options: ChangesOptions) => {
+      const stop = new AbortController()
+      const [newest, resets]: [Record<string, number>, string[]] = [{}, []]
+      let cursor: string | undefined
+      let begin = (): void => {}
+      const begun = new Promise<void>((resolve) => {
+        begin = resolve
+      })
+      const done = (async () => {
+        for await (const change of client.changes.follow({ ...options, signal: stop.signal, onMode: begin })) {
+          cursor = change.cursor
+          if (change.type === 'reset') resets.push(change.reason)
+          else if (change.type !== 'protocol')
+            newest[change.wallet?.toLowerCase() ?? String(change.eventId)] = change.seq
+        }
+      })()
+      const end = async () => {
+        stop.abort()
+        await done
+        return cursor
+      }
+      return { newest, resets, begun, end }
+    }
+    const all = follow({})
+    await eventually('the first reset', () => all.resets.length === 1)
+    const ofWallets = follow({ wallets: some, since: 'now' })
+    const ofEvents = follow({ chainId: CHAIN, types: ['event'], since: 'now' })
+    await Promise.all([ofWallets.begun, ofEvents.begun])
+    for (let kills = 0; kills < KILLS; kills += 1) {
+      await touch(50)
+      const writing = touch(50)
+      await api.kill()
+      await writing
+      await sleep(byForm(100, 500))
+      await start()
+      await untilLive(baseUrl)
+    }
+    await touch(5)
+    const wallets = await newestOf('wallet')
+    const events = await newestOf('event')
+    await eventually('all', () => isDeepStrictEqual(all.newest, { ...wallets, ...events }))
+    await eventually('all of events', () => isDeepStrictEqual(ofEvents.newest, events))
+    const expected = Object.fromEntries(
+      some.flatMap((wallet) => {
+        const seq = wallets[wallet.toLowerCase()]
+        return seq === undefined ? [] : [[wallet.toLowerCase(), seq]]
+      }),
+    )
+    await eventually('all of some wallets', () => isDeepStrictEqual(ofWallets.newest, expected))
+    expect([all.resets, ofEvents.resets]).toEqual([['backfill'], []])
+    await Promise.all([ofWallets.end(), ofEvents.end()])
+
+    const since = await all.end()
+    if (since === undefined) throw new Error('no change arrived')
+    await touch(10)
+    const after = follow({ since })
+    const isNew = ([, seq]: readonly [string, number]): boolean => seq > Number(since.split('.')[1])
+    const changed = Object.entries({ ...(await newestOf('wallet')), ...(await newestOf('event')) }).filter(isNew)
+    await eventually('the rest', () => isDeepStrictEqual(after.newest, Object.fromEntries(changed)))
+    expect(after.resets).toEqual([])
+    await after.end()
+  },
+  byForm(60_000, 600_000),
+)
 
 test('a feed is polled from the same position while its stream cannot be opened', async () => {
   const isStream = (init?: RequestInit): boolean => new Headers(init?.headers).get('accept') === 'text/event-stream'

@@ -19,6 +19,7 @@ const unauditedTables: Readonly<Record<string, string>> = {
   upgrades: 'the changes of the functions of the diamond',
   changes: 'the newest changes, for caches',
   change_counter: 'the number of the newest change',
+  settlement_logs: 'the transactions of settlements, from their logs',
   schema_floors: 'the oldest build that the schema supports',
 }
 

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { announce, newestChange } from '../../src/db/changes/changes.ts'
+import { touching } from '../../src/db/changes/scopes.ts'
 import { createDatabase, type Database } from '../../src/db/pool.ts'
 import { createReader, type Reader } from '../../src/db/reader.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
@@ -35,7 +36,7 @@ beforeEach(async () => {
 })
 afterEach(() => closers.close())
 
-const change = (): Promise<number> => origin.transaction((handle) => announce(handle, 8453, new Set(['event:1'])))
+const change = (): Promise<number> => origin.transaction((handle) => announce(handle, 8453, touching('event:1')))
 
 /** Replicates the state. */
 const replicate = async (): Promise<void> => {

@@ -14,13 +14,18 @@ type Rule = {
 const firstOf = (name: string, count: number) => (key: string, value: unknown) =>
   key === name && Array.isArray(value) ? value.slice(0, count) : value
 
-/** A position in the feed of settlements: the clock of the database in microseconds. */
+/** A position in a feed: the clock of the database in microseconds. */
 const POSITION = /\b1[0-9]{15}\b/g
+
+/** The history of a database in a cursor of changes. */
+const EPOCH = /\b[0-9a-f]{12}(?=\.\d)/g
 
 /** The positions of an answer in their order, from the fixed time on. */
 const renumbered = (text: string): string => {
   const found = [...new Set(text.match(POSITION))].sort()
-  return text.replace(POSITION, (position) => String(NOW * 1_000_000 + found.indexOf(position)))
+  return text
+    .replace(EPOCH, 'b7c1f0a29d4e')
+    .replace(POSITION, (position) => String(NOW * 1_000_000 + found.indexOf(position)))
 }
 
 /** Everything that differs between two runs of the story, and what is shortened. */
@@ -34,8 +39,8 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    reason: 'Positions in the feed are times of the database.',
-    of: ['getHedgeSettlements', 'getHedgeSettlementsStream'],
+    reason: 'Positions in feeds are times of the database.',
+    of: ['getHedgeSettlements', 'getHedgeSettlementsStream', 'getChanges', 'postChanges', 'getChangesStream'],
     replace: (key, value) => (key === '' ? JSON.parse(renumbered(JSON.stringify(value))) : value),
   },
   {

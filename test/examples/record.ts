@@ -16,7 +16,7 @@ const readStream = async (app: Story['app'], url: string): Promise<string> => {
   const decoder = new TextDecoder()
   for await (const part of response.body ?? []) {
     received += decoder.decode(part, { stream: true })
-    // The items of the past end with the settlement of event 2.
+    // The items of the past include event 2.
     if (received.includes('"eventId":2')) break
   }
   stop.abort()

@@ -34,7 +34,7 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     getChangelog: none,
     getMe: none,
     getChains: none,
-    getReverts: none,
+    getReverts: { query: { code: 'past_deadline' } },
 
     getHedgeFees: { query: { chainId } },
     getHedgePaused: { path },
@@ -71,6 +71,9 @@ export const requestsOf = ({ base, ids, purchase, hash }: Story): Readonly<Recor
     postWalletsPortfolio: { body: { wallets: [lp] } },
     getHedgeSettlements: { query: { chainId, since: '0' } },
     getHedgeSettlementsStream: { query: { chainId, since: '0' } },
+    getChanges: { query: { chainId, types: 'wallet,event', limit: 3 } },
+    postChanges: { body: { chainId, wallets: [hedger] } },
+    getChangesStream: { query: { chainId, types: 'event' } },
     getTransactionsByHash: { path: { chainId, hash } },
 
     getPricingHealth: none,

@@ -5,6 +5,7 @@ import { openChains, openStore } from './rig.ts'
 import { chunks, SEEDS_PER_CHAIN, type Target } from './target.ts'
 import { backfill, byIds } from './targets/backfill.ts'
 import { cost } from './targets/cost.ts'
+import { feed } from './targets/feed.ts'
 import { freshness } from './targets/freshness.ts'
 import { kills } from './targets/kills.ts'
 import { loss, mix } from './targets/loss.ts'
@@ -23,7 +24,7 @@ import { upgrade } from './targets/upgrade.ts'
 import { isVariant, variants } from './variant.ts'
 
 /** Targets for which each seed is a separate case. The others use the first seed. */
-const ofEverySeed: Readonly<Record<string, Target>> = { '1': loss, '1-mix': mix, '2': reorgs, '6': kills }
+const ofEverySeed: Readonly<Record<string, Target>> = { '1': loss, '1-mix': mix, '2': reorgs, '6': kills, feed }
 
 const targets: Readonly<Record<string, Target>> = {
   ...ofEverySeed,
@@ -48,7 +49,7 @@ const targets: Readonly<Record<string, Target>> = {
 }
 
 /** Targets that may depend on the logs of the protocol and on its deployment. */
-const ofEveryVariant = '1,1-mix,2,2-wrong-hashes,2-deep,3,4,6,7,8,11'
+const ofEveryVariant = '1,1-mix,2,2-wrong-hashes,2-deep,3,4,6,7,8,11,feed'
 
 /**
  * `npm run faults -- [--target 1,2] [--variant NAME] [--seeds 20] [--seed N] [--long]` prints one line per target and

@@ -47,7 +47,12 @@ test('the audit finds no difference in a correct index, and then one wrong amoun
     { table: 'position_observations', rows: 4, columns: 7, values: 28 },
   ])
   const rendered = ['event', 'deposit', 'position'].map((kind) => `${kind}_observations (renderKey, renderFlip)`)
-  const own = ['events (paymentToken)', ...rendered, 'chain_observations (loupeHash)', 'settlements (seq)']
+  const own = [
+    'events (paymentToken)',
+    ...rendered,
+    'chain_observations (loupeHash)',
+    'settlements (seq, txHash, finalizedSeq)',
+  ]
   expect(notCompared).toEqual([
     `${own.join(', ')}: values of the service itself`,
     expect.stringMatching(/^fee_rates: whether the index lacks/),

@@ -18,6 +18,7 @@ const idle = {
   audit: async () => {},
   render: async () => {},
   fees: async () => {},
+  finalize: async () => {},
   calibrate: async () => {},
 }
 

@@ -158,6 +158,60 @@ test.each(['eth_simulateV1', 'eth_call'] as const)(
   },
 )
 
+test.each(['eth_simulateV1', 'eth_call'] as const)(
+  'a plan has 50 claims although 30 others, which come first, revert (%s)',
+  async (method) => {
+    await settledEvent(usdc, USDC, 102)
+    const api = await openIndexed(method)
+    await api.index()
+    const all = await planOf(api, 'claim-all', { from: creator })
+    // 102 payouts, premiums, capital and earnings.
+    expect([all.steps.length, all.remaining]).toEqual([50, 55])
+    const taken = all.steps.slice(0, 30)
+    await execute({ ...all, steps: taken })
+    await planOf(api, 'claim-all', { from: creator })
+    api.proxy.requests()
+    const plan = await planOf(api, 'claim-all', { from: creator })
+    expect(api.proxy.requests()).toBeLessThanOrEqual(3)
+    expect([plan.executable, plan.steps.length, plan.remaining]).toEqual([true, 50, 25])
+    expect(plan.issues.map(({ blocking, step }) => [blocking, step])).toEqual(taken.map(({ id }) => [false, id]))
+    await checked(plan)
+    await api.index()
+    const rest = await planOf(api, 'claim-all', { from: creator })
+    expect([rest.executable, rest.steps.length, rest.remaining, rest.issues]).toEqual([true, 25, 0, []])
+  },
+)
+
+test('a payout is planned until the second before the protocol may take it', async () => {
+  const early = await settledEvent(usdc, USDC, 1)
+  const late = await settledEvent(dai, DAI, 1)
+  const api = await openIndexed('eth_simulateV1')
+  await api.index()
+  const [earlyId, lateId] = await Promise.all(
+    [early, late].map(async (id) => (await read('getEventPositionIds', [id]))[0] ?? 0n),
+  )
+  if (earlyId === undefined || lateId === undefined) throw new Error('expected two positions')
+  const untilOf = async (action: string, body: object = {}) =>
+    BigInt((await planOf(api, action, { from: creator, ...body })).validUntil.timestamp ?? 0)
+  const until = await untilOf('claim-payout', { positionId: earlyId })
+  expect(await untilOf('claim-all')).toBe(until)
+  expect(await untilOf('claim-payout', { positionId: lateId })).toBeGreaterThan(until)
+  const [depositId = 0n] = await read('getEventDepositIds', [early])
+  expect(await untilOf('withdraw-capital', { depositId })).toBe(0n)
+
+  const { owner } = protocol
+  await protocol.mineAt(until)
+  expect(await protocol.outcome(owner, 'recoverExpiredPayouts', [early])).toMatch(/^Grace period/)
+  expect(await protocol.outcome(creator, 'claimPayout', [earlyId])).toBe('success')
+  await protocol.mineAt(until + 1n)
+  // The payout is not lost yet, but the next block may take it.
+  expect(await untilOf('claim-payout', { positionId: earlyId })).toBeGreaterThan(until)
+  await send(owner, 'recoverExpiredPayouts', [early])
+  expect(await protocol.outcome(creator, 'claimPayout', [earlyId])).not.toBe('success')
+  const lost = await planOf(api, 'claim-payout', { from: creator, positionId: earlyId })
+  expect([lost.executable, lost.validUntil.timestamp]).toEqual([false, null])
+})
+
 test('claims that another transaction has taken are left out and announced', async () => {
   const id = await settledEvent(usdc, USDC, 1)
   const deposits = await read('getEventDepositIds', [id])

@@ -99,6 +99,7 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
         audit: async () => {},
         render: async () => {},
         fees: async () => {},
+        finalize: async () => {},
         calibrate: () => calibrate(),
       })
       await jobs.repeat('calibrate', {}, 300)

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { announce } from '../../src/db/changes/changes.ts'
+import { touching } from '../../src/db/changes/scopes.ts'
 import { moveCursor } from '../../src/db/index/write.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createChanges, resourceOf } from '../../src/reads/cache/resources.ts'
@@ -26,7 +27,7 @@ afterAll(async () => {
 const commit = (number: bigint): Promise<void> =>
   database.transaction(async (handle) => {
     await moveCursor(handle, chainId, blockOf(number))
-    await announce(handle, chainId, new Set(['event:1']))
+    await announce(handle, chainId, touching('event:1'))
   })
 
 test('a block that is committed while the change log is read becomes known together with its changes', async () => {

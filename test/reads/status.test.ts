@@ -78,8 +78,8 @@ test('a healthy index has a status without alarms', () => {
       compares: expect.arrayContaining([
         'deposit_observations: chainId, id, premiumsEarned, premiumsClaimed, pending, withdrawn, rowText',
       ]),
-      notCompared: expect.arrayContaining(['settlements: seq, blockNumber, blockHash']),
-      comparesNot: expect.arrayContaining(['settlements: seq, blockNumber, blockHash']),
+      notCompared: expect.arrayContaining(['settlements: seq, blockNumber, blockHash, txHash, finalizedSeq']),
+      comparesNot: expect.arrayContaining(['settlements: seq, blockNumber, blockHash, txHash, finalizedSeq']),
     },
     endpoints: { worker: [], api: [] },
     checks: [],

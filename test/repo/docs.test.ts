@@ -38,6 +38,24 @@ test('every relative link of the documentation leads to a file, and to a heading
   expect(broken).toEqual([])
 })
 
+test('the files of the packed client link to files of the package only', () => {
+  const { files } = JSON.parse(read('client/package.json')) as { readonly files: readonly string[] }
+  const shipped = [
+    'README.md',
+    'LICENSE',
+    'CHANGELOG.md',
+    ...files.flatMap((file) => (/\.md$/.test(file) ? [file] : [])),
+  ]
+  const isPacked = (path: string): boolean =>
+    ['package.json', ...shipped].includes(path) || files.some((file) => path === file || path.startsWith(`${file}/`))
+  const linked = shipped
+    .filter((file) => existsSync(join('client', file)))
+    .flatMap((file) =>
+      [...read(join('client', file)).matchAll(/\]\(([^)#]+)/g)].map(([, link = '']) => join(dirname(file), link)),
+    )
+  expect(linked.filter((link) => !/^https?:/.test(link) && !isPacked(link))).toEqual([])
+})
+
 test('docs/README.md lists every page of docs in the reading order', () => {
   const listed = [...read('docs/README.md').matchAll(/\]\(([\w./-]+\.md)\)/g)].map(([, path = '']) =>
     join('docs', path),

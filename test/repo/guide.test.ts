@@ -2,7 +2,16 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type Block, blocksOf, differences, guidePages, pagesWithCode, statedOutput, textOf } from '../support/guide.ts'
 
-const pages = ['buying-and-claiming', 'errors', 'limits', 'money', 'pagination', 'quick-start', 'settlements']
+const pages = [
+  'buying-and-claiming',
+  'changes',
+  'errors',
+  'limits',
+  'money',
+  'pagination',
+  'quick-start',
+  'settlements',
+]
 
 const { version } = JSON.parse(readFileSync('client/package.json', 'utf8'))
 

@@ -19,7 +19,7 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
     },
     {
       file: 'test/examples/requests.ts',
-      anchor: '    getReverts: none,',
+      anchor: '    getMe: none,',
       text: `
     buildExamplePause: { body: ofOwner },`,
     },
@@ -50,7 +50,7 @@ export const recipes: Readonly<Record<string, readonly Edit[]>> = {
     },
     {
       file: 'test/examples/requests.ts',
-      anchor: '    getReverts: none,',
+      anchor: '    getMe: none,',
       text: `
     getHedgeExampleFeesInitialized: { path },`,
     },
@@ -115,7 +115,7 @@ export const exampleTokenOf = (seen: ObservationRow<'event'>) => ({
     },
     {
       file: 'test/examples/requests.ts',
-      anchor: '    getReverts: none,',
+      anchor: '    getMe: none,',
       text: `
     getHedgeEventsExampleTokenById: ofEvent,`,
     },

@@ -541,7 +541,6 @@ const strays: fc.Arbitrary<Generated> = fc.oneof(
     .constantFrom(
       '/v1',
       '/v1/',
-      '/',
       '/v1/tx',
       '/v1/hedge',
       '/v1/wallets',

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type Address, encodeFunctionData, type Hex, toHex, zeroAddress, zeroHash } from 'viem'
+import { type Address, encodeFunctionData, type Hex, maxUint256, toHex, zeroAddress, zeroHash } from 'viem'
 import { expect, test } from 'vitest'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
@@ -16,13 +16,13 @@ const deployment = {
 
 const approval = encodeFunctionData({ abi: erc20Abi, functionName: 'approve', args: [diamond, 7n] })
 
-test('a call of the protocol has the names of its builder, and ids and times as integers', () => {
+test('a call of the protocol has the names of its builder, and integers as decimal strings', () => {
   const purchase = encodeFunctionData({
     ...{ abi: protocolAbi, functionName: 'buyProtection', args: [9n, 10n ** 20n, 5n, 2n ** 256n - 1n] },
   })
   expect(decodeCall(deployment, diamond, purchase)).toEqual({
     function: 'buyProtection',
-    args: { eventId: 9, notional: '100000000000000000000', maxCost: '5', deadline: Number.MAX_SAFE_INTEGER },
+    args: { eventId: '9', notional: '100000000000000000000', maxCost: '5', deadline: maxUint256.toString() },
   })
   const event = {
     ...{ name: 'Cedi', underlying: 'USD/GHS', strike: 1n, payoutCap: 2n, premiumRate: 3n, expiryDate: 1_800_000_000n },
@@ -34,8 +34,8 @@ test('a call of the protocol has the names of its builder, and ids and times as 
   expect(decodeCall(deployment, diamond, creation)).toEqual({
     function: 'createEvent',
     args: {
-      ...{ ...others, strike: '1', payoutCap: '2', premiumRate: '3', expiry: 1_800_000_000 },
-      ...{ initialLiquidity: '4', initialRate: '5', quoteTimestamp: 0 },
+      ...{ ...others, strike: '1', payoutCap: '2', premiumRate: '3', expiry: '1800000000' },
+      ...{ initialLiquidity: '4', initialRate: '5', quoteTimestamp: '0' },
     },
   })
 })

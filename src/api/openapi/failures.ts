@@ -39,7 +39,7 @@ export const failures = {
   ),
   body_too_large: bodyTooLarge(BODY_LIMIT),
   unknown_parameter: refusal(
-    'The request has a query parameter, and the route takes none',
+    'A query parameter is invalid, or the route does not take it',
     'chainId',
     "unknown parameter 'chainId'",
   ),

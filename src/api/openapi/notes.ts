@@ -16,6 +16,7 @@ export const notes: Readonly<Record<string, string>> = {
   PageMeta: 'The position of the page in the list; absent without `limit` and `cursor`',
   ListingMeta: 'The position of the page in the list, and the blocks that the list is as of',
   SettlementsMeta: 'The position of the page in the feed, and the blocks that the index has reached',
+  ChangesMeta: 'The position of the page in the feed, and what has to be fetched again',
   limit: 'Maximum number of items on the page',
   hasMore: 'Whether another page follows',
   nextCursor: 'Value of `cursor` for the next page; null on the last one',
@@ -115,6 +116,10 @@ export const notes: Readonly<Record<string, string>> = {
   balance: 'What the wallet has',
   allowance: 'What the protocol may take of it',
   'native.symbol': "Symbol of the chain's coin",
+
+  // Changes
+  Change: 'A wallet, an event or the protocol changed',
+  ChangesReset: 'A chain of which everything may have changed, and why',
 
   // Settlements
   Settlement: 'An item of the feed: an event was settled, or a reorg removed a settlement',

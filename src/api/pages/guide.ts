@@ -3,19 +3,66 @@ import { packaged } from '../../lib/root.ts'
 import { escapeHtml, pageOf } from './html.ts'
 import { htmlOf } from './markdown.ts'
 
-/** The pages of the guide in their order: `docs/guide/<name>.md`. */
-const names = ['quick-start', 'money', 'buying-and-claiming', 'settlements', 'errors', 'pagination', 'limits'] as const
+type Page = { readonly name: string; readonly title: string; readonly summary: string; readonly covers?: RegExp }
 
-export type GuidePage = { readonly name: string; readonly title: string; readonly markdown: string }
+/**
+ * The pages of the guide in their order: `docs/guide/<name>.md`. `covers` matches the paths of the operations that a page
+ * explains.
+ */
+const pages: readonly Page[] = [
+  { name: 'quick-start', title: 'Quick start', summary: 'From an empty folder to a bought position and a claim' },
+  {
+    name: 'money',
+    title: 'Money',
+    summary: 'Units, scales and decimals, and the formula of every amount with an example',
+    covers: /^\/v1\/(?:pricing\/|hedge\/(?:fees|quote-payout)\b)/,
+  },
+  {
+    name: 'buying-and-claiming',
+    title: 'Buying and claiming',
+    summary: 'Plans and builders: check, sign, send and follow a transaction',
+    covers: /^\/v1\/(?:plans|tx\/(?:erc20|hedge|broadcast)|transactions|wallets)\b/,
+  },
+  {
+    name: 'settlements',
+    title: 'Settlements',
+    summary: 'Follow settlements and their reversals as a stream or in pages, without loss',
+    covers: /\/settlements\b/,
+  },
+  {
+    name: 'changes',
+    title: 'Changes',
+    summary: 'Keep a copy of wallets and events exact with the feed of changes',
+    covers: /^\/v1\/changes\b/,
+  },
+  {
+    name: 'errors',
+    title: 'Errors',
+    summary: 'Codes, retries, the reasons of reverts, and the issues of plans',
+    covers: /^\/v1\/reverts$/,
+  },
+  {
+    name: 'pagination',
+    title: 'Pagination and consistency',
+    summary: 'Lists, filters, reorgs, reads after your own transaction, and entity tags',
+    covers: /^\/v1\/hedge\/(?:events|positions|deposits|creators)\b/,
+  },
+  { name: 'limits', title: 'Limits', summary: 'Sizes, rates and times, and what is returned above each' },
+]
+
+export type GuidePage = Page & { readonly markdown: string }
+
+/** The page of the guide that explains the operation of a path; undefined when none does. */
+export const guidePageOf = (path: string): Page | undefined => pages.find(({ covers }) => covers?.test(path))
 
 /** Reads the pages of the guide. Throws when one is missing or does not begin with its title. */
 export const readGuide = (): Promise<readonly GuidePage[]> =>
   Promise.all(
-    names.map(async (name) => {
-      const markdown = await readFile(packaged(`docs/guide/${name}.md`), 'utf8')
-      const title = /^# (.+)\n/.exec(markdown)?.[1]
-      if (title === undefined) throw new TypeError(`docs/guide/${name}.md does not begin with its title`)
-      return { name, title, markdown }
+    pages.map(async (page) => {
+      const markdown = await readFile(packaged(`docs/guide/${page.name}.md`), 'utf8')
+      if (!markdown.startsWith(`# ${page.title}\n`))
+        throw new TypeError(`docs/guide/${page.name}.md does not begin with the title ${page.title}`)
+      return { ...page, markdown }
     }),
   )
 

@@ -22,6 +22,6 @@ const marked = new Marked({
  */
 export const htmlOf = (markdown: string): string =>
   String(marked.parse(markdown))
-    .replace(/href="([\w-]+)\.md(#[\w-]+)?"/g, 'href="$1$2"')
+    .replace(/href="([\w./-]+)\.md(#[\w-]+)?"/g, 'href="$1$2"')
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replaceAll('<table>', '<table tabindex="0">')

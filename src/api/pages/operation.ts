@@ -1,4 +1,6 @@
 import type { Description } from '../openapi/document.ts'
+import { tags } from '../openapi/texts.ts'
+import { guidePageOf } from './guide.ts'
 
 export type Parameter = {
   readonly name: string
@@ -31,10 +33,9 @@ export const operationsOf = ({ paths }: Description): readonly Operation[] =>
     Object.entries(methods).map(([method, it]) => ({ ...(it as Described), method: method.toUpperCase(), path })),
   )
 
-/** The tags of operations in their order. */
-export const tagsOf = (operations: readonly Operation[]): readonly string[] => [
-  ...new Set(operations.flatMap(({ tags }) => tags)),
-]
+/** The tags of operations in the order of the description. */
+export const tagsOf = (operations: readonly Operation[]): readonly string[] =>
+  Object.keys(tags).filter((tag) => operations.some((it) => it.tags.includes(tag)))
 
 /** An address of a schema or response within the description. */
 type Reference = { readonly $ref: string }
@@ -71,6 +72,7 @@ const example = (media: Media | undefined): string =>
 type Schema = {
   readonly type?: string | readonly string[]
   readonly description?: string
+  readonly pattern?: string
   readonly enum?: readonly unknown[]
   readonly properties?: Readonly<Record<string, unknown>>
   readonly required?: readonly string[]
@@ -81,9 +83,17 @@ type Schema = {
 /** Fields may nest this deep. */
 const MAX_DEPTH = 6
 
-/** The type of a field, or its values. */
-const typeOf = ({ type = 'object', enum: values }: Schema): string =>
-  values === undefined ? [type].flat().join(' or ') : values.map((value) => `\`${value}\``).join(' or ')
+/** The patterns of integers in texts. */
+const decimals: ReadonlySet<string | undefined> = new Set(['^\\d+$', '^-?\\d+$'])
+
+/** The type of a field, or its values. Where several types are possible, they are in `anyOf`. */
+const typeOf = ({ type, enum: values, pattern, anyOf = [] }: Schema): string => {
+  if (values !== undefined) return values.map((value) => `\`${value}\``).join(' or ')
+  if (type === undefined && anyOf.length > 0)
+    return [...new Set(anyOf.map((each) => typeOf(each as Schema)))].join(' or ')
+  const names = [type ?? 'object'].flat()
+  return names.map((name) => (name === 'string' && decimals.has(pattern) ? 'decimal string' : name)).join(' or ')
+}
 
 /** The fields of a schema as rows: the name with its path, the type, and the meaning. */
 const fieldsOf = (document: Description, given: unknown, path = '', depth = 0): (readonly string[])[] => {
@@ -118,8 +128,10 @@ export const operationMarkdown = (document: Description, operation: Operation): 
     `\`${it.name}\` ${it.in}, ${typeOf((resolve(document, it.schema) ?? {}) as Schema)}${it.required ? ', required' : ''}`,
     it.description ?? '',
   ])
+  const page = guidePageOf(path)
+  const guide = page && `\nGuide: [${page.title}](../guide/${page.name}.md)\n`
   return [
-    `# ${summary}\n\n\`${method} ${path}\`\n\n${description}\n`,
+    `# ${summary}\n\n\`${method} ${path}\`\n\n${description}\n${guide ?? ''}`,
     section('Parameters', table(['parameter', 'meaning'], named)),
     section('Body', table(['field', 'meaning'], fieldsOf(document, schemaOf(requestBody?.content)))),
     section('Example of a body', example(requestBody?.content)),

@@ -63,7 +63,9 @@ export const errors = fp(async (app) => {
     const path = request.url.split('?', 1)[0] ?? ''
     const methods = methodsOf(path).join(', ')
     if (methods !== '') reply.header('allow', methods)
-    throw notFound(`no route ${request.method} ${path}${methods && `: the path takes ${methods}`}`)
+    const isDocs = /^\/(?:v1\/)?docs(?:\/|$)/.test(path)
+    const hint = methods === '' ? isDocs && ': the documentation is at /v1/docs' : `: the path takes ${methods}`
+    throw notFound(`no route ${request.method} ${path}${hint || ''}`)
   })
 })
 

@@ -12,11 +12,13 @@ type Options = {
   readonly metrics: Metrics
   readonly access: Access
   readonly store: Store
-  readonly streams: Streams
+  readonly streams: readonly Pick<Streams<never>, 'counts'>[]
   readonly waits: Waits
   readonly refused: Readonly<Refused>
   readonly limit: RateLimit | null
 }
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
 
 type Row = readonly [name: string, help: string, of: (it: Options) => number]
 const rows: readonly Row[] = [
@@ -29,11 +31,15 @@ const rows: readonly Row[] = [
     'Requests that this process counted on its own, because the Redis of the shared rate limit was out of reach or rejected writes',
     ({ limit }) => limit?.countedLocally() ?? 0,
   ],
-  ['fx_streams_open', 'Open streams of settlements', ({ streams }) => streams.counts().open],
+  [
+    'fx_streams_open',
+    'Open streams of settlements and changes',
+    ({ streams }) => sum(streams.map((it) => it.counts().open)),
+  ],
   [
     'fx_streams_dropped_total',
     'Streams ended because their client read too slowly or the database was out of reach',
-    ({ streams }) => streams.counts().dropped,
+    ({ streams }) => sum(streams.map((it) => it.counts().dropped)),
   ],
   ['fx_waits_open', 'Requests that wait for a block or a transaction', ({ waits }) => waits.counts().open],
   [

@@ -48,7 +48,7 @@ export const docsRoutes: FastifyPluginAsync = async (app) => {
   const pages = new Map<string, Readonly<Record<'html' | 'markdown', () => Promise<Asset>>>>()
   const pagesOf = (id: string) => {
     const operation = operationsOf(app.describe()).find(({ operationId }) => operationId === id)
-    if (operation === undefined) throw notFound(`no operation has the id ${id}`)
+    if (operation === undefined) throw notFound(`no operation has the id ${id}: /v1/docs lists all operations`)
     const markdown = operationMarkdown(app.describe(), operation)
     return {
       html: createAsset(HTML, async () =>

@@ -1,7 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Address } from 'viem'
 import { z } from 'zod'
-import { awaitIndex } from '../../reads/freshness/consistency.ts'
+import type { SettlementFilter } from '../../db/queries/settlements.ts'
+import { invalidField } from '../../lib/errors.ts'
+import { awaitIndex, DEFAULT_WAIT_MS, untilRefreshed } from '../../reads/freshness/consistency.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import { claimablesOf } from '../../reads/listings/portfolio.ts'
 import {
   feedOf,
   filterOf,
@@ -14,7 +18,9 @@ import {
   settlementsPage,
   startOf,
 } from '../../reads/listings/settlements.ts'
-import { addressOf, clientOf } from '../client.ts'
+import type { ListSources } from '../../reads/listings/sources.ts'
+import { clientOf } from '../client.ts'
+import { openStream } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
 import { type CachedRoutes, LAG_MAX_AGE_MS, REVALIDATE } from '../response-cache/cache.ts'
 import { markReverted } from '../reverted.ts'
@@ -49,9 +55,10 @@ const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
 /** `/hedge/settlements`: the feed of settlements, in pages or as a stream, and `/hedge/settlements/stream`. */
 export const settlementRoutes: CachedRoutes<{
   readonly sources: SettlementSources
-  readonly streams: Streams
+  readonly lists: ListSources
+  readonly streams: Streams<SettlementFilter>
 }> = async (app, options) => {
-  const { sources, waits, cache, streams } = options
+  const { sources, lists, waits, cache, streams } = options
   app.addHook('preClose', async () => streams.close())
 
   const sendStream = async (request: FastifyRequest<{ Querystring: StreamQuery }>, reply: FastifyReply) => {
@@ -59,27 +66,29 @@ export const settlementRoutes: CachedRoutes<{
     const filter = filterOf(query)
     const resumed = headers['last-event-id']
     const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
-    reply.headers({
-      'content-type': 'text/event-stream; charset=utf-8',
-      'x-accel-buffering': 'no',
-      // A stream cannot be cached.
-      'cache-control': 'no-store',
-      'x-data-source': 'database',
-    })
-    if (request.method === 'HEAD') return reply.send()
-    // No `await` from here on: otherwise concurrent requests could exceed the limit.
-    const address = addressOf(request)
-    streams.requireCapacity(address)
-    reply.hijack()
-    reply.raw.writeHead(200, reply.getHeaders() as Record<string, string>)
-    streams.open(reply.raw, address, after, filter)
-    return reply
+    return openStream(streams, request, reply, { after }, filter)
   }
 
   /** Waits as the query asks. Returns the `meta` of a reverted transaction. */
   const awaited = async (request: FastifyRequest<{ Querystring: StreamQuery }>, reply: FastifyReply) => {
     const { chainIds } = filterOf(request.query)
     return markReverted(reply, await awaitIndex(waits, clientOf(request), chainIds, request.query, { observed: true }))
+  }
+
+  /** Adds what wallets can claim from the events of settlements, once the index has observed it. */
+  const withClaimables = async (request: FastifyRequest, items: readonly Settlement[], wallets: readonly Address[]) => {
+    const chainIds = [...new Set(items.map(({ chainId }) => chainId))]
+    if (chainIds.length === 0) return items
+    const deadline = performance.now() + DEFAULT_WAIT_MS
+    for (const chainId of chainIds)
+      await waits.during(chainId, clientOf(request), (polls, signal) =>
+        untilRefreshed(polls, `settlements of chain ${chainId}`, { deadline, signal }),
+      )
+    const claimables = await claimablesOf(lists, chainIds, wallets)
+    return items.map((item) => ({
+      ...item,
+      claimables: claimables.filter((it) => it.chainId === item.chainId && it.eventId === item.eventId),
+    }))
   }
 
   app.get<{ Querystring: StreamQuery }>(
@@ -97,14 +106,21 @@ export const settlementRoutes: CachedRoutes<{
     async (request, reply) => {
       const { query, headers } = request
       const reverted = await awaited(request, reply)
-      if (isStream(headers.accept)) return sendStream(request, reply)
-      if (cache.check(feedOf(filterOf(query).chainIds), request, reply)) return reply
+      const { chainIds, wallets } = filterOf(query)
+      if (isStream(headers.accept)) {
+        for (const field of ['wallet', 'finality'] as const)
+          if (query[field] !== undefined)
+            throw invalidField(field, 'expected no value: streams do not have this filter')
+        return sendStream(request, reply)
+      }
+      if (cache.check(feedOf(chainIds, wallets), request, reply)) return reply
       const page = await settlementsPage(sources, query)
+      const data = wallets === undefined ? page.data : await withClaimables(request, page.data, wallets)
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
       cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
-      return { data: page.data, meta: { ...page.meta, ...reverted } }
+      return { data, meta: { ...page.meta, ...reverted } }
     },
   )
 }

@@ -1,5 +1,7 @@
 import fastJsonStringify from 'fast-json-stringify'
 import type { FastifyPluginAsync, RouteShorthandOptions } from 'fastify'
+import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
+import { unavailable } from '../../lib/errors.ts'
 import { createTurns } from '../../lib/turns.ts'
 import { type Chains, chainOf } from '../../reads/read.ts'
 import type { Senders } from '../../reads/transactions/replacement.ts'
@@ -7,6 +9,7 @@ import { answerSchema, BuiltTx, build } from '../../tx/build.ts'
 import type { Body } from '../../tx/compile.ts'
 import { compiledBuilders } from '../../tx/compiled.ts'
 import { Broadcast, BroadcastBody, relay, type SignedBy } from '../../tx/relay.ts'
+import { clientOf } from '../client.ts'
 import { BODY_LIMIT } from '../limits.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 import { serializerCompiler } from '../schema.ts'
@@ -21,6 +24,9 @@ const mounted = compiledBuilders.map((builder) => ({
 
 /** Largest body in bytes. Networks reject transactions above 128 KB, which take twice as many characters in hex. */
 const BROADCAST_LIMIT = 262_144
+
+/** Most broadcasts that wait for their turn. Each takes about a millisecond. */
+const MAX_WAITING = 512
 
 /** Mounts every builder of the table, and the relay. Only simulations and the relay need a node. */
 export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly senders: Senders }> = async (
@@ -37,10 +43,14 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
   const options = { ...route(operation, envelope(Broadcast), { body: BroadcastBody }), bodyLimit: BROADCAST_LIMIT }
   // To hash a long transaction takes longer than a read takes, so reads continue between two of them.
   const turn = createTurns({ restMs: 1 })
-  app.post<{ Body: BroadcastBody }>('/tx/broadcast', options, async ({ body }) => {
-    await turn()
+  const refuse = () => unavailable('too many broadcasts at once: retry after 1 s')
+  const inTurn = createConcurrencyLimit({ atOnce: 1, waiting: MAX_WAITING, refuse })
+  app.post<{ Body: BroadcastBody }>('/tx/broadcast', options, async (request) => {
+    const { body } = request
+    const caller = clientOf(request)
+    await inTurn(turn, caller.disconnected, caller.address)
     const onSent = ({ hash, ...sender }: SignedBy) => senders.keep(body.chainId, hash, sender)
-    return { data: await relay(chainOf(chains, body.chainId), { ...body, onSent }) }
+    return { data: await relay(chainOf(chains, body.chainId), { ...body, onSent, caller }) }
   })
 
   for (const { builder, serialize } of mounted) {
@@ -55,8 +65,9 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
       bodyLimit: builder.bodyLimit ?? BODY_LIMIT,
       serializerCompiler: (part) => (part.httpStatus === '200' ? serialize : serializerCompiler(part as never)),
     }
-    app.post<{ Body: Body }>(builder.path, options, ({ body }) => {
-      const data = build(builder, chainOf(chains, body.chainId), body)
+    app.post<{ Body: Body }>(builder.path, options, (request) => {
+      const { body } = request
+      const data = build(builder, chainOf(chains, body.chainId), body, () => clientOf(request))
       return data instanceof Promise ? data.then((it) => ({ data: it })) : { data }
     })
   }

@@ -119,10 +119,16 @@ export const storageAt = <T>(of: Hex, slot: Slot<T>, at: BlockHash): Request<T> 
 })
 
 /** Whether a transaction reverted, by the status of its receipt. */
-export const Reverted = Quantity.nullish().transform((status) => status === 0n)
+export const Reverted = Quantity.transform((status) => status === 0n)
+
+/** Checks that an answer is about the transaction that was asked for. */
+export const requireHash = (hash: Hex, found: Hex | undefined): void => {
+  if (found !== undefined && found.toLowerCase() !== hash.toLowerCase())
+    throw new TypeError(`expected transaction ${hash}, got ${found}`)
+}
 
 const ReceiptShape = z
-  .object({ blockNumber: Quantity, blockHash: HexText, status: Reverted })
+  .object({ transactionHash: HexText, blockNumber: Quantity, blockHash: HexText, status: Reverted })
   .transform(({ status, ...block }) => ({ ...block, isReverted: status }))
 
 /** The block of a transaction. */
@@ -132,7 +138,11 @@ export type MinedAt = { readonly blockNumber: bigint; readonly blockHash: Hex; r
 export const getReceipt = (txHash: Hex): Request<MinedAt | null> => ({
   method: 'eth_getTransactionReceipt',
   params: [txHash],
-  parse: (raw) => ReceiptShape.nullable().parse(raw),
+  parse(raw) {
+    const receipt = ReceiptShape.nullable().parse(raw)
+    requireHash(txHash, receipt?.transactionHash)
+    return receipt
+  },
   maxBytes: MAX_RECEIPT_BYTES,
 })
 

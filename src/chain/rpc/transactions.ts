@@ -3,7 +3,16 @@ import { z } from 'zod'
 import { truncate } from '../../lib/truncate.ts'
 import type { RawLog } from '../../protocol/packed-log.ts'
 import { parseLogs } from './log-shape.ts'
-import { type Block, HexText, MAX_RECEIPT_BYTES, type MinedAt, Quantity, type Request, Reverted } from './requests.ts'
+import {
+  type Block,
+  HexText,
+  MAX_RECEIPT_BYTES,
+  type MinedAt,
+  Quantity,
+  type Request,
+  Reverted,
+  requireHash,
+} from './requests.ts'
 
 /* Requests about single transactions. All are small and rare, so schemas check their answers. */
 
@@ -31,12 +40,17 @@ export type Transaction = z.output<typeof TransactionShape>
 export const getTransaction = (hash: Hex): Request<Transaction | null> => ({
   method: 'eth_getTransactionByHash',
   params: [hash],
-  parse: (raw) => TransactionShape.nullable().parse(raw),
+  parse(raw) {
+    const tx = TransactionShape.nullable().parse(raw)
+    requireHash(hash, tx?.hash)
+    return tx
+  },
   mayLack: true,
 })
 
 const ReceiptShape = z
   .object({
+    transactionHash: HexText,
     blockNumber: Quantity,
     blockHash: HexText,
     status: Reverted,
@@ -65,7 +79,11 @@ export type Receipt = MinedAt & {
 export const getWholeReceipt = (hash: Hex): Request<Receipt | null> => ({
   method: 'eth_getTransactionReceipt',
   params: [hash],
-  parse: (raw) => ReceiptShape.nullable().parse(raw),
+  parse(raw) {
+    const receipt = ReceiptShape.nullable().parse(raw)
+    requireHash(hash, receipt?.transactionHash)
+    return receipt
+  },
   mayLack: true,
   maxBytes: MAX_RECEIPT_BYTES,
 })

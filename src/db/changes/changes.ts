@@ -5,7 +5,8 @@ import type { Handle } from '../pool.ts'
 import { changeCounter, changes, cursors } from '../schema-index.ts'
 import * as work from '../schema-work.ts'
 import { storedBlock } from '../stored.ts'
-import type { Scopes } from './scopes.ts'
+import { feedRows, newEpoch, server, writeFeed } from './feed.ts'
+import type { Touched } from './scopes.ts'
 
 /*
  * The change log, from processes that write the index to processes that cache answers. A change is a row, numbered in
@@ -21,27 +22,40 @@ const KEEP_MICROSECONDS = 60_000_000
 
 const now = sql`(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 
+/** The most scopes of a change in the log. A change that touches more counts as a change of everything. */
+const MOST_LOGGED = 1_000
+
 /**
- * Announces the changes of a transaction when it commits. Call it last: until the commit it blocks announcements of
- * other transactions, which makes the order of the numbers the commit order. Takes `many` numbers and returns the last
- * one. With no scopes, when only the cursor moved, it takes no number and returns 0. A number is the server's clock in
+ * Announces what a transaction touched when it commits. Call it last: until the commit it blocks announcements of other
+ * transactions, which makes the order of the numbers the commit order. Takes a number for each row of the feed
+ * (`feed.ts`) and for each of the `many` things that the caller numbers, and returns the last one. When nothing was
+ * touched, because only the cursor moved, it takes no number and returns 0. A number is the server's clock in
  * microseconds, or one more than the last number, so that a database restored from an older backup does not reuse
  * numbers.
  */
-export const announce = async (handle: Handle, chainId: ChainId, scopes: Scopes, many = 1): Promise<number> => {
-  if (scopes?.size === 0) {
+export const announce = async (handle: Handle, chainId: ChainId, touched: Touched, many = 0): Promise<number> => {
+  const { scopes, all, reset } = touched
+  if (scopes.size === 0 && !all && many === 0) {
     await handle.execute(sql`SELECT pg_notify(${CHANNEL}, '')`)
     return 0
   }
-  const touched = sql`${scopes === null ? null : sql.param([...scopes])}::text[]`
-  const { rows } = await handle.execute<{ seq: string }>(sql`WITH counted AS (
-      INSERT INTO ${changeCounter} AS counter (one, last, before) VALUES (1, ${now} + ${many}::bigint, 0)
-      ON CONFLICT (one) DO UPDATE SET before = counter.last, last = greatest(counter.last + ${many}::bigint, excluded.last)
-      RETURNING last, before
+  const rows = feedRows(touched)
+  const taken = sql`${Math.max(1, rows.length + many)}::bigint`
+  const logged = all || scopes.size > MOST_LOGGED ? null : sql.param([...scopes.keys()])
+  const { rows: written } = await handle.execute<{ seq: string }>(sql`WITH old AS (
+      SELECT last, fed, epoch FROM ${changeCounter} FOR UPDATE
+    ), counted AS (
+      INSERT INTO ${changeCounter} AS counter (one, last, before, fed, server, epoch)
+      -- Reads the old row before it is replaced.
+      SELECT 1, next, 0, next, ${server}, ${newEpoch} FROM (SELECT ${now} + ${taken} AS next) AS clock LEFT JOIN old ON true
+      ON CONFLICT (one) DO UPDATE SET before = counter.last, last = greatest(counter.last + ${taken}, excluded.last),
+        fed = greatest(counter.last + ${taken}, excluded.last), server = excluded.server,
+        epoch = CASE WHEN counter.server = excluded.server THEN counter.epoch ELSE excluded.epoch END
+      RETURNING last, before, epoch
     ), pruned AS (DELETE FROM ${changes} WHERE seq < ${now} - ${KEEP_MICROSECONDS}::bigint), written AS (
-      INSERT INTO ${changes} (seq, before, chain_id, scopes) SELECT last, before, ${chainId}::integer, ${touched} FROM counted RETURNING seq
-    ) SELECT seq, pg_notify(${CHANNEL}, '') FROM written`)
-  return Number(rows[0]?.seq)
+      INSERT INTO ${changes} (seq, before, chain_id, scopes) SELECT last, before, ${chainId}::integer, ${logged}::text[] FROM counted RETURNING seq
+    ), ${writeFeed(chainId, rows, many, reset)} SELECT seq, pg_notify(${CHANNEL}, '') FROM written`)
+  return Number(written[0]?.seq)
 }
 
 /** A change of the log. */

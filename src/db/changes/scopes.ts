@@ -1,9 +1,10 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Address } from 'viem'
-import { type Kind, ownerOf } from '../../protocol/entities.ts'
+import { type Kind, kinds, memberKinds, ownerOf } from '../../protocol/entities.ts'
 import type { Fact } from '../../protocol/logs.ts'
 import type { Handle } from '../pool.ts'
 import * as t from '../schema.ts'
+import type { resetReasons } from '../schema-feed.ts'
 import { entityTables } from '../stored.ts'
 
 /*
@@ -27,55 +28,114 @@ export const protocolScope = 'protocol'
 /** The settlements of all events. */
 export const settlementsScope = 'settlements'
 
-/** A transaction that touches more scopes counts as a change of everything: a backfill touches nearly everything. */
-export const MOST_SCOPES = 1_000
+/** What can change about a wallet or an event, as bits. */
+export const aspects = { events: 1, deposits: 2, positions: 4, claimables: 8 } as const
 
-/** The scopes that a transaction touches; null means everything of the chain. */
-export type Scopes = ReadonlySet<string> | null
+const aspectOf = { event: aspects.events, deposit: aspects.deposits, position: aspects.positions }
 
-/** The scopes that new facts touch. */
-export const scopesOfFacts = (facts: readonly Fact[]): Scopes => {
-  if (facts.length > MOST_SCOPES) return null
-  const scopes = new Set<string>()
-  for (const fact of facts) {
-    scopes.add(ofKind(fact.kind))
-    if (fact.kind === 'event') scopes.add(protocolScope)
-    scopes.add(ofEvent(fact.kind === 'event' ? fact.id : fact.eventId)).add(ofWallet(ownerOf(fact)))
-  }
-  return scopes
+/** What a transaction touches. */
+export type Touched = {
+  /** The touched scopes, each with the `aspects` that the feed reports. */
+  readonly scopes: ReadonlyMap<string, number>
+  /** Whether every cached answer of the chain may have changed, not only those that depend on the scopes. */
+  readonly all: boolean
+  /** Why the feed cannot name what changed; null when the scopes are complete. */
+  readonly reset: (typeof resetReasons)[number] | null
 }
 
-/** The scopes that a change of stored entities touches: their kind, their events and their owners. */
-export const scopesOf = async (handle: Handle, chainId: number, kind: Kind, ids: readonly bigint[]) => {
-  if (ids.length === 0) return new Set<string>()
-  if (ids.length > MOST_SCOPES) return null
+/**
+ * Most scopes of one transaction.
+ *
+ * @internal
+ */
+export const MOST_SCOPES = 20_000
+
+/** Scopes that change as a whole. */
+export const touching = (...scopes: readonly string[]): Touched => ({
+  scopes: new Map(scopes.map((scope) => [scope, 0])),
+  all: false,
+  reset: null,
+})
+
+/** Everything of a chain. */
+export const touchingAll = (reset: Touched['reset']): Touched => ({ ...touching(), all: true, reset })
+
+/** What several changes touch together. */
+export const union = (parts: readonly Touched[]): Touched => {
+  const scopes = new Map<string, number>()
+  for (const part of parts) for (const [scope, bits] of part.scopes) scopes.set(scope, (scopes.get(scope) ?? 0) | bits)
+  const reset = parts.find((part) => part.reset !== null)?.reset ?? null
+  if (scopes.size > MOST_SCOPES) return touchingAll(reset ?? 'many_changes')
+  return { scopes, all: parts.some(({ all }) => all), reset }
+}
+
+/** One touched entity: its kind, its event and its owner. */
+type Subject = { readonly kind: Kind; readonly eventId: bigint; readonly owner: Address }
+
+const touchingSubjects = (subjects: readonly Subject[]): Touched => {
+  const scopes = new Map<string, number>()
+  const add = (scope: string, bits: number): void => void scopes.set(scope, (scopes.get(scope) ?? 0) | bits)
+  for (const { kind, eventId, owner } of subjects) {
+    add(ofKind(kind), 0)
+    add(ofEvent(eventId), aspectOf[kind])
+    add(ofWallet(owner), aspectOf[kind] | aspects.claimables)
+  }
+  return { scopes, all: false, reset: null }
+}
+
+/** What new facts touch. */
+export const touchedByFacts = (facts: readonly Fact[]): Touched => {
+  if (facts.length > MOST_SCOPES) return touchingAll('many_changes')
+  const eventIdOf = (fact: Fact): bigint => (fact.kind === 'event' ? fact.id : fact.eventId)
+  const subjects = facts.map((fact) => ({ kind: fact.kind, eventId: eventIdOf(fact), owner: ownerOf(fact) }))
+  const hasEvents = facts.some(({ kind }) => kind === 'event')
+  return union([touchingSubjects(subjects), hasEvents ? touchingProtocol : touching()])
+}
+
+/** The protocol's own state. */
+export const touchingProtocol: Touched = touching(protocolScope)
+
+/** What a change of the stored entities of a kind touches that fulfil a condition. */
+const touchedWhere = async (handle: Handle, chainId: number, kind: Kind, condition: SQL): Promise<Touched> => {
   const { facts, owner } = entityTables[kind]
   const eventId = 'eventId' in facts ? facts.eventId : facts.id
   const { rows } = await handle.execute<{ event: string; owner: string }>(
     sql`SELECT DISTINCT ${eventId}::text AS event, encode(${owner}, 'hex') AS owner FROM ${facts}
-      WHERE chain_id = ${chainId} AND id = ANY(${sql.param(ids.map(String))}::bigint[])`,
+      WHERE chain_id = ${chainId} AND ${condition} LIMIT ${MOST_SCOPES + 1}`,
   )
-  const each = rows.flatMap(({ event, owner }) => [ofEvent(BigInt(event)), ofWallet(`0x${owner}`)])
-  return new Set([ofKind(kind), ...each])
+  if (rows.length > MOST_SCOPES) return touchingAll('many_changes')
+  return touchingSubjects(rows.map((row) => ({ kind, eventId: BigInt(row.event), owner: `0x${row.owner}` })))
 }
 
-/** What a settlement touches in addition to its events: the owners of deposits and positions, who may claim. */
-export const scopesOfMembers = async (handle: Handle, chainId: number, eventIds: readonly bigint[]) => {
-  if (eventIds.length === 0) return new Set<string>()
-  const ofEvents = sql`chain_id = ${chainId} AND event_id = ANY(${sql.param(eventIds.map(String))}::bigint[])`
-  const { rows } = await handle.execute<{ owner: string }>(
-    sql`SELECT DISTINCT encode(owner, 'hex') AS owner FROM (SELECT lp AS owner FROM ${t.deposits} WHERE ${ofEvents}
-      UNION ALL SELECT hedger FROM ${t.positions} WHERE ${ofEvents}) AS members LIMIT ${MOST_SCOPES + 1}`,
-  )
-  return rows.length > MOST_SCOPES ? null : new Set(rows.map(({ owner }) => ofWallet(`0x${owner}`)))
+const bigints = (ids: readonly bigint[]) => sql`${sql.param(ids.map(String))}::bigint[]`
+
+/** What a change of stored entities touches: their kind, their events and their owners. */
+export const touchedByIds = async (handle: Handle, chainId: number, kind: Kind, ids: readonly bigint[]) =>
+  ids.length === 0 ? touching() : touchedWhere(handle, chainId, kind, sql`id = ANY(${bigints(ids)})`)
+
+/** What a change of all deposits and positions of events touches, for example a settlement: who may claim. */
+export const touchedByMembers = async (handle: Handle, chainId: number, eventIds: readonly bigint[]) => {
+  if (eventIds.length === 0) return touching()
+  const ofEvents = sql`event_id = ANY(${bigints(eventIds)})`
+  const members: Touched[] = []
+  for (const kind of memberKinds) members.push(await touchedWhere(handle, chainId, kind, ofEvents))
+  return union(members)
 }
 
-/** The scopes of all, which is everything if one is everything. */
-export const union = (all: readonly Scopes[]): Scopes => {
-  const scopes = new Set<string>()
-  for (const some of all) {
-    if (some === null) return null
-    for (const scope of some) scopes.add(scope)
-  }
-  return scopes.size > MOST_SCOPES ? null : scopes
+/** What a change of events touches, with all of their deposits and positions. */
+export const touchedByEvents = async (handle: Handle, chainId: number, condition: SQL): Promise<Touched> => {
+  const { rows } = await handle.execute<{ id: string }>(
+    sql`SELECT id FROM ${t.events} LEFT JOIN ${t.eventObservations} USING (chain_id, id)
+      WHERE chain_id = ${chainId} AND ${condition} LIMIT ${MOST_SCOPES + 1}`,
+  )
+  if (rows.length > MOST_SCOPES) return touchingAll('many_changes')
+  const ids = rows.map(({ id }) => BigInt(id))
+  return union([await touchedByIds(handle, chainId, 'event', ids), await touchedByMembers(handle, chainId, ids)])
+}
+
+/** What the facts above a block touch. */
+export const touchedAbove = async (handle: Handle, chainId: number, number: bigint | SQL): Promise<Touched> => {
+  const above: Touched[] = []
+  for (const kind of kinds) above.push(await touchedWhere(handle, chainId, kind, sql`block_number > ${number}`))
+  return union(above)
 }

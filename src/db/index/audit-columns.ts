@@ -68,6 +68,8 @@ export const auditedColumns: Comparisons = {
     settlementPrice: 'view',
     blockNumber: 'block',
     blockHash: 'block',
+    txHash: 'own',
+    finalizedSeq: 'own',
   },
 }
 

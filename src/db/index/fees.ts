@@ -3,8 +3,9 @@ import type { ChainId } from '../../protocol/chains.ts'
 import type { FeeLog } from '../../protocol/logs.ts'
 import { insertMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
+import { touchedByEvents, touchingAll, union } from '../changes/scopes.ts'
 import type { Database, Handle } from '../pool.ts'
-import { events, feeRates } from '../schema.ts'
+import { type events, feeRates } from '../schema.ts'
 import { cursors, rollbacks } from '../schema-index.ts'
 import type { StoredBlock } from '../stored.ts'
 import { newestAnchor } from './progress.ts'
@@ -81,9 +82,9 @@ export const extendFees = (
     await handle.delete(feeRates).where(within(feeRates))
     await insertFees(handle, chainId, fees)
     await moveFees(handle, chainId, block)
-    const [created] = await handle.select({ id: events.id }).from(events).where(within(events)).limit(1)
     // The rates of these events were unknown, and everything that shows them changes.
-    if (created !== undefined) await announce(handle, chainId, null)
+    const touched = await touchedByEvents(handle, chainId, sql`events.block_number BETWEEN ${from} AND ${block.number}`)
+    if (touched.all || touched.scopes.size > 0) await announce(handle, chainId, union([touchingAll(null), touched]))
     return true
   })
 
@@ -106,7 +107,7 @@ export const restartFees = (
   database.transaction(async (handle) => {
     if (!(await hold(handle, chainId, before))) return false
     await moveFees(handle, chainId, null)
-    await announce(handle, chainId, null)
+    await announce(handle, chainId, touchingAll('repaired'))
     return true
   })
 

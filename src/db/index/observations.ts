@@ -2,7 +2,15 @@ import { and, eq, inArray, lte, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type EntityViews, type Kind, kinds, type Plural } from '../../protocol/entities.ts'
 import { asRows } from '../bulk.ts'
-import { protocolScope, type Scopes, scopesOf, scopesOfMembers, union } from '../changes/scopes.ts'
+import {
+  type Touched,
+  touchedByIds,
+  touchedByMembers,
+  touching,
+  touchingAll,
+  touchingProtocol,
+  union,
+} from '../changes/scopes.ts'
 import type { Handle } from '../pool.ts'
 import { type Renderer, withTexts } from '../rendering.ts'
 import * as t from '../schema.ts'
@@ -36,12 +44,12 @@ export const storeObservations = async (
   const { resolved, expired } = await markMoved(handle, chainId, block, seen)
   // After the follow-up requests, which are from the blocks of these requests.
   await completeRefreshRequests(handle, chainId, requests, block.number)
-  const touched: Scopes[] = []
+  const touched: Touched[] = []
   // Events first, because the rows of deposits and positions show their tokens.
   for (const kind of kinds) {
     const texts = await withTexts<Kind>(handle, chainId, kind, renderer, rows[`${kind}s`])
     const moved = await upsert(handle, entityTables[kind].observations, texts)
-    touched.push(await scopesOf(handle, chainId, kind, kind === 'event' ? [...moved, ...expired] : moved))
+    touched.push(await touchedByIds(handle, chainId, kind, kind === 'event' ? [...moved, ...expired] : moved))
   }
   const isUpgraded = await hasOtherLoupe(handle, chainId, block, seen.protocol)
   if (isUpgraded)
@@ -49,14 +57,15 @@ export const storeObservations = async (
   const changed = await upsert(handle, t.chainObservations, rows.protocol)
   const current = await observedAtBlock(handle, chainId, block.number, seen.events)
   const drafts = await changedSettlements(handle, chainId, block, current)
-  const scopes = union([
-    isUpgraded ? null : new Set(),
+  const all = union([
+    // After an upgrade every entity is observed again, which announces those that changed.
+    isUpgraded ? touchingAll(null) : touching(),
     ...touched,
-    new Set(changed.length === 0 ? [] : [protocolScope]),
-    await scopesOfMembers(handle, chainId, resolved),
+    changed.length === 0 ? touching() : touchingProtocol,
+    await touchedByMembers(handle, chainId, [...resolved, ...expired]),
   ])
   // Unchanged observations are not announced.
-  if (scopes?.size !== 0 || drafts.length > 0) await announceChanges(handle, chainId, scopes, drafts)
+  if (all.all || all.scopes.size > 0 || drafts.length > 0) await announceChanges(handle, chainId, all, drafts)
   return isUpgraded
 }
 
@@ -119,8 +128,8 @@ const hasOtherLoupe = async (handle: Handle, chainId: ChainId, block: StoredBloc
 
 /**
  * Compares events with their stored observations and requests a refresh of the deposits and positions of those that
- * changed, except the ones that were observed together with them. Returns the settled events whose settlement, or the
- * pool that it leaves, is new (`resolved`). Also returns the events whose expiry passed since their last observation
+ * changed, except the ones that were observed together with them. Returns the events whose settlement, or the
+ * pool that it leaves, is new or gone (`resolved`). Also returns the events whose expiry passed since their last observation
  * (`expired`): their capacity is 0 from then on, even if the view returns the same value.
  */
 const markMoved = async (
@@ -152,12 +161,15 @@ const markMoved = async (
     except: observedPositions,
   })
   await requestFollowUps(handle, chainId, 'deposit', { eventIds: ids(paid), block: number, except: observedDeposits })
-  const moved = differing('settledAt', 'totalLiquidity', 'totalMaxPayout')
+  // Also an event whose observation a rollback deleted: it may have been settled before.
+  const moved = differing('settledAt', 'totalLiquidity', 'totalMaxPayout').filter(
+    ({ core, stats }) => stats.settledAt > 0n || before.get(core.id)?.settledAt !== 0n,
+  )
   const expired = events.filter(({ core: { id, expiryDate } }) => {
     const known = before.get(id)
     return known !== undefined && known.blockTimestamp < expiryDate && expiryDate <= block.timestamp
   })
-  return { resolved: ids(moved.filter(({ stats }) => stats.settledAt > 0n)), expired: ids(expired) }
+  return { resolved: ids(moved), expired: ids(expired) }
 }
 
 type ObservationTable = (typeof entityTables)[Kind]['observations'] | typeof t.chainObservations

@@ -1,8 +1,9 @@
-import { sql } from 'drizzle-orm'
+import { inArray, sql } from 'drizzle-orm'
 import type { ChainId } from '../../protocol/chains.ts'
 import type { Token } from '../../protocol/tokens.ts'
 import { insertMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
+import { touchedByEvents, touchingAll, union } from '../changes/scopes.ts'
 import type { Handle } from '../pool.ts'
 import { storedTokens } from '../rendering.ts'
 import * as t from '../schema.ts'
@@ -19,5 +20,13 @@ export const storeTokens = async (handle: Handle, chainId: ChainId, tokens: read
   const onConflict = sql`ON CONFLICT (chain_id, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals`
   await insertMany(handle, t.tokens, changed, onConflict)
   // Rows show a token as soon as it is known, and filters find it by its symbol only then.
-  await announce(handle, chainId, null)
+  const renamed = changed.flatMap(({ address }) => (known.has(address) ? [address] : []))
+  await announce(
+    handle,
+    chainId,
+    union([
+      touchingAll(null),
+      await touchedByEvents(handle, chainId, inArray(t.eventObservations.paymentToken, renamed)),
+    ]),
+  )
 }

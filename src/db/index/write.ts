@@ -5,10 +5,19 @@ import { kinds } from '../../protocol/entities.ts'
 import type { Fact } from '../../protocol/logs.ts'
 import { copyMany } from '../bulk.ts'
 import { announce } from '../changes/changes.ts'
-import { type Scopes, settlementsScope, union } from '../changes/scopes.ts'
+import { suspendFeed } from '../changes/feed.ts'
+import {
+  settlementsScope,
+  type Touched,
+  touchedAbove,
+  touchedByMembers,
+  touching,
+  touchingAll,
+  union,
+} from '../changes/scopes.ts'
 import type { Copy, Handle } from '../pool.ts'
 import * as t from '../schema.ts'
-import { anchors, cursors, refreshQueue, rollbacks, upgrades } from '../schema-index.ts'
+import { anchors, cursors, refreshQueue, rollbacks, settlementLogs, upgrades } from '../schema-index.ts'
 import { blockColumns, entityTables, type StoredBlock } from '../stored.ts'
 import { deleteProof } from './heartbeat.ts'
 import { byKind } from './progress.ts'
@@ -113,6 +122,16 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   const removeAbove = (table: PgTable & { readonly chainId: PgColumn; readonly blockNumber: PgColumn }) =>
     handle.delete(table).where(and(eq(table.chainId, chainId), gt(table.blockNumber, ancestorNumber)))
   await lockRefreshQueue(handle, chainId)
+  const reverted = await settlementsAbove(handle, chainId, ancestorNumber)
+  const touched = union([
+    touchingAll(null),
+    await touchedAbove(handle, chainId, ancestorNumber),
+    await touchedByMembers(
+      handle,
+      chainId,
+      reverted.map(({ eventId }) => eventId),
+    ),
+  ])
   while (await deleteSomeObservations(handle, chainId, ancestor));
   // Deposits and positions first, so that deleting their events has no texts to clear.
   for (const kind of kinds.toReversed()) {
@@ -122,6 +141,7 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
   await removeAbove(t.feeRates)
   await removeAbove(t.chainObservations)
   await removeAbove(upgrades)
+  await removeAbove(settlementLogs)
   await requestRefresh(handle, chainId, [{ subject: 'chain', id: 0n }])
   await removeAbove(anchors)
   await deleteProof(handle, chainId, ancestorNumber)
@@ -136,13 +156,14 @@ export const rollBack = async (handle: Handle, chainId: ChainId, ancestor: Store
       CASE WHEN fees_number > block_number THEN block_number ELSE fees_number END,
       CASE WHEN fees_number > block_number THEN block_hash ELSE fees_hash END
     FROM gone CROSS JOIN (SELECT * FROM ${anchors} WHERE chain_id = ${chainId} AND complete ORDER BY block_number DESC LIMIT 1) AS newest`)
-  // The scopes that the orphaned blocks touched are not known completely, so everything counts as changed.
-  await announceChanges(handle, chainId, null, await settlementsAbove(handle, chainId, ancestorNumber))
+  if (ancestor === null) await suspendFeed(handle, chainId, 'rebuilt')
+  // Which cached answers showed the orphaned blocks is not known completely, so all count as changed.
+  await announceChanges(handle, chainId, touched, reverted)
 }
 
-/** Announces changed scopes, and stores the settlements among the changes. */
-export const announceChanges = async (handle: Handle, chainId: ChainId, scopes: Scopes, drafts: readonly Draft[]) => {
-  const all = drafts.length === 0 ? scopes : union([scopes, new Set([settlementsScope])])
-  const last = await announce(handle, chainId, all, Math.max(1, drafts.length))
+/** Announces what was touched, and stores the settlements among the changes. */
+export const announceChanges = async (handle: Handle, chainId: ChainId, touched: Touched, drafts: readonly Draft[]) => {
+  const all = drafts.length === 0 ? touched : union([touched, touching(settlementsScope)])
+  const last = await announce(handle, chainId, all, drafts.length)
   await insertSettlements(handle, chainId, drafts, last)
 }

@@ -1,5 +1,6 @@
 import type { Chain } from '../../chain/chain.ts'
 import { announce } from '../../db/changes/changes.ts'
+import { touchingAll } from '../../db/changes/scopes.ts'
 import { type AuditedKind, clearTexts } from '../../db/index/audit-rows.ts'
 import { type Findings, readPart, readSlice, type Slice, saveSlice } from '../../db/index/audits.ts'
 import { AnchorLost, holdAnchor } from '../../db/index/progress.ts'
@@ -124,7 +125,7 @@ const store = (
       again.map(({ kind, id }) => subjectOf(kind, id)),
     )
     // The scopes of the wrong row, such as its former owner, are unknown, so everything counts as changed.
-    if (records.length + cleared.length > 0) await announce(handle, chainId, null)
+    if (records.length + cleared.length > 0) await announce(handle, chainId, touchingAll('repaired'))
     return true
   })
 }

@@ -16,7 +16,7 @@ const ERROR = '0x08c379a0'
 const PANIC = '0x4e487b71'
 
 /** The prefix of the text that nodes add to a revert's text. */
-const REVERTED = 'execution reverted'
+export const REVERTED = 'execution reverted'
 
 const CUSTOM_ERROR = /^[A-Z]\w*\([a-z\d,]*\)$/
 

@@ -7,7 +7,7 @@ import { Bytes32, PathInteger } from '../../protocol/request-fields.ts'
 import type { Client, Polls, Waits } from './waits.ts'
 
 const MAX_WAIT_MS = 10_000
-const DEFAULT_WAIT_MS = 3_000
+export const DEFAULT_WAIT_MS = 3_000
 const waitError = `expected milliseconds from 0 to ${MAX_WAIT_MS}`
 
 /** The query fields with which a caller requires an answer at least as new as a known block or transaction. */

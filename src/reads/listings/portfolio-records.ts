@@ -70,7 +70,7 @@ const Totals = z.object({
 /** The kinds of claims: the builder of each, and the name of its id parameter. */
 export const claims = { ...entities.position.claims, ...entities.deposit.claims, ...entities.event.claims } as const
 
-const Claimable = z.object({
+export const Claimable = z.object({
   kind: z.enum(Object.values(claims).map(({ kind }) => kind)),
   chainId: OfChain,
   id: Id.meta({ description: 'The id of the position, deposit or event' }),

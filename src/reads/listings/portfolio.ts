@@ -177,14 +177,30 @@ export const portfoliosOf = async (
   }
 }
 
+/** What a wallet can claim, and from which event. */
+export type WalletClaimable = Claimable & { readonly wallet: Address; readonly eventId: number }
+
 /**
- * Reads what a wallet can claim on a chain, as its portfolio lists it. Throws as `portfoliosOf` does.
+ * Reads what wallets can claim, as their portfolios list it, with the events. Throws as `portfoliosOf` does.
  */
 export const claimablesOf = async (
   sources: ListSources,
-  chainId: ChainId,
-  wallet: Address,
-): Promise<readonly Claimable[]> => {
-  const { records } = await portfoliosOf(sources, { wallets: [wallet], chainIds: [chainId] })
-  return (JSON.parse(records[0] ?? '{"claimables":[]}') as PortfolioRecord).claimables
+  chainIds: readonly ChainId[],
+  wallets: readonly Address[],
+): Promise<readonly WalletClaimable[]> => {
+  const { records } = await portfoliosOf(sources, { wallets, chainIds })
+  return records.flatMap((record) => claimablesIn(JSON.parse(record) as PortfolioRecord))
+}
+
+const claimablesIn = ({ wallet, claimables, positions, deposits }: PortfolioRecord): readonly WalletClaimable[] => {
+  type Member = { readonly chainId: ChainId; readonly id: number; readonly eventId: number }
+  const eventOf = (rows: readonly Member[]): ReadonlyMap<string, number> =>
+    new Map(rows.map(({ chainId, id, eventId }) => [`${chainId} ${id}`, eventId]))
+  const [ofPosition, ofDeposit] = [eventOf(positions), eventOf(deposits)]
+  return claimables.map((claim) => {
+    const { kind, chainId, id } = claim
+    const members = kind === 'payout' ? ofPosition : ofDeposit
+    const eventId = kind === 'creator-earnings' ? id : members.get(`${chainId} ${id}`)
+    return { wallet: wallet as Address, ...claim, eventId: eventId ?? 0 }
+  })
 }

@@ -60,7 +60,7 @@ const commonFields = <const T extends readonly Inclusion[]>(included: T, descrip
 
 const EVENT_RECORDS = "Records of the row's event to include in each row"
 
-const Wallets = listOf(Address20, MAX_WALLETS)
+export const Wallets = listOf(Address20, MAX_WALLETS)
 
 export const EventsQuery = z.object({
   ...commonFields(inclusions, EVENT_RECORDS),

@@ -1,30 +1,33 @@
+import type { Address } from 'viem'
 import { z } from 'zod'
-import { settlementsScope } from '../../db/changes/scopes.ts'
-import type { Settlement as Stored } from '../../db/index/settlements.ts'
-import type { SettlementFilter, SettlementQueries } from '../../db/queries/settlements.ts'
+import { ofWallet, settlementsScope } from '../../db/changes/scopes.ts'
+import type { SettlementFilter, SettlementQueries, FeedSettlement as Stored } from '../../db/queries/settlements.ts'
 import { invalidField } from '../../lib/errors.ts'
 import { type ChainId, OfChain, PathChainId } from '../../protocol/chains.ts'
 import { PageLimit } from '../../protocol/request-fields.ts'
-import { decimal, Id, Integer, integer, Rate, UnixSeconds } from '../../protocol/response-fields.ts'
+import { Account, decimal, Id, Integer, integer, Rate, UnixSeconds } from '../../protocol/response-fields.ts'
 import { type Changes, type Resource, resourceOf } from '../cache/resources.ts'
 import { consistency } from '../freshness/consistency.ts'
-import { blockFields, indexedBlock } from '../freshness/freshness.ts'
 import { revertedField } from '../freshness/reverted.ts'
-import { lagOfReached } from '../lag/lag.ts'
 import type { ReadSources } from '../read.ts'
-import { Flag } from './query.ts'
+import { asOfChain, asOfFields, POLL_AFTER_MS } from './feed-meta.ts'
+import { Claimable } from './portfolio-records.ts'
+import { choice, Flag, MAX_WALLETS, Wallets } from './query.ts'
+import { Hash } from './records.ts'
 import { chainsOf } from './resource.ts'
 
 const BlockHash = z.string()
+
+const WalletClaimable = Claimable.extend({ wallet: Account, eventId: Id })
 
 export const Settlement = z
   .object({
     seq: Integer.meta({
       description: 'Sequence number of the item, which grows with every item over all chains',
     }),
-    type: z.enum(['settled', 'reverted']).meta({
+    type: z.enum(['settled', 'reverted', 'finalized']).meta({
       description:
-        '`settled`: the event was settled; `reverted`: a reorg removed a settlement that was reported before',
+        '`settled`: the event was settled; `reverted`: a reorg removed a settlement that was reported before; `finalized`: the settlement is final, with `finality=finalized`',
     }),
     chainId: OfChain,
     eventId: Id,
@@ -35,25 +38,23 @@ export const Settlement = z
       description: 'The block at which the index found the settlement',
     }),
     blockHash: BlockHash,
+    transactionHash: Hash.nullable().meta({
+      description: 'The transaction that settled the event; null where no log reported it',
+    }),
+    claimables: z.array(WalletClaimable).optional().meta({
+      description: 'What the wallets of the request can claim from the event now; with `wallet`, in pages',
+    }),
   })
   .meta({ id: 'Settlement' })
 
 export type Settlement = z.output<typeof Settlement>
-
-const AsOf = z.object({
-  chainId: OfChain,
-  blockNumber: Integer,
-  blockHash: BlockHash,
-  blockTimestamp: UnixSeconds,
-  lagSeconds: Integer.meta({ description: 'How far the index is behind the chain, in seconds' }),
-})
 
 export const SettlementsMeta = z
   .object({
     nextCursor: z.string().meta({ description: 'The value of `since` for the next request' }),
     hasMore: z.boolean(),
     pollAfterMs: Integer.meta({ description: 'When to poll again, in milliseconds' }),
-    asOf: z.array(AsOf),
+    asOf: z.array(z.object(asOfFields)),
     ...revertedField,
   })
   .meta({ id: 'SettlementsMeta' })
@@ -70,9 +71,6 @@ const Cursor = z
 
 const MAX_EVENT_IDS = 200
 const idsError = `expected up to ${MAX_EVENT_IDS} event ids, separated by commas`
-
-/** How often the index has new blocks at most, in milliseconds. */
-const POLL_AFTER_MS = 1_000
 
 const fields = {
   chainId: PathChainId.optional().meta({ description: 'The chain; all chains when omitted' }),
@@ -99,6 +97,13 @@ const fields = {
 
 export const SettlementsQuery = z.object({
   ...fields,
+  wallet: Wallets.optional().meta({
+    description: `Return only settlements of events that these wallets created, deposited into or bought protection from, at most ${MAX_WALLETS}, and all reversals, with \`claimables\`. Not for streams`,
+  }),
+  finality: choice(['latest', 'finalized']).optional().meta({
+    description:
+      '`latest` (default): settlements as the index finds them, and their reversals; `finalized`: settlements once they are final, with numbers of their own. Not for streams',
+  }),
   limit: PageLimit(200).default(50).meta({ description: 'Items per page; 50 by default' }),
   ...consistency,
 })
@@ -111,14 +116,18 @@ export type StreamQuery = z.output<typeof StreamQuery>
 export type SettlementsQuery = z.output<typeof SettlementsQuery>
 
 /** Makes the filter of a query. Throws `validation_error` for event ids without a chain. */
-export const filterOf = ({ chainId, eventIds, triggered }: StreamQuery): SettlementFilter => {
+export const filterOf = (query: StreamQuery | SettlementsQuery): SettlementFilter => {
+  const { chainId, eventIds, triggered } = query
+  const { wallet, finality }: Partial<SettlementsQuery> = query
   if (eventIds !== undefined && chainId === undefined)
     throw invalidField('chainId', 'expected one chain: eventIds are of one chain')
-  return { chainIds: chainsOf(chainId === undefined ? undefined : [chainId]), eventIds, triggered }
+  const chainIds = chainsOf(chainId === undefined ? undefined : [chainId])
+  return { chainIds, eventIds, triggered, wallets: wallet, isFinal: finality === 'finalized' }
 }
 
-/** The resource of the feed on some chains. */
-export const feedOf = (chains: readonly ChainId[]): Resource => resourceOf(chains, settlementsScope)
+/** The resource of the feed on some chains, and of what wallets can claim there. */
+export const feedOf = (chains: readonly ChainId[], wallets: readonly Address[] = []): Resource =>
+  resourceOf(chains, settlementsScope, ...wallets.map(ofWallet))
 
 /** Parses the position in `Last-Event-ID`. Throws `validation_error` for a value that is not the id of an item. */
 export const resumeAt = (lastEventId: string): number => {
@@ -139,22 +148,15 @@ export const startOf = async ({ changes, settlements }: SettlementSources, since
 }
 
 /** Renders a settlement for the feed. */
-export const settlement = (it: Stored): Settlement => ({
+export const settlement = ({ txHash, finalizedSeq: _, isFinal = false, type, ...it }: Stored): Settlement => ({
   ...it,
+  type: isFinal && type === 'settled' ? 'finalized' : type,
   eventId: integer(it.eventId),
   settledAt: integer(it.settledAt),
   settlementPrice: decimal(it.settlementPrice),
   blockNumber: integer(it.blockNumber),
+  transactionHash: txHash,
 })
-
-const asOf = async (sources: SettlementSources, chainId: ChainId): Promise<z.output<typeof AsOf>> => {
-  const progress = sources.changes.isCurrent([chainId]) ? sources.changes.reached(chainId) : undefined
-  const { block, lagSeconds } =
-    progress === undefined
-      ? await indexedBlock(sources, chainId)
-      : { block: progress.block, lagSeconds: lagOfReached(progress) ?? 0 }
-  return { chainId, ...blockFields(block), lagSeconds }
-}
 
 /**
  * Reads a page of the feed. The cursor of an empty page is the position of the request. Throws `service_unavailable`
@@ -166,7 +168,7 @@ export const settlementsPage = async (
 ): Promise<{ readonly data: Settlement[]; readonly meta: z.output<typeof SettlementsMeta> }> => {
   const filter = filterOf(query)
   // Read first, so that the items are at least as new as these blocks.
-  const asOfChains = await Promise.all(filter.chainIds.map((chainId) => asOf(sources, chainId)))
+  const asOfChains = await Promise.all(filter.chainIds.map((chainId) => asOfChain(sources, chainId)))
   const start = await startOf(sources, query.since)
   const found = await sources.settlements.after(start, filter, query.limit + 1)
   const data = found.slice(0, query.limit).map(settlement)

@@ -33,9 +33,10 @@ const Hash = z.string().regex(/^0x[0-9a-f]{64}$/)
 
 const Wei = Decimal.meta({ description: 'Wei' })
 
-const Args = z
-  .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
-  .meta({ description: 'Structs and lists are one JSON string each. Long values are cut' })
+const args = (integers: string) =>
+  z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+    .meta({ description: `${integers}; structs and lists are one JSON string each. Long values are cut` })
 
 const Created = z
   .array(z.object({ id: Id, owner: Account }))
@@ -69,16 +70,24 @@ export const TransactionRecord = z
       .nullable()
       .meta({ description: 'What its sender paid, in wei; null while it is not mined' }),
     calls: z
-      .array(z.object({ function: z.string(), args: Args }))
+      .array(z.object({ function: z.string(), args: args('As in a built transaction: integers are decimal strings') }))
       .nullable()
       .meta({
         description:
           'The call of the protocol, or `approve` of a token, that the transaction made directly; null when it called another contract, such as an account or a bundler',
       }),
     created: z.object({ eventIds: Created, depositIds: Created, positionIds: Created }),
-    logs: z.array(z.object({ address: Account, name: z.string(), args: Args })).meta({
-      description: `The first ${MAX_LOGS} logs of the protocol, and transfers and approvals of its tokens, in their order`,
-    }),
+    logs: z
+      .array(
+        z.object({
+          address: Account,
+          name: z.string(),
+          args: args('Ids and times are integers, other integers decimal strings'),
+        }),
+      )
+      .meta({
+        description: `The first ${MAX_LOGS} logs of the protocol, and transfers and approvals of its tokens, in their order`,
+      }),
     logsOmitted: Integer.meta({ description: 'Number of further such logs' }),
     logsIncomplete: z.boolean().meta({
       description:

@@ -98,13 +98,44 @@ test('the Markdown of an operation has its parameters, the fields of its body an
     expect(body).toMatch(/\n## Example of a response\n\n```(?:json|text)\n/)
   }
   const { body } = await read('/v1/docs/operations/buildDeposit.md')
-  expect(body).toMatch(/\n## Body\n[^#]*\| `amount` string \|/)
+  expect(body).toMatch(/\n## Body\n[^#]*\| `amount` decimal string \|/)
   expect(body).toMatch(/\n## Response\n[^#]*\| `data\.simulation\.code` string or null \|/)
 })
 
 test('a page of an operation that does not exist is a 404', async () => {
   const { statusCode, body } = await read('/v1/docs/operations/__proto__.md')
   expect([statusCode, JSON.parse(body).error.code]).toEqual([404, 'not_found'])
+})
+
+test.each(['/v1/docs/operations/none', '/v1/docs/guide/none.md', '/v1/docs/none', '/docs'])(
+  'the 404 of %s names the page that lists the documentation',
+  async (url) => {
+    const { statusCode, body } = await read(url)
+    expect([statusCode, JSON.parse(body).error.message]).toEqual([404, expect.stringMatching(/\/v1\/docs(?: lists|$)/)])
+  },
+)
+
+test('the reference and llms.txt list plans before builders, and llms.txt describes each page of the guide', async () => {
+  const [reference, llms] = [(await read('/v1/docs', BROWSER)).body, (await read('/llms.txt')).body]
+  const order = [...reference.matchAll(/<h2 id="[^"]+">(\w+)</g)].map(([, tag]) => tag)
+  expect([...llms.matchAll(/^## (\w+)$/gm)].map(([, tag]) => tag)).toEqual(['Guide', ...order, 'Optional'])
+  expect(order.indexOf('Plans')).toBeGreaterThan(order.indexOf('Wallets'))
+  expect(order.indexOf('Transactions')).toBeGreaterThan(order.indexOf('Plans'))
+  expect(order.indexOf('Governance')).toBeGreaterThan(order.indexOf('Transactions'))
+  const pages = [...llms.matchAll(/^- \[[^\]]+\]\(v1\/docs\/guide\/[\w-]+\.md\): .{20,}$/gm)]
+  expect(pages).toHaveLength(readdirSync('docs/guide').length)
+})
+
+test.each([
+  ['planBuyProtection', 'buying-and-claiming'],
+  ['buildDeposit', 'buying-and-claiming'],
+  ['getHedgePositions', 'pagination'],
+  ['getHedgeSettlements', 'settlements'],
+  ['getHedgeQuotePayoutById', 'money'],
+  ['getReverts', 'errors'],
+])('the page of the operation %s links the page %s of the guide', async (id, page) => {
+  expect((await read(`/v1/docs/operations/${id}.md`)).body).toContain(`](../guide/${page}.md)`)
+  expect((await read(`/v1/docs/operations/${id}`)).body).toContain(`href="../guide/${page}"`)
 })
 
 test('the Markdown of an operation has the values that a parameter takes', async () => {

@@ -177,6 +177,7 @@ const calls = {
   '/v1/plans/submit-rate': () => api.post('/v1/plans/submit-rate', { ...plan, eventId: 1, price: 1n }),
   '/v1/plans/revoke-approval': () => api.post('/v1/plans/revoke-approval', { ...plan, token: addr }),
   '/v1/tx/broadcast': async () => api.post('/v1/tx/broadcast', { chainId, signedTx: await signedTx() }),
+  '/v1/changes': () => api.get('/v1/changes', { limit: 1 }),
 } satisfies { readonly [Path in GetPath | PostPath]: () => Promise<{ data: unknown }> }
 
 /** Operations that fail because the sandbox has no identity provider and no queued upgrade. */

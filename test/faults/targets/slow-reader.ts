@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { z } from 'zod'
 import { announce } from '../../../src/db/changes/changes.ts'
-import { settlementsScope } from '../../../src/db/changes/scopes.ts'
+import { settlementsScope, touching } from '../../../src/db/changes/scopes.ts'
 import { insertSettlements } from '../../../src/db/index/settlements.ts'
 import { createDatabase } from '../../../src/db/pool.ts'
 import { openIndex } from '../rig.ts'
@@ -101,7 +101,7 @@ export const slowReader: Target = {
         let most = 0
         for (let given = 0; given < ITEMS; given += AT_ONCE) {
           await database.transaction(async (handle) => {
-            const last = await announce(handle, CHAIN, new Set([settlementsScope]), AT_ONCE)
+            const last = await announce(handle, CHAIN, touching(settlementsScope), AT_ONCE)
             const drafts = Array.from({ length: AT_ONCE }, (_, at) => ({
               ...{ type: 'settled' as const, eventId: BigInt(settled + at + 1), settledAt: 1n, triggered: true },
               ...{ settlementPrice: 12_500_000n, blockNumber: 1n, blockHash: `0x${'22'.repeat(32)}` as const },

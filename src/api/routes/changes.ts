@@ -1,0 +1,97 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { z } from 'zod'
+import type { FeedCursor, FeedFilter } from '../../db/queries/feed.ts'
+import {
+  Change,
+  ChangesBody,
+  ChangesMeta,
+  ChangesQuery,
+  type ChangesSources,
+  ChangesStreamQuery,
+  changesPage,
+  cursorOf,
+  filterOf,
+  subjectsOf,
+} from '../../reads/listings/changes.ts'
+import type { changeStream } from '../change-stream.ts'
+import { openStream } from '../open-stream.ts'
+import { type Operation, route } from '../operation.ts'
+import type { Streams } from '../streams.ts'
+
+const about: Operation = {
+  tag: 'Changes',
+  summary: 'List what changed',
+  description: [
+    'Returns the wallets and events that changed after a position of the feed. A subject that changed several times appears once, with its',
+    'newest change. Who fetches again what the feed names, and nothing else, has the same state as a full fetch. Continue with',
+    '`since=meta.nextCursor`; a cursor never expires. Where `meta.reset` is true, fetch everything again that you keep of the chains in',
+    '`meta.resets`.',
+  ].join(' '),
+  headers: ['Cache-Control', 'Server-Timing'],
+}
+
+const aboutSome: Operation = {
+  ...about,
+  summary: 'List what changed of up to 1000 wallets or events',
+  description: 'Returns the same as `GET /v1/changes`, of some wallets or of some events of a chain only.',
+}
+
+const aboutStream: Operation = {
+  tag: 'Changes',
+  summary: 'Stream what changed',
+  description: [
+    'Sends the changes after a position of the feed as server-sent events `change`, and then each new one when the index has it. A `reset`',
+    'names a chain of which everything has to be fetched again. Connect again with `Last-Event-ID` (or with `since`) to resume. A comment is',
+    'sent every 15 seconds. The last event of a stream is `dropped` (the client read too slowly, or the database is out of reach) or `end`',
+    '(the service restarts).',
+  ].join(' '),
+  headers: ['X-Data-Source', 'Cache-Control'],
+  stream: true,
+}
+
+const success = z.object({ data: z.array(Change), meta: ChangesMeta })
+
+/** `/changes`: the feed of changes, in pages, for some wallets or events, and as a stream. */
+export const changeRoutes: FastifyPluginAsync<{
+  readonly sources: ChangesSources
+  readonly resume: ReturnType<typeof changeStream>['resume']
+  readonly streams: Streams<FeedFilter>
+}> = async (app, { sources, resume, streams }) => {
+  app.addHook('preClose', async () => streams.close())
+
+  const page = async (since: FeedCursor | 'now' | undefined, filter: FeedFilter, limit: number) =>
+    changesPage(sources, since, filter, limit)
+
+  app.get<{ Querystring: z.output<typeof ChangesQuery> }>(
+    '/changes',
+    route(about, success, { querystring: ChangesQuery }),
+    async ({ query }, reply) => {
+      reply.header('cache-control', 'no-store')
+      return page(query.since, filterOf(query), query.limit)
+    },
+  )
+
+  app.post<{ Body: z.output<typeof ChangesBody> }>(
+    '/changes',
+    { ...route(aboutSome, success, { body: ChangesBody }), bodyLimit: SUBJECTS_LIMIT },
+    async ({ body }, reply) => {
+      reply.header('cache-control', 'no-store')
+      return page(body.since, subjectsOf(body), body.limit)
+    },
+  )
+
+  app.get<{ Querystring: z.output<typeof ChangesStreamQuery> }>(
+    '/changes/stream',
+    route(aboutStream, z.string(), { querystring: ChangesStreamQuery }),
+    async (request, reply) => {
+      const { query, headers } = request
+      const resumed = headers['last-event-id']
+      const from = typeof resumed === 'string' ? cursorOf(resumed) : query.since
+      const filter = filterOf(query)
+      return openStream(streams, request, reply, await resume(from, filter), filter)
+    },
+  )
+}
+
+/** Size of the largest body in bytes: 1,000 addresses with room for blanks. */
+const SUBJECTS_LIMIT = 65_536

@@ -1,0 +1,137 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Hex } from 'viem'
+import type { ChainId } from '../../protocol/chains.ts'
+import { aspects } from '../changes/scopes.ts'
+import type { Database } from '../pool.ts'
+import { feed, feedEpochs, feedFloors, type resetReasons } from '../schema-feed.ts'
+import { changeCounter } from '../schema-index.ts'
+
+/** A position in the feed: the history of the database that gave it, and the number of a change. */
+export type FeedCursor = { readonly epoch: string; readonly seq: number }
+
+export const subjectTypes = feed.type.enumValues
+
+type SubjectType = (typeof subjectTypes)[number]
+
+export type Aspect = keyof typeof aspects
+
+export const aspectNames = Object.keys(aspects) as Aspect[]
+
+/** Which subjects a page of the feed has. Without keys, all of the types. */
+export type FeedFilter = {
+  readonly chainIds: readonly ChainId[]
+  readonly types: readonly SubjectType[]
+  /** Addresses in lower case, or event ids. */
+  readonly keys?: readonly string[]
+}
+
+/** A subject, and the aspects that changed after the cursor. */
+export type FeedItem = {
+  readonly seq: number
+  readonly chainId: ChainId
+  readonly type: SubjectType
+  readonly key: string
+  readonly changed: readonly Aspect[]
+  readonly blockNumber: bigint
+  readonly blockHash: Hex
+}
+
+/** A chain of which everything may have changed since the cursor. */
+export type FeedReset = {
+  /** The number from which on the feed of the chain is complete. */
+  readonly seq: number
+  readonly chainId: ChainId
+  readonly reason: (typeof resetReasons)[number] | 'other_history'
+}
+
+export type FeedPage = {
+  readonly items: readonly FeedItem[]
+  readonly resets: readonly FeedReset[]
+  readonly next: FeedCursor
+  readonly hasMore: boolean
+}
+
+type Row = Readonly<Record<Aspect | 'seq' | 'chain_id', number>> & {
+  readonly type: SubjectType
+  readonly key: string
+  readonly block_number: string
+  readonly block_hash: string
+}
+
+type Read = {
+  readonly epoch: string
+  readonly last: string
+  readonly start: string
+  readonly known: boolean
+  readonly floors: readonly { chain_id: ChainId; seq: number; reason: FeedReset['reason'] }[] | null
+  readonly items: readonly Row[] | null
+}
+
+const strings = (values: readonly (string | number)[], type: string): SQL =>
+  sql`${sql.param(values.map(String))}::${sql.raw(type)}[]`
+
+const aspectColumns = sql.raw(aspectNames.join(', '))
+
+/** The queries of the feed. All throw `service_unavailable` when the database is out of reach. */
+export type FeedQueries = ReturnType<typeof createFeedQueries>
+
+export const createFeedQueries = (database: Pick<Database, 'run'>) => ({
+  /**
+   * Reads the subjects that changed after a cursor, in the order of their newest changes, `limit` at most; null is the
+   * beginning, `now` the end. No item has a number above `upTo`. A cursor of a history that this database does not
+   * continue resets every chain.
+   */
+  async page(since: FeedCursor | 'now' | null, filter: FeedFilter, limit: number, upTo: number): Promise<FeedPage> {
+    const { chainIds, types, keys } = filter
+    const { epoch = '', seq = 0 } = since === 'now' || since === null ? {} : since
+    const isOwn = since === 'now' || since === null
+    const ofKeys = keys === undefined ? sql`` : sql`AND key = ANY(${strings(keys, 'text')})`
+    const { rows } = await database.run((handle) =>
+      handle.execute<Read>(sql`WITH state AS MATERIALIZED (
+        SELECT counter.epoch, least(counter.last, ${upTo}::bigint) AS last, counter.epoch = ${epoch} OR ${isOwn}::boolean
+          OR EXISTS (SELECT FROM ${feedEpochs} AS ended WHERE ended.epoch = ${epoch} AND ended.last >= ${seq}::bigint) AS known
+        FROM ${changeCounter} AS counter
+      ), read AS MATERIALIZED (
+        SELECT *, CASE WHEN known AND ${since !== 'now'}::boolean THEN ${seq}::bigint ELSE last END AS start FROM state
+      ), chain AS MATERIALIZED (
+        SELECT floor.chain_id, floor.seq, floor.reason FROM ${feedFloors} AS floor
+        WHERE floor.seq IS NOT NULL AND floor.chain_id = ANY(${strings(chainIds, 'integer')})
+      ), item AS MATERIALIZED (
+        SELECT found.* FROM read CROSS JOIN chain CROSS JOIN unnest(${strings(types, 'text')}) AS of (type) CROSS JOIN LATERAL (
+          SELECT chain_id, type, key, ${aspectColumns}, seq, block_number, encode(block_hash, 'hex') AS block_hash FROM ${feed}
+          WHERE chain_id = chain.chain_id AND type = of.type AND seq > greatest(read.start, chain.seq) AND seq <= read.last ${ofKeys}
+          ORDER BY seq LIMIT ${limit + 1}
+        ) AS found ORDER BY found.seq LIMIT ${limit + 1}
+      ) SELECT epoch, last, start, known, (SELECT json_agg(chain) FROM chain) AS floors,
+        (SELECT json_agg(item ORDER BY item.seq) FROM item) AS items FROM read`),
+    )
+    const [read] = rows
+    if (read === undefined) return { items: [], resets: [], next: { epoch: '', seq: 0 }, hasMore: false }
+    const start = Number(read.start)
+    const found = read.items ?? []
+    const hasMore = found.length > limit
+    const page = found.slice(0, limit)
+    const end = hasMore ? (page.at(-1)?.seq ?? start) : Math.max(start, Number(read.last))
+    return {
+      items: page.map((row) => itemOf(row, start)),
+      resets: read.known
+        ? (read.floors ?? []).flatMap(({ chain_id: chainId, seq, reason }) =>
+            seq > start && seq <= end ? [{ seq, chainId, reason }] : [],
+          )
+        : chainIds.map((chainId) => ({ seq: end, chainId, reason: 'other_history' })),
+      // A position after the end is of changes that this copy of the database does not have yet.
+      next: { epoch: start > Number(read.last) ? epoch : read.epoch, seq: end },
+      hasMore,
+    }
+  },
+})
+
+const itemOf = (row: Row, start: number): FeedItem => ({
+  seq: row.seq,
+  chainId: row.chain_id,
+  type: row.type,
+  key: row.key,
+  changed: aspectNames.filter((aspect) => row[aspect] > start),
+  blockNumber: BigInt(row.block_number),
+  blockHash: `0x${row.block_hash}`,
+})
