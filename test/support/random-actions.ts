@@ -63,23 +63,22 @@ export const createRandomActions = (of: {
     return eventIds().filter((id) => !ledger.pool(id).settled && ledger.pool(id).expiryDate <= time)
   }
 
+  const createEvent = async (): Promise<Action> => {
+    const token = pick(tokens)
+    const initialRate = BigInt(int(1_000_000, 20_000_000))
+    const gap = (initialRate * BigInt(int(1, 200))) / 1_000n + 1n
+    const strikeAbove = chance(50)
+    const strike = strikeAbove ? initialRate + gap : initialRate - gap
+    const width = (initialRate * BigInt(int(1, 150))) / 1_000n + 1n
+    const payoutCap = chance(30) ? 0n : strikeAbove ? strike + width : strike - width
+    const terms = { initialRate, strike, strikeAbove, payoutCap, premiumRate: BigInt(int(1, 200_000)) }
+    const expiryDate = (await now()) + BigInt(int(1, 40)) * DAY
+    const chosen = { ...terms, expiryDate, paymentToken: token, initialLiquidity: amount(token) }
+    return [pick([creator, lp]), 'createEvent', [newEvent(chosen)]]
+  }
+
   const actions: Record<string, { readonly weight: number; readonly make: () => Action | Promise<Action> }> = {
-    create: {
-      weight: 7,
-      async make() {
-        const token = pick(tokens)
-        const initialRate = BigInt(int(1_000_000, 20_000_000))
-        const gap = (initialRate * BigInt(int(1, 200))) / 1_000n + 1n
-        const strikeAbove = chance(50)
-        const strike = strikeAbove ? initialRate + gap : initialRate - gap
-        const width = (initialRate * BigInt(int(1, 150))) / 1_000n + 1n
-        const payoutCap = chance(30) ? 0n : strikeAbove ? strike + width : strike - width
-        const terms = { initialRate, strike, strikeAbove, payoutCap, premiumRate: BigInt(int(1, 200_000)) }
-        const expiryDate = (await now()) + BigInt(int(1, 40)) * DAY
-        const chosen = { ...terms, expiryDate, paymentToken: token, initialLiquidity: amount(token) }
-        return [pick([creator, lp]), 'createEvent', [newEvent(chosen)]]
-      },
-    },
+    create: { weight: 7, make: createEvent },
     deposit: {
       weight: 15,
       make() {
@@ -161,5 +160,8 @@ export const createRandomActions = (of: {
   }
   const bag = Object.values(actions).flatMap(({ weight, make }) => Array.from({ length: weight }, () => make))
 
-  return { next: () => pick(bag)(), chance, anyEvent, tokenOf, priceOf }
+  /** Without an event most actions are rejected, so every second one creates it. */
+  const next = () => (ledger.pools.size === 0 && chance(50) ? createEvent() : pick(bag)())
+
+  return { next, chance, anyEvent, tokenOf, priceOf }
 }
