@@ -8,14 +8,14 @@ const levels = [
   ['protocol'],
   ['chain', 'db', 'jobs', 'identity', 'pricing'],
   ['reads', 'tx', 'indexer'],
-  ['plans'],
+  ['plans', 'webhooks'],
   ['api', 'sandbox'],
 ]
 
 /** Subfolders by folder, lowest first; '.' is the folder's own files. */
 const subfolders = {
   chain: ['rpc', 'endpoints', 'pool', '.'],
-  db: ['.', 'changes', 'index', 'queries'],
+  db: ['.', 'changes', 'index', 'queries', 'webhooks'],
   reads: ['lag', 'cache', 'freshness', '.', 'entities', 'listings', 'transactions', 'health'],
   indexer: ['.', 'audit'],
 }

@@ -27,6 +27,12 @@ type Command = {
 const text = (value: string | boolean | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined
 
+/** Runs a command on webhook endpoints. */
+const webhooks =
+  (name: Parameters<typeof import('./compose/webhooks.ts').runWebhooks>[0]): Command['run'] =>
+  async (flags, id) =>
+    (await import('./compose/webhooks.ts')).runWebhooks(name, flags, id)
+
 /** Each command imports its modules when it runs, so that a process loads nothing else. */
 const commands: Readonly<Record<string, Command>> = {
   sandbox: {
@@ -73,6 +79,45 @@ const commands: Readonly<Record<string, Command>> = {
   'changes reset': {
     summary: 'have every client of the feed of changes fetch everything again: see docs/operations.md',
     run: async () => (await import('./compose/tools.ts')).runChangesReset(),
+  },
+  'webhooks add': {
+    summary: 'register an endpoint, and print its secret: see docs/operations.md',
+    flags: {
+      url: { value: 'URL', summary: 'where messages are posted' },
+      types: {
+        value: 'TYPES',
+        summary: 'what it gets, separated by commas, such as settlement.settled,wallet.changed',
+      },
+      chains: { value: 'IDS', summary: 'only of these chains' },
+      wallets: { value: 'ADDRESSES', summary: 'only of these wallets, and settlements of their events' },
+      events: { value: 'IDS', summary: 'only of these events, of one chain' },
+    },
+    run: webhooks('add'),
+  },
+  'webhooks list': { summary: 'list the endpoints and how they are', run: webhooks('list') },
+  'webhooks ping': { summary: 'send a test message now', operand: 'ID', run: webhooks('ping') },
+  'webhooks rotate': {
+    summary: 'replace the secret; the old one signs for 24 more hours',
+    operand: 'ID',
+    run: webhooks('rotate'),
+  },
+  'webhooks pause': { summary: 'stop deliveries', operand: 'ID', run: webhooks('pause') },
+  'webhooks resume': { summary: 'continue deliveries', operand: 'ID', run: webhooks('resume') },
+  'webhooks remove': { summary: 'remove an endpoint with its deliveries', operand: 'ID', run: webhooks('remove') },
+  'webhooks deliveries': {
+    summary: 'list the newest 100 deliveries of an endpoint',
+    operand: 'ID',
+    flags: { state: { value: 'STATE', summary: 'waiting, delivered or dead' } },
+    run: webhooks('deliveries'),
+  },
+  'webhooks replay': {
+    summary: 'send deliveries once more; those that are dead, without an option',
+    operand: 'ID',
+    flags: {
+      message: { value: 'ID', summary: 'one message, by its webhook-id' },
+      since: { value: 'TIME', summary: 'all that ended at this time or later' },
+    },
+    run: webhooks('replay'),
   },
   openapi: {
     summary: "write the API's description to docs/openapi.json",

@@ -26,6 +26,11 @@ import { createPace } from '../lib/pace.ts'
 import { serve } from '../lib/serve.ts'
 import { createCalibrator } from '../pricing/calibration-sets.ts'
 import { openMarket } from '../pricing/market/open-market.ts'
+import { configureChains } from '../protocol/chains.ts'
+import { createWebhookJobs } from '../webhooks/jobs.ts'
+import { measureWebhooks } from '../webhooks/metrics.ts'
+import { createPost } from '../webhooks/post.ts'
+import { createVault } from '../webhooks/secrets.ts'
 import { openChains, openDatabase, requireVersionOf, WORK_WITHIN_MS } from './parts.ts'
 
 /** Milliseconds between two sweeps, which refresh every record that can still change. */
@@ -48,6 +53,9 @@ const FEES_EVERY_MS = 10_000
 
 /** Milliseconds between searches for settlements that became final. */
 const FINALIZE_EVERY_MS = 5_000
+
+/** Milliseconds between searches for webhooks that are due. */
+const DISPATCH_EVERY_MS = 1_000
 
 /**
  * Milliseconds that a worker waits for a connection. No client waits for it, and on a machine that starts everything at
@@ -84,9 +92,11 @@ export const runWorker = async (): Promise<void> => {
       createJobs({ redisUrl: config.REDIS_URL, prefix: config.JOBS_PREFIX, log }),
       (it) => it.close(),
     )
+    configureChains([...chains.keys()])
     measureChains(metrics, chains)
     measureDatabases(metrics, { jobs: database, index: indexing })
     measureJobs(metrics, jobs)
+    measureWebhooks(metrics, database)
     const calibrate = createCalibrator({
       market: openMarket({ ...ratesOf(config), now: Date.now, log }),
       find: (model) => newestSet(database, model),
@@ -102,6 +112,12 @@ export const runWorker = async (): Promise<void> => {
     const histories = new Map(
       [...chains].map(([chainId, chain]) => [chainId, createFeeHistory({ chain, database, log })]),
     )
+    const delivering = config.WEBHOOKS_KEY && {
+      ...{ database, vault: createVault(config.WEBHOOKS_KEY), now: Date.now, random: Math.random },
+      post: createPost({ allowsLoopback: config.WEBHOOKS_ALLOW_LOOPBACK }),
+    }
+    const request = (endpoint: string): Promise<void> => jobs.add('deliver', { endpoint })
+    const webhooks = createWebhookJobs(database, delivering ?? null, request)
     await jobs.work({
       // The queue may hold jobs of chains that only other workers have, or that were removed from CHAINS: they are
       // skipped.
@@ -138,6 +154,8 @@ export const runWorker = async (): Promise<void> => {
         const chain = chains.get(chainId)
         if (chain !== undefined) await reportFinalSettlements({ chain, database }, signal)
       },
+      dispatch: () => webhooks.dispatch(),
+      deliver: (payload, signal) => webhooks.deliver(payload, signal),
       calibrate: (_, signal) => calibrate(signal),
     })
 
@@ -162,6 +180,7 @@ export const runWorker = async (): Promise<void> => {
         await jobs.repeat('fees', { chainId }, FEES_EVERY_MS)
         await jobs.repeat('finalize', { chainId }, FINALIZE_EVERY_MS)
       }
+      await jobs.repeat('dispatch', {}, DISPATCH_EVERY_MS)
       await jobs.repeat('calibrate', {}, config.CALIBRATION_INTERVAL_MS)
     })
     log.info({ jobs: config.REDIS_URL === undefined ? 'in process' : 'redis' }, 'worker started')

@@ -87,6 +87,19 @@ export const url = (schemes: RegExp, expected: string) =>
     .refine((text) => !/\s/.test(text), { error: 'expected a URL without blanks', abort: true })
     .pipe(z.url({ protocol: schemes, error: `expected ${expected}` }))
 
+/** Keys of 32 bytes in hex digits, separated by commas, at most `max`. Errors do not repeat them. */
+export const keys = (max: number) => {
+  const expected = `1 to ${max} keys of 64 hex digits, separated by commas: make one with openssl rand -hex 32`
+  return z
+    .string({ error: `expected ${expected}` })
+    .transform((list) => list.split(',').map((key) => key.trim()))
+    .refine((all) => all.length <= max && all.every((key) => /^[0-9a-f]{64}$/i.test(key)), `expected ${expected}`)
+    .transform((all): [Buffer, ...Buffer[]] => {
+      const [first = Buffer.alloc(0), ...others] = all.map((key) => Buffer.from(key, 'hex'))
+      return [first, ...others]
+    })
+}
+
 /** A host name or address to listen on. */
 export const host = z.string().refine((text) => /^\S+$/.test(text), {
   error: ({ input }) => got('a host without blanks', String(input)),

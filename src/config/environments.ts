@@ -12,6 +12,7 @@ import {
   factors,
   host,
   integer,
+  keys,
   oneOf,
   pairs,
   port,
@@ -178,7 +179,14 @@ export const rates = {
   ENGINE_SYNTHETIC: trueOrFalse.default(false),
 }
 
+/** Keys of the secrets of webhook endpoints: the first encrypts, the others still decrypt. */
+const WebhooksKey = keys(5)
+
+const webhooks = { WEBHOOKS_ALLOW_LOOPBACK: trueOrFalse.default(false) }
+
 const worker = {
+  WEBHOOKS_KEY: WebhooksKey.optional(),
+  ...webhooks,
   ...redis,
   POLL_MS: Milliseconds(60_000).default(500),
   WORKER_POOL_SIZE: integer(1, 1_000).default(6),
@@ -261,6 +269,7 @@ export const environments = {
     ofChain: ofSignedChain,
   },
   audit: { own: z.object(indexed), ofChain },
+  webhooks: { own: z.object({ ...logging, ...database, ...chains, ...webhooks, WEBHOOKS_KEY: WebhooksKey }) },
   migrate: { own: z.object({ ...logging, ...database }) },
   sandbox: { own: z.object(sandbox), ofChain: ofLocalChain },
 } as const satisfies Readonly<Record<string, Environment>>
@@ -273,4 +282,5 @@ export const privateNames = (chainIds: readonly ChainId[]): string[] => [
   ...chainIds.map((id) => `RPC_URLS_${id}`),
   'IDENTITY_USERINFO_URL',
   'ENGINE_PRIVATE_KEY',
+  'WEBHOOKS_KEY',
 ]

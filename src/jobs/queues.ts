@@ -38,6 +38,13 @@ export const queues = {
   fees: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
   /** Reports the settlements of a chain that became final. The next run repeats a failed one. */
   finalize: { payload: OfChain, attempts: 1, backoffMs: 250, concurrency: MAX_CHAINS, lockMs: 30_000 },
+  /** Requests deliveries to the webhook endpoints that something is due for. The next run repeats a failed one. */
+  dispatch: { payload: z.strictObject({}), attempts: 1, backoffMs: 250, concurrency: 1, lockMs: 30_000 },
+  /** Delivers to a webhook endpoint. Endpoints that hang must not delay others: there are as many as can run at once. */
+  deliver: {
+    payload: z.strictObject({ endpoint: z.string().max(100) }),
+    ...{ attempts: 1, backoffMs: 250, concurrency: 200, lockMs: 30_000 },
+  },
   /** Calibrates the market and stores the result. */
   calibrate: { payload: z.strictObject({}), attempts: 4, backoffMs: 1_000, concurrency: 1, lockMs: 30_000 },
 } as const satisfies Record<string, Queue>

@@ -39,6 +39,8 @@ const parsers: { readonly [N in JobName]: (payload: unknown) => Payload<N> } = {
   render: (payload) => queues.render.payload.parse(payload),
   fees: (payload) => queues.fees.payload.parse(payload),
   finalize: (payload) => queues.finalize.payload.parse(payload),
+  dispatch: (payload) => queues.dispatch.payload.parse(payload),
+  deliver: (payload) => queues.deliver.payload.parse(payload),
   calibrate: (payload) => queues.calibrate.payload.parse(payload),
 }
 

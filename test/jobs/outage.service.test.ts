@@ -24,6 +24,8 @@ const idle = {
   render: async () => {},
   fees: async () => {},
   finalize: async () => {},
+  dispatch: async () => {},
+  deliver: async () => {},
   calibrate: async () => {},
 }
 

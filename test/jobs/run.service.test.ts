@@ -19,6 +19,8 @@ const idle = {
   render: async () => {},
   fees: async () => {},
   finalize: async () => {},
+  dispatch: async () => {},
+  deliver: async () => {},
   calibrate: async () => {},
 }
 

@@ -100,6 +100,8 @@ describe.each(drivers)('the scheduled job, $name', ({ url }) => {
         render: async () => {},
         fees: async () => {},
         finalize: async () => {},
+        dispatch: async () => {},
+        deliver: async () => {},
         calibrate: () => calibrate(),
       })
       await jobs.repeat('calibrate', {}, 300)

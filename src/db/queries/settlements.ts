@@ -40,7 +40,7 @@ const eventsOf = (wallets: readonly Address[]) => {
   )
 }
 
-export const createSettlementQueries = (database: Database) => ({
+export const createSettlementQueries = (database: Pick<Database, 'run'>) => ({
   /** The settlements after a number, in order, `limit` at most. */
   after(seq: number, filter: SettlementFilter, limit: number): Promise<FeedSettlement[]> {
     const { chainIds, eventIds, triggered, wallets, isFinal = false } = filter

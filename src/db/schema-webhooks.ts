@@ -1,0 +1,77 @@
+import { sql } from 'drizzle-orm'
+import { bigint, index, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+
+const seq = (name: string) => bigint(name, { mode: 'number' }).notNull()
+const time = (name: string) => timestamp(name, { withTimezone: true })
+
+/** What an endpoint can subscribe to. */
+export const webhookTypes = [
+  'settlement.settled',
+  'settlement.reverted',
+  'settlement.finalized',
+  'wallet.changed',
+  'event.changed',
+] as const
+
+/** The receivers of webhooks, registered by the operator, and their position in the feeds. */
+export const webhookEndpoints = pgTable('webhook_endpoints', {
+  id: text('id').primaryKey(),
+  url: text('url').notNull(),
+  types: text('types', { enum: webhookTypes }).array().notNull(),
+  /** Filters; null does not filter. Addresses in lower case. */
+  chainIds: integer('chain_ids').array(),
+  wallets: text('wallets').array(),
+  eventIds: bigint('event_ids', { mode: 'number' }).array(),
+  /** Encrypted (`webhooks/secrets.ts`). The previous secret signs as well until its time, so that receivers can change. */
+  secret: text('secret').notNull(),
+  previousSecret: text('previous_secret'),
+  previousUntil: time('previous_until'),
+  /** `paused`: by the operator or after a last attempt; `disabled`: the receiver answered 410. */
+  state: text('state', { enum: ['active', 'paused', 'disabled'] })
+    .notNull()
+    .default('active'),
+  /** The cursor: every change up to it was turned into deliveries. */
+  epoch: text('epoch').notNull(),
+  seq: seq('seq'),
+  createdAt: time('created_at').notNull(),
+  succeededAt: time('succeeded_at'),
+  /** The first failure since the last success; null while deliveries succeed. */
+  failingSince: time('failing_since'),
+  /** No attempt is made before this time. */
+  retryAt: time('retry_at'),
+  failure: text('failure'),
+})
+
+/** Messages to endpoints. Those that ended are kept for a few days. */
+export const deliveries = pgTable(
+  'deliveries',
+  {
+    endpoint: text('endpoint')
+      .notNull()
+      .references(() => webhookEndpoints.id, { onDelete: 'cascade' }),
+    /** The `webhook-id`: the type and the number. */
+    id: text('id').notNull(),
+    /** The number of the change. */
+    seq: seq('seq'),
+    /** What the message is about. Messages of one entity are sent one after another. */
+    entity: text('entity').notNull(),
+    body: text('body').notNull(),
+    state: text('state', { enum: ['waiting', 'delivered', 'dead'] })
+      .notNull()
+      .default('waiting'),
+    /** Attempts that ended. */
+    attempt: integer('attempt').notNull().default(0),
+    /** When it may be sent; while it is sent, when another worker may take it over. */
+    nextAt: time('next_at').notNull(),
+    /** The start of the last attempt; null before the first. */
+    sentAt: time('sent_at'),
+    endedAt: time('ended_at'),
+    failure: text('failure'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.endpoint, table.id] }),
+    index('deliveries_waiting').on(table.endpoint, table.entity, table.seq).where(sql`${table.state} = 'waiting'`),
+    index('deliveries_due').on(table.endpoint, table.nextAt).where(sql`${table.state} = 'waiting'`),
+    index('deliveries_ended').on(table.endedAt).where(sql`${table.endedAt} IS NOT NULL`),
+  ],
+)

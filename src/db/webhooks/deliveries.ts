@@ -1,0 +1,182 @@
+import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, ne, notExists, sql } from 'drizzle-orm'
+import { alias } from 'drizzle-orm/pg-core'
+import type { Database, Handle } from '../pool.ts'
+import { deliveries, webhookEndpoints } from '../schema-webhooks.ts'
+import type { Endpoint } from './endpoints.ts'
+
+export type Delivery = Readonly<typeof deliveries.$inferSelect>
+
+/** A message to store. */
+export type NewDelivery = Pick<Delivery, 'id' | 'seq' | 'entity' | 'body'>
+
+/** Locks an active endpoint for its next page of messages; undefined when it is not active or another worker has it. */
+export const lockEndpoint = async (handle: Handle, id: string): Promise<Endpoint | undefined> => {
+  const active = and(eq(webhookEndpoints.id, id), eq(webhookEndpoints.state, 'active'))
+  const found = handle.select().from(webhookEndpoints).where(active)
+  return (await found.for('update', { skipLocked: true }))[0]
+}
+
+/** How many deliveries of an endpoint wait. */
+export const waitingOf = (handle: Handle, endpoint: string): Promise<number> =>
+  handle.$count(deliveries, and(eq(deliveries.endpoint, endpoint), eq(deliveries.state, 'waiting')))
+
+/** Takes back the messages of entities that wait and were never sent: newer ones replace them. */
+export const takeBack = (handle: Handle, endpoint: string, entities: readonly string[]) =>
+  handle
+    .delete(deliveries)
+    .where(
+      and(
+        eq(deliveries.endpoint, endpoint),
+        inArray(deliveries.entity, [...entities]),
+        eq(deliveries.state, 'waiting'),
+        isNull(deliveries.sentAt),
+      ),
+    )
+    .returning({ entity: deliveries.entity, body: deliveries.body })
+
+/** Stores messages that may be sent from `now` on, and moves the cursor of their endpoint. */
+export const storeDeliveries = async (
+  handle: Handle,
+  endpoint: string,
+  messages: readonly NewDelivery[],
+  cursor: Pick<Endpoint, 'epoch' | 'seq'>,
+  now: Date,
+): Promise<void> => {
+  await handle.update(webhookEndpoints).set(cursor).where(eq(webhookEndpoints.id, endpoint))
+  if (messages.length === 0) return
+  const rows = messages.map((message) => ({ ...message, endpoint, nextAt: now }))
+  await handle.insert(deliveries).values(rows).onConflictDoNothing()
+}
+
+/**
+ * Claims the deliveries of an endpoint that are due at a time, the longest due first and `limit` at most: no other worker
+ * sends them before `until`. Of each entity only the oldest is due. Returns them in the order of their numbers.
+ */
+export const claimDeliveries = async (
+  database: Database,
+  endpoint: string,
+  limit: number,
+  now: Date,
+  until: Date,
+): Promise<Delivery[]> => {
+  const older = alias(deliveries, 'older')
+  const ofEndpoint = and(eq(deliveries.endpoint, endpoint), eq(deliveries.state, 'waiting'))
+  const claimed = await database.run((handle) => {
+    const before = handle
+      .select({ one: sql`1` })
+      .from(older)
+      .where(
+        and(
+          ...[eq(older.endpoint, endpoint), eq(older.entity, deliveries.entity)],
+          ...[eq(older.state, 'waiting'), lt(older.seq, deliveries.seq)],
+        ),
+      )
+    const due = handle
+      .select({ id: deliveries.id })
+      .from(deliveries)
+      .where(and(ofEndpoint, lte(deliveries.nextAt, now), notExists(before)))
+      .orderBy(asc(deliveries.nextAt), asc(deliveries.seq))
+      .limit(limit)
+      .for('update', { skipLocked: true })
+    return handle
+      .update(deliveries)
+      .set({ nextAt: until, sentAt: now })
+      .where(and(ofEndpoint, inArray(deliveries.id, due)))
+      .returning()
+  })
+  return claimed.toSorted((a, b) => a.seq - b.seq)
+}
+
+type Key = Pick<Delivery, 'endpoint' | 'id'>
+
+const keyed = ({ endpoint, id }: Key) => and(eq(deliveries.endpoint, endpoint), eq(deliveries.id, id))
+
+/** Records that a message was delivered at a time. */
+export const recordSuccess = (database: Database, key: Key, at: Date): Promise<void> =>
+  database.transaction(async (handle) => {
+    const ended = { state: 'delivered', endedAt: at, failure: null, attempt: sql`${deliveries.attempt} + 1` } as const
+    await handle.update(deliveries).set(ended).where(keyed(key))
+    await handle
+      .update(webhookEndpoints)
+      .set({ succeededAt: at, failingSince: null, retryAt: null, failure: null })
+      .where(eq(webhookEndpoints.id, key.endpoint))
+  })
+
+/** A failed attempt. */
+export type Failure = {
+  /** What failed, for operators. */
+  readonly failure: string
+  /** When to send the message again; null after its last attempt. */
+  readonly nextAt: Date | null
+  /** When to send other messages again. */
+  readonly retryAt: Date
+  /** The endpoint's state after it. */
+  readonly state: Endpoint['state']
+}
+
+/** Records a failed attempt at a time. */
+export const recordFailure = (database: Database, key: Key, at: Date, it: Failure): Promise<void> =>
+  database.transaction(async (handle) => {
+    const { failure, nextAt, retryAt, state } = it
+    const next = nextAt === null ? ({ state: 'dead', endedAt: at } as const) : { nextAt }
+    await handle
+      .update(deliveries)
+      .set({ ...next, failure, attempt: sql`${deliveries.attempt} + 1` })
+      .where(keyed(key))
+    const failingSince = sql`coalesce(${webhookEndpoints.failingSince}, ${at.toISOString()}::timestamptz)`
+    await handle
+      .update(webhookEndpoints)
+      .set({ failingSince, retryAt, failure, ...(state !== 'active' && { state }) })
+      .where(and(eq(webhookEndpoints.id, key.endpoint), ne(webhookEndpoints.state, 'disabled')))
+  })
+
+/** The newest deliveries of an endpoint, `limit` at most. */
+export const newestDeliveries = (
+  handle: Handle,
+  endpoint: string,
+  state: Delivery['state'] | undefined,
+  limit: number,
+): Promise<Delivery[]> =>
+  handle
+    .select()
+    .from(deliveries)
+    .where(and(eq(deliveries.endpoint, endpoint), state && eq(deliveries.state, state)))
+    .orderBy(desc(deliveries.seq))
+    .limit(limit)
+
+/**
+ * Lets ended deliveries of an endpoint be sent once more, with all their attempts: one, those that are dead, or those
+ * that ended at a time or later. Returns how many.
+ */
+export const replayDeliveries = async (
+  handle: Handle,
+  endpoint: string,
+  which: { readonly id: string } | { readonly since: Date } | 'dead',
+  now: Date,
+): Promise<number> => {
+  const chosen =
+    which === 'dead'
+      ? eq(deliveries.state, 'dead')
+      : 'id' in which
+        ? eq(deliveries.id, which.id)
+        : gte(deliveries.endedAt, which.since)
+  const replayed = await handle
+    .update(deliveries)
+    // A message that was sent once is not replaced by a newer one.
+    .set({ state: 'waiting', attempt: 0, nextAt: now, endedAt: null, sentAt: now })
+    .where(and(eq(deliveries.endpoint, endpoint), ne(deliveries.state, 'waiting'), chosen))
+    .returning({ id: deliveries.id })
+  return replayed.length
+}
+
+/** Deletes deliveries that ended before a time, `limit` at most. Returns how many. */
+export const pruneDeliveries = async (handle: Handle, before: Date, limit: number): Promise<number> => {
+  const old = handle
+    .select({ place: sql`ctid` })
+    .from(deliveries)
+    .where(and(isNotNull(deliveries.endedAt), lt(deliveries.endedAt, before)))
+    .orderBy(asc(deliveries.endedAt))
+    .limit(limit)
+  const pruned = handle.delete(deliveries).where(sql`ctid IN (${old})`)
+  return (await pruned.returning({ id: deliveries.id })).length
+}

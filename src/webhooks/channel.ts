@@ -1,0 +1,5 @@
+import { createChannel } from '../lib/channel.ts'
+import type { Posted } from './post.ts'
+
+/** Reports every attempt to deliver a webhook in this process. */
+export const attempts = createChannel<{ readonly endpoint: string }, Posted>('fx-protection:webhook')

@@ -1,0 +1,97 @@
+import type { Database } from '../db/pool.ts'
+import { claimDeliveries, type Delivery, recordFailure, recordSuccess } from '../db/webhooks/deliveries.ts'
+import { changeEndpoint, type Endpoint, readEndpoint } from '../db/webhooks/endpoints.ts'
+import { errorText } from '../lib/errors.ts'
+import { attempts } from './channel.ts'
+import { fillDeliveries } from './fill.ts'
+import type { Post, Posted } from './post.ts'
+import { MAX_ATTEMPTS, nextAttempt, retryAfterMs } from './schedule.ts'
+import type { Vault } from './secrets.ts'
+import { sign } from './signature.ts'
+
+/** Messages of an endpoint that are sent at once. */
+const AT_ONCE = 10
+
+/** Rounds of one job. What is left then has its turn after other endpoints. */
+const MAX_ROUNDS = 50
+
+/** Milliseconds after which another worker sends a message whose worker ended; longer than an attempt takes. */
+const CLAIM_MS = 60_000
+
+const GONE = 410
+
+/** What deliveries need. */
+export type Delivering = {
+  readonly database: Database
+  readonly vault: Vault
+  readonly post: Post
+  /** The time in Unix milliseconds. */
+  readonly now: () => number
+  readonly random: () => number
+}
+
+/** The secrets that sign messages of an endpoint at a time. */
+export const secretsOf = (vault: Vault, endpoint: Endpoint, at: Date): string[] => {
+  const { id, secret, previousSecret, previousUntil } = endpoint
+  const hasPrevious = previousSecret !== null && previousUntil !== null && previousUntil > at
+  return [secret, ...(hasPrevious ? [previousSecret] : [])].map((stored) => vault.decrypt(id, stored))
+}
+
+/** Why the endpoint gets no more messages after a failed attempt, and its state. */
+const stateAfter = (status: number | undefined, isLast: boolean): Endpoint['state'] =>
+  status === GONE ? 'disabled' : isLast ? 'paused' : 'active'
+
+/**
+ * Delivers to one endpoint: turns what changed into deliveries, and sends those that are due. Of each entity one message
+ * is on its way. To an endpoint that fails, one message is sent at a time. Returns when nothing is due, or with work left
+ * when the job had its share. Throws `service_unavailable` when the database is out of reach, and an OperatorError
+ * when a secret cannot be decrypted.
+ */
+export const deliver = async (to: Delivering, id: string, signal: AbortSignal): Promise<void> => {
+  const { database, vault, post, now, random } = to
+
+  const record = async ({ endpoint, attempt, id: message }: Delivery, posted: Posted): Promise<void> => {
+    const key = { endpoint, id: message }
+    const at = new Date(now())
+    if (posted.ok) return recordSuccess(database, key, at)
+    const { status, failure } = posted
+    const next = nextAttempt(attempt + 1, now(), retryAfterMs(posted.retryAfter, now()), random)
+    const state = stateAfter(status, attempt + 1 >= MAX_ATTEMPTS)
+    await recordFailure(database, key, at, { ...next, failure, state })
+  }
+
+  const send = async (
+    { url, id: endpoint }: Endpoint,
+    secrets: readonly string[],
+    delivery: Delivery,
+  ): Promise<void> => {
+    const headers = sign(delivery, secrets, new Date(now()))
+    const posted = await attempts.trace({ endpoint }, () => post(url, headers, delivery.body, signal))
+    // What a stopping worker interrupted is sent again after the claim, and is not an attempt.
+    if (posted.ok || !signal.aborted) await record(delivery, posted)
+  }
+
+  /** The secrets of an endpoint. Without the right key no attempt is made for a while. */
+  const secretsNow = async (endpoint: Endpoint, at: Date): Promise<string[]> => {
+    try {
+      return secretsOf(vault, endpoint, at)
+    } catch (fault) {
+      const failing = { failure: errorText(fault), failingSince: endpoint.failingSince ?? at }
+      const change = { ...failing, retryAt: new Date(at.getTime() + CLAIM_MS) }
+      await database.run((handle) => changeEndpoint(handle, id, change))
+      throw fault
+    }
+  }
+
+  while (!signal.aborted && (await fillDeliveries(database, id, new Date(now()))));
+  for (let round = 0; round < MAX_ROUNDS && !signal.aborted; round += 1) {
+    const endpoint = await database.run((handle) => readEndpoint(handle, id))
+    const at = new Date(now())
+    if (endpoint?.state !== 'active' || (endpoint.retryAt !== null && endpoint.retryAt > at)) return
+    const secrets = await secretsNow(endpoint, at)
+    const limit = endpoint.failingSince === null ? AT_ONCE : 1
+    const claimed = await claimDeliveries(database, id, limit, at, new Date(at.getTime() + CLAIM_MS))
+    if (claimed.length === 0) return
+    await Promise.all(claimed.map((delivery) => send(endpoint, secrets, delivery)))
+  }
+}

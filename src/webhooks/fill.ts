@@ -1,0 +1,52 @@
+import { z } from 'zod'
+import type { Database } from '../db/pool.ts'
+import { type Aspect, aspectNames } from '../db/queries/feed.ts'
+import { lockEndpoint, type NewDelivery, storeDeliveries, takeBack, waitingOf } from '../db/webhooks/deliveries.ts'
+import { type Message, messagesAfter } from './messages.ts'
+
+/** Items of each feed that one transaction turns into deliveries. */
+const PAGE = 500
+
+/** Deliveries of an endpoint that wait, before its cursor stops. The feeds keep what comes after it. */
+const MAX_WAITING = 10_000
+
+/** The body of a message: type, time and data as Standard Webhooks recommends, and the cursor of the feed. */
+export const bodyOf = ({ type, cursor, data }: Pick<Message, 'type' | 'cursor' | 'data'>, at: Date): string =>
+  JSON.stringify({ type, timestamp: at.toISOString(), cursor, data })
+
+const Replaced = z.object({ data: z.object({ changed: z.array(z.enum(aspectNames)) }) })
+
+/** The message with the aspects of the messages that it replaces. */
+const merged = (message: Message, replaced: readonly string[]): Message => {
+  const bodies = [{ data: message.data }, ...replaced.map((body): unknown => JSON.parse(body))]
+  const all = new Set<Aspect>(bodies.flatMap((body) => Replaced.parse(body).data.changed))
+  return { ...message, data: { ...message.data, changed: aspectNames.filter((name) => all.has(name)) } }
+}
+
+/**
+ * Turns what changed after the cursor of an endpoint into deliveries, a page at a time, in one transaction each: a
+ * process that ends meanwhile loses and repeats nothing. Returns whether there is more. A message about a changed entity
+ * replaces the one that waits for it and was never sent.
+ *
+ * @example while (await fillDeliveries(database, endpoint, new Date()));
+ */
+export const fillDeliveries = (database: Database, id: string, now: Date): Promise<boolean> =>
+  database.transaction(async (handle) => {
+    const endpoint = await lockEndpoint(handle, id)
+    if (endpoint === undefined || (await waitingOf(handle, id)) >= MAX_WAITING) return false
+    const { messages, next } = await messagesAfter(handle, endpoint, PAGE)
+    const replacing = messages.filter(({ replaces }) => replaces).map(({ entity }) => entity)
+    const replaced = replacing.length === 0 ? [] : await takeBack(handle, id, replacing)
+    const rows = messages.map((message): NewDelivery => {
+      const { type, seq, entity } = message
+      const earlier = replaced.flatMap((it) => (message.replaces && it.entity === entity ? [it.body] : []))
+      return {
+        id: `${type}.${seq}`,
+        seq,
+        entity,
+        body: bodyOf(earlier.length === 0 ? message : merged(message, earlier), now),
+      }
+    })
+    await storeDeliveries(handle, id, rows, next, now)
+    return messages.length > 0
+  })

@@ -1,0 +1,70 @@
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { errorText } from '../lib/errors.ts'
+import { createCheckedLookup, parseEndpointUrl, type Resolve } from './address.ts'
+import type { SignedHeaders } from './signature.ts'
+
+/** Longest time of an attempt, from the resolution of the name to the status. */
+const TIMEOUT_MS = 15_000
+
+/** The result of an attempt. */
+export type Posted =
+  | { readonly ok: true; readonly status: number }
+  | { readonly ok: false; readonly failure: string; readonly status?: number; readonly retryAfter?: string | undefined }
+
+/** Sends a signed body to a URL. Never throws: what fails is in the result. */
+export type Post = (url: string, headers: SignedHeaders, body: string, signal: AbortSignal) => Promise<Posted>
+
+export type PostOptions = {
+  /** Whether HTTP to this machine is allowed; for the sandbox. */
+  readonly allowsLoopback: boolean
+  /** Resolves names; that of the operating system by default. */
+  readonly resolve?: Resolve
+  readonly timeoutMs?: number
+}
+
+/**
+ * Creates a function that posts webhooks. Every attempt has a connection of its own, to an address that was checked
+ * for it; no redirect is followed, no proxy used, and of the response only the status and `Retry-After` are read.
+ */
+export const createPost = ({ allowsLoopback, resolve, timeoutMs = TIMEOUT_MS }: PostOptions): Post => {
+  const attempt = (text: string, headers: SignedHeaders, body: string, signal: AbortSignal): Promise<Posted> =>
+    new Promise((done, fail) => {
+      // The settings and the rules may have changed since the endpoint was added.
+      const url = parseEndpointUrl(text, allowsLoopback)
+      const send = url.protocol === 'http:' ? requestHttp : requestHttps
+      const sent = send(url, {
+        method: 'POST',
+        agent: false,
+        signal,
+        lookup: createCheckedLookup(url, resolve),
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          'user-agent': 'fx-protection-webhooks',
+        },
+      })
+      sent.on('response', (response) => {
+        const { statusCode: status = 0 } = response
+        const retryAfter = response.headers['retry-after']
+        // The rest of the response may be endless.
+        response.destroy()
+        if (status >= 200 && status < 300) done({ ok: true, status })
+        else done({ ok: false, status, retryAfter, failure: `status ${status}` })
+      })
+      sent.on('error', fail)
+      sent.on('close', () => fail(new Error('the connection was closed before a response')))
+      sent.end(body)
+    })
+
+  return async (url, headers, body, signal) => {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    try {
+      return await attempt(url, headers, body, AbortSignal.any([signal, timeout]))
+    } catch (error) {
+      const seconds = timeoutMs / 1_000
+      return { ok: false, failure: timeout.aborted ? `no response within ${seconds} s` : errorText(error) }
+    }
+  }
+}
