@@ -1996,6 +1996,27 @@ export interface components {
             /** @description What is wrong and how to correct it */
             fault: string | null;
         };
+        /** @description The state of the webhooks */
+        WebhooksStatus: {
+            /** @description Registered endpoints */
+            endpoints: number;
+            /** @description Messages that wait for delivery */
+            waiting: number;
+            /** @description The endpoints whose last attempt failed */
+            failing: components["schemas"]["FailingEndpoint"][];
+        };
+        /** @description A webhook endpoint whose last attempt failed */
+        FailingEndpoint: {
+            /** @description Id of the record, assigned by the protocol, counted per chain and kind */
+            id: string;
+            /**
+             * @description `active`: messages are sent again; `paused`: after ten attempts, or by an operator; `disabled`: the receiver answered 410
+             * @enum {string}
+             */
+            state: "active" | "paused" | "disabled";
+            /** @description Seconds since the first failure after the last success */
+            failingSeconds: number;
+        };
         /** @description The releases of the API, newest first */
         Changelog: {
             /** @description Version of the release, with its date */
@@ -3969,7 +3990,9 @@ export interface operations {
                             release: string;
                             /** @description The chains, in the order of the configuration */
                             chains: components["schemas"]["ChainStatus"][];
-                            /** @description The problems of this process that concern no chain in particular, and their remedies; empty when there are none */
+                            /** @description The webhooks; null while the database is out of reach */
+                            webhooks: components["schemas"]["WebhooksStatus"] | null;
+                            /** @description The problems that concern no chain in particular, and their remedies; empty when there are none */
                             alarms: string[];
                         };
                     };

@@ -12,8 +12,6 @@ import type { PricingClient } from '../pricing/client.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import type { FinalityCache } from '../reads/freshness/finality.ts'
 import { createWaits } from '../reads/freshness/waits.ts'
-import type { Checks } from '../reads/health/checks.ts'
-import type { HealthSources } from '../reads/health/health.ts'
 import type { ChangesSources } from '../reads/listings/changes.ts'
 import type { SettlementSources } from '../reads/listings/settlements.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
@@ -43,7 +41,7 @@ import { createTags, editionOf } from './response-cache/tags.ts'
 import { changelogRoutes } from './routes/changelog.ts'
 import { changeRoutes } from './routes/changes.ts'
 import { docsRoutes } from './routes/docs.ts'
-import { healthRoutes, statusRoutes } from './routes/health.ts'
+import { healthRoutes, type StatusSources, statusRoutes } from './routes/health.ts'
 import { landingRoutes } from './routes/landing.ts'
 import { listingRoutes } from './routes/listings.ts'
 import { meRoutes } from './routes/me.ts'
@@ -63,7 +61,7 @@ import { createStreamCapacity, createStreams } from './streams.ts'
 export type AppSources = Omit<ListSources, 'pricing'> &
   SettlementSources &
   ChangesSources &
-  HealthSources & { readonly checks: Pick<Checks, 'of'>; readonly finality: FinalityCache }
+  StatusSources & { readonly finality: FinalityCache }
 
 export type AppOptions = {
   readonly sources: AppSources

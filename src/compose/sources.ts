@@ -6,6 +6,7 @@ import { createQueries } from '../db/queries/entities.ts'
 import { createFeedQueries } from '../db/queries/feed.ts'
 import { createSettlementQueries } from '../db/queries/settlements.ts'
 import type { Reader } from '../db/reader.ts'
+import { type WebhooksHealth, webhooksHealth } from '../db/webhooks/endpoints.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import type { Changes } from '../reads/cache/resources.ts'
 import { createFinality } from '../reads/freshness/finality.ts'
@@ -30,6 +31,7 @@ export const createSources = (
   const { chains: untimed, database, reader, changes, checks, maxLagSeconds, ...options } = deps
   const chains = new Map([...untimed].map(([chainId, chain]) => [chainId, timed(chain)]))
   const singleFlight = createSingleFlight<IndexHealth>()
+  const webhooksFlight = createSingleFlight<WebhooksHealth>()
   return {
     chains,
     queries: createQueries(database),
@@ -39,6 +41,7 @@ export const createSources = (
     settlements: createSettlementQueries(database),
     feed: createFeedQueries(reader),
     healthOf: (chainId) => singleFlight(`${chainId}`, () => readIndexHealth(database, chainId)),
+    webhooksHealth: () => webhooksFlight('all', () => database.run(webhooksHealth)),
     checks,
     maxLagSeconds,
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { migrate } from '../db/migrate.ts'
 import { errorText } from '../lib/errors.ts'
 import { type Closers, createClosers } from '../lib/lifecycle.ts'
@@ -167,6 +168,9 @@ const openSandbox = async (
     REDIS_URL: redis?.url ?? '',
     JOBS_PREFIX: redis?.prefix ?? '',
     ENGINE_URL: engineUrl,
+    // Stays the same where the state is kept.
+    WEBHOOKS_KEY: createHash('sha256').update(`webhooks ${accounts.engine.privateKey}`).digest('hex'),
+    WEBHOOKS_ALLOW_LOOPBACK: 'true',
     ...ofChains,
   }
   const envFile = closers.add('the environment file', await writeEnvFile(variables), ({ remove }) => remove())

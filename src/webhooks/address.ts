@@ -7,7 +7,7 @@ import { invalidField } from '../lib/errors.ts'
 const MAX_URL = 2_000
 
 /** An address that no webhook may be sent to. */
-export class RefusedAddress extends Error {
+class RefusedAddress extends Error {
   override readonly name = 'RefusedAddress'
 }
 

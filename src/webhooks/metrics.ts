@@ -8,7 +8,7 @@ import { attempts } from './channel.ts'
 const DURATIONS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
 /** Measures the webhooks: attempts of this process, and what waits and fails. Returns a function that stops it. */
-export const measureWebhooks = (metrics: Metrics, database: Database): (() => void) => {
+export const measureWebhooks = (metrics: Metrics, database: Pick<Database, 'run'>): (() => void) => {
   const durations = new Histogram({
     name: 'fx_webhook_attempt_duration_seconds',
     help: 'Duration of attempts to deliver a webhook from this process',

@@ -63,6 +63,7 @@ beforeAll(async () => {
     rpc_urls_8453: RPC_URLS_8453,
     rpc_urls_56: RPC_URLS_56,
     engine_private_key: ENGINE_KEY,
+    webhooks_key: 'ab'.repeat(32),
   }
   for (const [name, secret] of Object.entries(secrets)) writeFileSync(join(scratch, name), `${secret}\n`)
 }, 120_000)

@@ -7,6 +7,7 @@ import { measureJobs } from '../../src/jobs/metrics.ts'
 import { createJobs } from '../../src/jobs/run.ts'
 import { serveMetrics } from '../../src/lib/metrics-server.ts'
 import { measureRates } from '../../src/pricing/metrics.ts'
+import { measureWebhooks } from '../../src/webhooks/metrics.ts'
 import { openApp } from '../support/app.ts'
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -71,6 +72,8 @@ describe('monitoring', () => {
     const jobs = createJobs({ redisUrl: undefined, prefix: 'watching', log })
     const server = await serveMetrics({ metrics: api.metrics, host: '127.0.0.1', port: 0, log })
     measureRates(api.metrics, { health: () => Promise.reject(new Error('nothing is priced here')) })
+    const nowhere = { run: () => Promise.reject(new Error('there is no database here')) }
+    closing.push(measureWebhooks(api.metrics, nowhere))
     closing.push(measureJobs(api.metrics, jobs), jobs.close, server.close, api.close)
     const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)
     const text = await answer.text()
@@ -103,7 +106,7 @@ describe('monitoring', () => {
     const units =
       /_(seconds|bytes|blocks|total|info|bucket|count|sum)$|^fx_(pages|streams_open|waits_open|chain_halted|node_state|node_rank|pricing_pairs|pricing_signing)$/
     const gauges =
-      /^fx_(index_(block|head_block|proven_block|observations_waiting|state)|jobs_waiting|database_connections)$/
+      /^fx_(index_(block|head_block|proven_block|observations_waiting|state)|jobs_waiting|webhooks_waiting|webhook_endpoints|database_connections)$/
     expect(ours.filter((name) => !units.test(name) && !gauges.test(name))).toEqual([])
   })
 })

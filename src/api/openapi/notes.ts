@@ -284,6 +284,8 @@ export const notes: Readonly<Record<string, string>> = {
   version: 'Version of the release, with its date',
   changes: 'What changed for clients and operators, one text for each change',
   ChainStatus: 'The state of a chain, its nodes and its index',
+  WebhooksStatus: 'The state of the webhooks',
+  FailingEndpoint: 'A webhook endpoint whose last attempt failed',
   StartUpCheck: 'A check of the configuration against the chain',
   Endpoint: 'A node of the chain, as one process sees it',
   Error: 'An error',

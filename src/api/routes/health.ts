@@ -1,11 +1,13 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { z } from 'zod'
-import { isUnavailable, unavailable } from '../../lib/errors.ts'
+import type { WebhooksHealth } from '../../db/webhooks/endpoints.ts'
+import { isUnavailable, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import { release } from '../../lib/root.ts'
 import { OfChain } from '../../protocol/chains.ts'
 import type { Checks } from '../../reads/health/checks.ts'
 import { type HealthSources, readinessOf } from '../../reads/health/health.ts'
 import { ChainStatus, chainStatus } from '../../reads/health/status.ts'
+import { WebhooksStatus, webhookAlarms, webhooksStatus } from '../../reads/health/webhooks.ts'
 import { envelope, type Operation, route } from '../operation.ts'
 
 const Live = z.object({ status: z.literal('ok') })
@@ -60,11 +62,18 @@ export const healthRoutes: FastifyPluginAsync<Options> = async (app, { sources, 
 export const Status = z.object({
   release: z.string().meta({ description: 'Version of the running release' }),
   chains: z.array(ChainStatus),
+  webhooks: WebhooksStatus.nullable().meta({ description: 'The webhooks; null while the database is out of reach' }),
   alarms: z.array(z.string()).meta({
-    description:
-      'The problems of this process that concern no chain in particular, and their remedies; empty when there are none',
+    description: 'The problems that concern no chain in particular, and their remedies; empty when there are none',
   }),
 })
+
+/** The sources of the status. */
+export type StatusSources = HealthSources & {
+  readonly checks: Pick<Checks, 'of'>
+  /** Throws `service_unavailable` when the database is out of reach. */
+  readonly webhooksHealth: () => Promise<WebhooksHealth>
+}
 
 const LIMIT_NOT_SHARED =
   'This process counts requests on its own, so clients may exceed the shared rate limit: check that Redis answers at REDIS_URL and accepts writes.'
@@ -78,7 +87,7 @@ const status: Operation = {
 
 /** `/status`: without the database, it shows what this process knows of its nodes; without nodes too, it is a 503. */
 export const statusRoutes: FastifyPluginAsync<{
-  readonly sources: HealthSources & { readonly checks: Pick<Checks, 'of'> }
+  readonly sources: StatusSources
   /** False while this process counts requests on its own although the rate limit is shared. */
   readonly isLimitShared: () => boolean
 }> = async (app, { sources, isLimitShared }) => {
@@ -98,11 +107,13 @@ export const statusRoutes: FastifyPluginAsync<{
     const fault = results.find((it) => it.fault !== null)?.fault
     if (!isKnown && fault) throw fault
     const { maxLagSeconds } = sources
+    const webhooks = await sources.webhooksHealth().catch(nullIfUnavailable)
     return {
       data: {
         release,
         chains: results.map((it) => chainStatus({ ...it, checks: sources.checks.of(it.chainId), maxLagSeconds })),
-        alarms: isLimitShared() ? [] : [LIMIT_NOT_SHARED],
+        webhooks: webhooks && webhooksStatus(webhooks),
+        alarms: [...(isLimitShared() ? [] : [LIMIT_NOT_SHARED]), ...(webhooks ? webhookAlarms(webhooks) : [])],
       },
     }
   })

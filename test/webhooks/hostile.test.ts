@@ -1,0 +1,214 @@
+import { createHook } from 'node:async_hooks'
+import type { LookupAddress } from 'node:dns'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseEndpointUrl, type Resolve } from '../../src/webhooks/address.ts'
+import { createPost } from '../../src/webhooks/post.ts'
+import { sign } from '../../src/webhooks/signature.ts'
+import { openReceiver } from '../support/webhook-receiver.ts'
+
+let receiver: Awaited<ReturnType<typeof openReceiver>>
+beforeAll(async () => {
+  receiver = await openReceiver()
+})
+afterAll(() => receiver?.close())
+
+const signal = new AbortController().signal
+const headers = sign({ id: 'event.changed.1', body: '{}' }, ['whsec_c2VjcmV0'], new Date())
+
+/** Counts the TCP connections that this process begins meanwhile. */
+const connectionsOf = async (run: () => Promise<unknown>): Promise<number> => {
+  let begun = 0
+  const hook = createHook({
+    init(_, type) {
+      if (type === 'TCPCONNECTWRAP') begun += 1
+    },
+  }).enable()
+  try {
+    await run()
+    return begun
+  } finally {
+    hook.disable()
+  }
+}
+
+/** DNS that answers every name with these addresses. */
+const answering = (...addresses: readonly string[]): Resolve => {
+  const found: LookupAddress[] = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  return ((_: string, __: unknown, callback: (error: null, found: LookupAddress[]) => void) =>
+    callback(null, found)) as unknown as Resolve
+}
+
+const post = (url: string, resolve?: Resolve, allowsLoopback = false) =>
+  createPost({ allowsLoopback, timeoutMs: 2_000, ...(resolve && { resolve }) })(url, headers, '{}', signal)
+
+const literal = [
+  ...['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', '0', '0.0.0.0', '[::1]', '[::]', 'localhost'],
+  ...['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[fe80::1]', '[fc00::1]'],
+  ...['10.0.0.1', '10.255.255.255', '172.16.0.1', '172.31.255.255', '192.168.0.1', '169.254.169.254', '100.64.0.1'],
+  ...['192.0.2.1', '198.18.0.1', '198.51.100.7', '203.0.113.9', '224.0.0.1', '240.0.0.1', '255.255.255.255'],
+  ...[
+    '[ff02::1]',
+    '[2001:db8::1]',
+    '[::ffff:10.0.0.1]',
+    '[::ffff:a9fe:a9fe]',
+    '[100::1]',
+    '１２７.0.0.1',
+    '127。0。0。1',
+  ],
+]
+
+const names = [
+  ...[
+    '127.0.0.1',
+    '127.8.8.8',
+    '0.0.0.0',
+    '10.1.2.3',
+    '172.20.0.5',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.100.100.200',
+  ],
+  ...[
+    '::1',
+    '::',
+    '::ffff:127.0.0.1',
+    '::ffff:192.168.0.1',
+    'fe80::1',
+    'fd00:ec2::254',
+    '64:ff9b::a00:1',
+    '2002:a00:1::',
+  ],
+  ...['255.255.255.255', '224.0.0.251', 'ff02::fb', '2001::1'],
+]
+
+const schemes = [
+  'ftp://example.com/',
+  'file:///etc/passwd',
+  'gopher://127.0.0.1/',
+  'ws://127.0.0.1/',
+  'data:text/plain,x',
+  '//x',
+  '',
+]
+
+describe('no connection is made to', () => {
+  test.each(literal)('https://%s', async (host) => {
+    const url = `https://${host}:${receiver.port}/`
+    expect(await connectionsOf(async () => expect(await post(url)).toMatchObject({ ok: false }))).toBe(0)
+  })
+
+  test.each(names)('a name that leads to %s', async (address) => {
+    const url = `https://hooks.example.com:${receiver.port}/`
+    const run = async () => expect(await post(url, answering(address))).toMatchObject({ ok: false })
+    expect(await connectionsOf(run)).toBe(0)
+  })
+
+  test.each([
+    ['8.8.8.8', '127.0.0.1'],
+    ['10.0.0.1', '8.8.8.8'],
+    ['2606:4700::1111', '::1'],
+  ])('a name that leads to %s and %s', async (...addresses) => {
+    const run = async () =>
+      expect(await post('https://hooks.example.com/', answering(...addresses))).toMatchObject({ ok: false })
+    expect(await connectionsOf(run)).toBe(0)
+  })
+
+  test('a name without an address, and one that does not exist', async () => {
+    const missing = ((_: string, __: unknown, callback: (error: Error) => void) =>
+      callback(new Error('getaddrinfo ENOTFOUND'))) as unknown as Resolve
+    const run = async () => {
+      for (const resolve of [answering(), missing])
+        expect(await post('https://hooks.example.com/', resolve)).toMatchObject({ ok: false })
+    }
+    expect(await connectionsOf(run)).toBe(0)
+  })
+
+  test.each(schemes)('%j', async (url) => {
+    for (const allowsLoopback of [false, true]) {
+      const run = async () => expect(await post(url, undefined, allowsLoopback)).toMatchObject({ ok: false })
+      expect(await connectionsOf(run)).toBe(0)
+    }
+  })
+
+  test('another machine over HTTP, also where HTTP to this machine is allowed', async () => {
+    const urls = ['http://8.8.8.8/', 'http://hooks.example.com/', 'http://10.0.0.1/', 'http://127.0.0.2/']
+    for (const url of urls) {
+      const run = async () => expect(await post(url, answering('127.0.0.1'), true)).toMatchObject({ ok: false })
+      expect(await connectionsOf(run)).toBe(0)
+    }
+    const elsewhere = async () =>
+      expect(await post('http://localhost/', answering('8.8.8.8'), true)).toMatchObject({ ok: false })
+    expect(await connectionsOf(elsewhere)).toBe(0)
+  })
+})
+
+test('a public address is connected to, as checked', async () => {
+  const run = async () => {
+    // Whether something answers does not matter.
+    expect(await post('https://hooks.example.com:9/', answering('1.1.1.1'))).toMatchObject({ ok: false })
+  }
+  expect(await connectionsOf(run)).toBe(1)
+})
+
+test('HTTP to this machine works where it is allowed', async () => {
+  expect(await post(receiver.url, undefined, true)).toEqual({ ok: true, status: 204 })
+  expect(await post(receiver.url)).toMatchObject({ ok: false })
+})
+
+test('a URL of an endpoint is refused with its reason', () => {
+  const refused = (url: string) => {
+    try {
+      return parseEndpointUrl(url, false).href
+    } catch (error) {
+      return String(error)
+    }
+  }
+  expect(refused('http://example.com/')).toContain('expected https')
+  expect(refused('https://user:pass@example.com/')).toContain('without user and password')
+  expect(refused('https://example.com/#a')).toContain('without #')
+  expect(refused(`https://example.com/${'a'.repeat(3_000)}`)).toContain('at most 2000 characters')
+  expect(refused('https://0x7f.1/')).toContain('127.0.0.1 is not a public address')
+  expect(refused('https://example.com/hooks?a=1')).toBe('https://example.com/hooks?a=1')
+})
+
+describe('a receiver that', () => {
+  const answers: [string, Parameters<typeof openReceiver>[0]][] = [
+    ['never answers', () => {}],
+    ['closes the connection', (response) => void response.socket?.destroy()],
+    ['answers with garbage', (response) => void response.socket?.end('garbage\r\n\r\n')],
+    [
+      'answers with endless headers',
+      (response) => void response.socket?.write(`HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}`),
+    ],
+    [
+      'switches protocols',
+      (response) =>
+        void response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+    ],
+    ['only sends hints', (response) => void response.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n')],
+    ['sends headers slowly', (response) => void response.socket?.write('HTTP/1.1 200 OK\r\nA')],
+  ]
+  test.each(answers)('%s fails within the time-out', async (_, answer) => {
+    const hostile = await openReceiver(answer)
+    const posted = await createPost({ allowsLoopback: true, timeoutMs: 300 })(hostile.url, headers, '{}', signal)
+    await hostile.close()
+    expect(posted).toMatchObject({ ok: false, failure: expect.stringMatching(/./) })
+  })
+
+  test('sends an endless body is delivered to, and its body is not read', async () => {
+    let written = 0
+    const endless = await openReceiver((response) => {
+      response.writeHead(200)
+      const write = (): void => {
+        if (response.destroyed) return
+        written += 65_536
+        response.write('a'.repeat(65_536), write)
+      }
+      write()
+    })
+    const posted = await createPost({ allowsLoopback: true })(endless.url, headers, '{}', signal)
+    await endless.close()
+    expect(posted).toEqual({ ok: true, status: 200 })
+    expect(written).toBeLessThan(50_000_000)
+  })
+})
