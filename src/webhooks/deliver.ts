@@ -37,6 +37,9 @@ export const secretsOf = (vault: Vault, endpoint: Endpoint, at: Date): string[] 
   return [secret, ...(hasPrevious ? [previousSecret] : [])].map((stored) => vault.decrypt(id, stored))
 }
 
+/** Whether a message is about a change, which the feed can repeat at any time, and not about a settlement. */
+const isChange = (id: string): boolean => id.includes('.changed.')
+
 /** Why the endpoint gets no more messages after a failed attempt, and its state. */
 const stateAfter = (status: number | undefined, isLast: boolean): Endpoint['state'] =>
   status === GONE ? 'disabled' : isLast ? 'paused' : 'active'
@@ -53,7 +56,7 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
   const record = async ({ endpoint, attempt, id: message }: Delivery, posted: Posted): Promise<void> => {
     const key = { endpoint, id: message }
     const at = new Date(now())
-    if (posted.ok) return recordSuccess(database, key, at)
+    if (posted.ok) return recordSuccess(database, key, at, !isChange(message))
     const { status, failure } = posted
     const next = nextAttempt(attempt + 1, now(), retryAfterMs(posted.retryAfter, now()), random)
     const state = stateAfter(status, attempt + 1 >= MAX_ATTEMPTS)

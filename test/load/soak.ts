@@ -11,12 +11,13 @@ import { heapAfterCollection } from './heap.ts'
 import { type Question, questionsOf } from './mix.ts'
 import { growth, type Point } from './trend.ts'
 import { mebibytes, usageOf } from './usage.ts'
+import { openEndpoints } from './webhook-endpoints.ts'
 
 /*
  * The whole system, as `npm start` runs it, under mixed load while its chains mine. The resources of its processes must
  * not grow.
  *
- *   npm run soak                 SOAK_MINUTES=60: how long
+ *   npm run soak                 SOAK_MINUTES=60: how long; SOAK_ENDPOINTS=100: receivers of webhooks
  */
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 60)
@@ -34,6 +35,9 @@ const QUOTE_EVERY_MS = 500
 /** The number of open streams, and how often a new one replaces the oldest, in milliseconds. */
 const STREAMS = 20
 const STREAM_EVERY_MS = 1_000
+const streamed = ['/v1/hedge/settlements?since=now', '/v1/changes/stream?since=now']
+
+const ENDPOINTS = Number(process.env.SOAK_ENDPOINTS ?? 100)
 
 /**
  * The targets for the second half of the time. The heap after a collection may grow by 4 % of its median or 1 MiB.
@@ -100,10 +104,11 @@ const pidOf = (name: string): number => {
   return pid
 }
 
-const databaseUrl = (): string => {
+/** A variable of the system. */
+const variable = (name: string): string => {
   const [, file = ''] = /--env-file (\S+)/.exec(sandbox.output()) ?? []
-  const [, url = ''] = /^DATABASE_URL=(.*)$/m.exec(readFileSync(file, 'utf8')) ?? []
-  return url
+  const [, value = ''] = new RegExp(`^${name}=(.*)$`, 'm').exec(readFileSync(file, 'utf8')) ?? []
+  return value
 }
 
 const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1)
@@ -143,8 +148,8 @@ const quotes = async (): Promise<void> => {
 
 const streams = async (): Promise<void> => {
   const open: (() => void)[] = []
-  for (; !over.signal.aborted; await sleep(STREAM_EVERY_MS)) {
-    const asked = get(`${sandbox.url}/v1/hedge/settlements?since=now`, { headers: { accept: 'text/event-stream' } })
+  for (let nth = 0; !over.signal.aborted; nth += 1, await sleep(STREAM_EVERY_MS)) {
+    const asked = get(`${sandbox.url}${streamed[nth % streamed.length]}`, { headers: { accept: 'text/event-stream' } })
     asked.on('error', () => {})
     const [response]: IncomingMessage[] = await once(asked, 'response')
     response?.on('error', () => {}).resume()
@@ -157,7 +162,7 @@ const streams = async (): Promise<void> => {
 
 const files = (): string[] => readdirSync(folder).filter((name) => name.startsWith('fx-'))
 
-const client = new Client(databaseUrl())
+const client = new Client(variable('DATABASE_URL'))
 const connections = async (): Promise<number> => {
   const { rows } = await client.query(
     `SELECT count(*)::int AS open FROM pg_stat_activity WHERE backend_type = 'client backend'`,
@@ -185,9 +190,12 @@ const sample = async (at: number): Promise<string> => {
 /** The expected statuses. Any other one is a failure. */
 const isWanted = (what: string): boolean => ['200', '304', 'stream'].includes(what)
 
+let receivers: { readonly close: () => Promise<void> } | undefined
 try {
   await client.connect()
   console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}; ${MINUTES} minutes`)
+  const webhooks = await openEndpoints(ENDPOINTS, variable)
+  receivers = webhooks
   const questions = chains.flatMap((chainId) => questionsOf({ chainId, eventId: 1, wallet }))
   const load = [...Array.from({ length: CALLERS }, (_, at) => caller(questions, at * 7)), quotes(), streams()]
   const pids = names.map(pidOf)
@@ -197,7 +205,9 @@ try {
     const line = await sample((nth * SAMPLE_SECONDS) / 60)
     if (nth % PER_LINE > 0) continue
     const answers = [...counts].map(([what, times]) => `${times} of ${what}`).join(', ')
-    console.log(`minute ${nth / PER_LINE}: ${line} | ${answers}`)
+    const { delivered, refused, hung } = webhooks.counts
+    const sent = `webhooks: ${delivered} delivered, ${refused} refused, ${hung} without an answer`
+    console.log(`minute ${nth / PER_LINE}: ${line} | ${answers} | ${sent}`)
   }
   over.abort()
   await Promise.all(load)
@@ -220,6 +230,7 @@ try {
   if (failures.length > 0 || restarted.length > 0) process.exitCode = 1
 } finally {
   over.abort()
+  await receivers?.close()
   await client.end()
   const { code, left } = await sandbox.stop('SIGINT')
   const kept = files()

@@ -33,6 +33,7 @@ const planted = {
   apiKey: canary('apikey'),
   query: canary('query'),
   signer: randomBytes(32).toString('hex'),
+  webhooks: randomBytes(32).toString('hex'),
   signedTx: randomBytes(40).toString('hex'),
 }
 
@@ -87,6 +88,7 @@ beforeAll(async () => {
     ENGINE_USD_RATE_URL: `http://127.0.0.1:9/bills?api_key=${planted.rates}`,
     ENGINE_SYNTHETIC: 'true',
     ENGINE_PRIVATE_KEY: `0x${planted.signer}`,
+    WEBHOOKS_KEY: planted.webhooks,
     RATE_LIMIT_PER_MINUTE: '100000',
     ...longTimeouts,
     NODE_TIMEOUT_MS: '500',
@@ -200,10 +202,13 @@ test('no output of a process contains a secret, with healthy and with failing de
   }))
   // On a busy machine these answers can be late, and a late node is a 503.
   await expect
-    .poll(async () => {
-      await askAll(base)
-      return [...statuses]
-    })
+    .poll(
+      async () => {
+        await askAll(base)
+        return [...statuses]
+      },
+      { timeout: 90_000 },
+    )
     .toContain(502)
   proxy.say(() => ({ status: 403, body: words }))
   await askAll(base)

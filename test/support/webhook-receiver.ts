@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 
 /** A request that a receiver got. */
-export type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
+export type Received = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string }
 
 /**
  * An HTTP server on this machine that keeps what is posted to it. `answer` decides the response; 204 by default.
@@ -19,7 +19,7 @@ export const openReceiver = async (
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const got = { headers: request.headers, body: Buffer.concat(chunks).toString() }
+      const got = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() }
       received.push(got)
       answer(response, got)
     })

@@ -91,11 +91,12 @@ type Key = Pick<Delivery, 'endpoint' | 'id'>
 
 const keyed = ({ endpoint, id }: Key) => and(eq(deliveries.endpoint, endpoint), eq(deliveries.id, id))
 
-/** Records that a message was delivered at a time. */
-export const recordSuccess = (database: Database, key: Key, at: Date): Promise<void> =>
+/** Records that a message was delivered at a time, and keeps it for a replay, or does not. */
+export const recordSuccess = (database: Database, key: Key, at: Date, keeps: boolean): Promise<void> =>
   database.transaction(async (handle) => {
     const ended = { state: 'delivered', endedAt: at, failure: null, attempt: sql`${deliveries.attempt} + 1` } as const
-    await handle.update(deliveries).set(ended).where(keyed(key))
+    if (keeps) await handle.update(deliveries).set(ended).where(keyed(key))
+    else await handle.delete(deliveries).where(keyed(key))
     await handle
       .update(webhookEndpoints)
       .set({ succeededAt: at, failingSince: null, retryAt: null, failure: null })
