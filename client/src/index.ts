@@ -22,3 +22,4 @@ export type {
   Schemas,
 } from './types.ts'
 export { type ExecutionCode, ExecutionError, type Wallet } from './wallet.ts'
+export { type VerifyOptions, verifyWebhook, type WebhookCode, WebhookError, type WebhookMessage } from './webhooks.ts'

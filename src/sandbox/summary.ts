@@ -40,6 +40,7 @@ export const summary = (
     `  curl -s ${apiUrl}/v1/tx/hedge/deposit -H 'content-type: application/json' -d '{"chainId":${first},"eventId":9,"amount":"1000000000","from":"${user}"}'`,
     `  curl -s ${apiUrl}/v1/plans/buy-protection -H 'content-type: application/json' -d '{"chainId":${first},"from":"${user}","eventId":9,"notional":"1000000000"}'`,
     `  npm run lifecycle -- ${apiUrl}`,
+    `  npm run webhooks -- ${envFile}`,
     `  npm run audit -- --env-file ${envFile}`,
     '',
   ].join('\n')

@@ -11,6 +11,7 @@ const pages = [
   'pagination',
   'quick-start',
   'settlements',
+  'webhooks',
 ]
 
 const { version } = JSON.parse(readFileSync('client/package.json', 'utf8'))

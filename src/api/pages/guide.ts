@@ -35,6 +35,7 @@ const pages: readonly Page[] = [
     summary: 'Keep a copy of wallets and events exact with the feed of changes',
     covers: /^\/v1\/changes\b/,
   },
+  { name: 'webhooks', title: 'Webhooks', summary: 'Be called for settlements and changes, and verify the messages' },
   {
     name: 'errors',
     title: 'Errors',

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { verifyWebhook } from 'fx-protection-client'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, test } from 'vitest'
+import { sign } from '../../src/webhooks/signature.ts'
+
+const secret = `whsec_${randomBytes(32).toString('base64')}`
+const other = `whsec_${randomBytes(32).toString('base64')}`
+const id = 'settlement.settled.7'
+const at = new Date('2026-11-24T10:00:00.000Z')
+const data = { seq: 7, type: 'settled', chainId: 8453, eventId: 3, settlementPrice: '12500000' }
+const body = JSON.stringify({ type: 'settlement.settled', timestamp: at.toISOString(), cursor: '7', data })
+const headers = sign({ id, body }, [secret], at)
+
+const verify = (given: Partial<Parameters<typeof verifyWebhook>[0]> = {}) =>
+  verifyWebhook({ body, headers, secrets: [secret], now: () => at.getTime(), ...given })
+
+const codeOf = (given: Parameters<typeof verify>[0]) =>
+  verify(given).then(
+    () => 'accepted',
+    (error: { code: string }) => error.code,
+  )
+
+describe('a message is accepted', () => {
+  test('as the service signs it, with amounts as bigint', async () => {
+    expect(await verify()).toEqual({
+      ...{ id, type: 'settlement.settled', timestamp: at, cursor: '7' },
+      data: { ...data, settlementPrice: 12_500_000n },
+    })
+  })
+
+  test('as the reference implementation signs it', async () => {
+    const signature = new Webhook(secret).sign(id, at, body)
+    expect(await codeOf({ headers: { ...headers, 'webhook-signature': signature } })).toBe('accepted')
+  })
+
+  test('with headers of fetch, in capitals, and with a body of bytes', async () => {
+    expect(await codeOf({ headers: new Headers({ ...headers }) })).toBe('accepted')
+    const capitals = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
+    expect(await codeOf({ headers: capitals, body: Buffer.from(body) })).toBe('accepted')
+  })
+
+  test('during a rotation, with either secret and next to signatures of other versions', async () => {
+    const both = sign({ id, body }, [other, secret], at)
+    expect(await codeOf({ headers: both })).toBe('accepted')
+    expect(await codeOf({ headers: both, secrets: [other] })).toBe('accepted')
+    expect(await codeOf({ secrets: [other, secret] })).toBe('accepted')
+    const mixed = `v1a,abc v2,${'A'.repeat(43)}= ${headers['webhook-signature']}`
+    expect(await codeOf({ headers: { ...headers, 'webhook-signature': mixed } })).toBe('accepted')
+  })
+})
+
+describe('a message is refused', () => {
+  test('when one character of its body, id or time differs', async () => {
+    for (let place = 0; place < body.length; place += 1) {
+      const changed = `${body.slice(0, place)}${body[place] === 'x' ? 'y' : 'x'}${body.slice(place + 1)}`
+      expect([place, await codeOf({ body: changed })]).toEqual([place, 'no_matching_signature'])
+    }
+    expect(await codeOf({ headers: { ...headers, 'webhook-id': 'settlement.settled.8' } })).toBe(
+      'no_matching_signature',
+    )
+    const later = String(Number(headers['webhook-timestamp']) + 1)
+    expect(await codeOf({ headers: { ...headers, 'webhook-timestamp': later } })).toBe('no_matching_signature')
+  })
+
+  test('when its signature is another, shorter, or of another version', async () => {
+    const [, base64 = ''] = headers['webhook-signature'].split(',')
+    for (const signature of [`v1,${base64.slice(1)}`, `v1a,${base64}`, base64, `v1,${'A'.repeat(43)}=`, 'v1,'])
+      expect(await codeOf({ headers: { ...headers, 'webhook-signature': signature } })).toBe('no_matching_signature')
+    expect(await codeOf({ secrets: [other] })).toBe('no_matching_signature')
+  })
+
+  test('when a header is missing or empty', async () => {
+    for (const name of Object.keys(headers))
+      for (const value of [undefined, ''])
+        expect(await codeOf({ headers: { ...headers, [name]: value } })).toBe('missing_header')
+  })
+
+  test('when it is older or newer than the tolerance', async () => {
+    for (const [seconds, expected] of [
+      [300, 'accepted'],
+      [-300, 'accepted'],
+      [301, 'timestamp_out_of_range'],
+      [-301, 'timestamp_out_of_range'],
+    ] as const)
+      expect([seconds, await codeOf({ now: () => at.getTime() + seconds * 1_000 })]).toEqual([seconds, expected])
+    expect(await codeOf({ headers: { ...headers, 'webhook-timestamp': 'now' } })).toBe('timestamp_out_of_range')
+  })
+
+  test('when a secret is not one', async () => {
+    for (const wrong of ['whsec_***', 'whsec_', '']) expect(await codeOf({ secrets: [wrong] })).toBe('invalid_secret')
+  })
+
+  test('when its body is signed and is not JSON', async () => {
+    const text = 'not JSON'
+    expect(await codeOf({ body: text, headers: sign({ id, body: text }, [secret], at) })).toBe('invalid_body')
+  })
+})
