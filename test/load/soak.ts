@@ -106,8 +106,7 @@ const pidOf = (name: string): number => {
 
 /** A variable of the system. */
 const variable = (name: string): string => {
-  const [, file = ''] = /--env-file (\S+)/.exec(sandbox.output()) ?? []
-  const [, value = ''] = new RegExp(`^${name}=(.*)$`, 'm').exec(readFileSync(file, 'utf8')) ?? []
+  const [, value = ''] = new RegExp(`^${name}=(.*)$`, 'm').exec(readFileSync(sandbox.envFile(), 'utf8')) ?? []
   return value
 }
 

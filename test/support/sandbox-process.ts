@@ -11,6 +11,8 @@ export type SandboxProcess = {
   readonly url: string
   readonly rpcUrls: Readonly<Record<number, string>>
   /** Everything it printed so far. */
+  /** The file with the variables of the system. */
+  envFile(): string
   output(): string
   /** The process ids of its children whose command line matches. */
   children(pattern: RegExp): number[]
@@ -85,11 +87,12 @@ export const startSandboxProcess = async (
     pid,
     url: find(/The sandbox is ready: (\S+)/),
     rpcUrls: { 8453: find(/8453 {2}node +(\S+)/), 56: find(/56 +node +(\S+)/) },
+    /** The file with the variables of the system. */
+    envFile: () => find(/--env-file (\S+)/),
     output: () => text,
     children,
     async audit() {
-      const envFile = find(/--env-file (\S+)/)
-      const { command, args } = builtCommand('audit', '--env-file', envFile)
+      const { command, args } = builtCommand('audit', '--env-file', find(/--env-file (\S+)/))
       // It exits with 1 if it found differences, which are in its report.
       const { stdout } = await promisify(execFile)(command, args).catch((fault) => {
         if (fault.code === 1 && fault.stdout !== '') return fault

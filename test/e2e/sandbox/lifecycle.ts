@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import type { WebhookMessage } from 'fx-protection-client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { markets, runLifecycle } from '../../../examples/lifecycle.ts'
+import { receiveSettlements } from '../../../examples/webhooks.ts'
 import { sandbox } from './process.ts'
 
 /** Success or error; other tests check the payloads against their schemas. */
@@ -69,7 +71,17 @@ test('the seeded scenario has every state, at least 10 wallets, 20 deposits and 
   }
 })
 
+/** What the example of a receiver of webhooks gets during the lifecycles. */
+const messages: WebhookMessage[] = []
+
 describe('the lifecycle of one event', () => {
+  let receiver: Awaited<ReturnType<typeof receiveSettlements>> | undefined
+  beforeAll(async () => {
+    receiver = await receiveSettlements(sandbox.envFile(), (message) => messages.push(message))
+    expect(await receiver.ping()).toContain('accepted the message: status 204')
+  })
+  afterAll(() => receiver?.close())
+
   // Both chains at once: most of the time is waiting for blocks. Markets on the same chain share the oracles, so they
   // run one after the other.
   test.concurrent.each([8453, 56])(
@@ -87,6 +99,12 @@ describe('the lifecycle of one event', () => {
       }
     },
   )
+
+  test('a receiver of webhooks gets the settlement of each event, signed', async () => {
+    const settled = () => messages.flatMap(({ type, data }) => (type === 'settlement.settled' ? [data.chainId] : []))
+    await expect.poll(() => settled().toSorted()).toEqual(markets.map(({ chainId }) => chainId).toSorted())
+    expect(messages[0]?.type).toBe('webhook.ping')
+  })
 })
 
 const address = `0x${'12'.repeat(20)}`
