@@ -2853,6 +2853,8 @@ export interface components {
                 /** @description How far the index is behind the chain, in seconds */
                 lagSeconds: number;
             }[];
+            /** @description Whether `claimables` has everything; false when a wallet has more than a portfolio lists. With `wallet` */
+            claimablesComplete?: boolean;
             /**
              * @description The transaction of `afterTx` reverted: it changed nothing
              * @constant

@@ -87,7 +87,7 @@ const checkTime = (timestamp: string, toleranceSeconds: number, now: number): vo
   if (/^\d{1,12}$/.test(timestamp) && apart <= toleranceSeconds) return
   throw new WebhookError(`the timestamp is more than ${toleranceSeconds} s from this machine's time`, {
     code: 'timestamp_out_of_range',
-    hint: 'Set the clock of this machine. An old message may be a repetition by somebody else.',
+    hint: 'Set the clock of this machine. A message that is old may be a repetition that another sender made.',
   })
 }
 

@@ -52,9 +52,8 @@ const EARNINGS: Payable = 'creator-earnings'
 export const draftClaims = async (situation: Situation, lists: ListSources): Promise<Draft> => {
   const { chainId, deployment } = situation.chain
   // The fees of other claims add to the earnings of a creator.
-  const found = (await claimablesOf(lists, [chainId], [situation.intent.from])).toSorted(
-    (a, b) => Number(a.kind === EARNINGS) - Number(b.kind === EARNINGS),
-  )
+  const { claimables } = await claimablesOf(lists, [chainId], [situation.intent.from])
+  const found = claimables.toSorted((a, b) => Number(a.kind === EARNINGS) - Number(b.kind === EARNINGS))
   const taken = found.slice(0, MAX_TRIED)
   const steps = taken.flatMap(({ kind, id }): Step[] => {
     const claim = claimActions.get(kind)

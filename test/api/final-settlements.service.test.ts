@@ -103,7 +103,9 @@ test('an item names the transaction of its settlement, and what the wallets can 
   // Every item is of the wallet's events, and has the claims that the portfolio lists.
   const { data } = await api.get(`/wallets/${hedger}/portfolio?chainId=8453`)
   const { claimables } = z.object({ claimables: z.array(z.looseObject({})) }).parse(data)
-  const all = (await feed(`wallet=${hedger}`)).flatMap((it) => it.claimables ?? [])
+  const page = Page.parse((await ask(`wallet=${hedger}`)).json())
+  expect(page.meta.claimablesComplete).toBe(true)
+  const all = page.data.flatMap((it) => it.claimables ?? [])
   const byId = (claims: readonly object[]) => claims.map((claim) => JSON.stringify(claim)).sort()
   expect(byId(all.map(({ wallet: _, eventId: __, ...claim }) => claim))).toEqual(byId(claimables))
 })

@@ -10,9 +10,9 @@ export type SandboxProcess = {
   readonly pid: number
   readonly url: string
   readonly rpcUrls: Readonly<Record<number, string>>
-  /** Everything it printed so far. */
   /** The file with the variables of the system. */
   envFile(): string
+  /** Everything it printed so far. */
   output(): string
   /** The process ids of its children whose command line matches. */
   children(pattern: RegExp): number[]

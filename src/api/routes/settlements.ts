@@ -78,17 +78,18 @@ export const settlementRoutes: CachedRoutes<{
   /** Adds what wallets can claim from the events of settlements, once the index has observed it. */
   const withClaimables = async (request: FastifyRequest, items: readonly Settlement[], wallets: readonly Address[]) => {
     const chainIds = [...new Set(items.map(({ chainId }) => chainId))]
-    if (chainIds.length === 0) return items
+    if (chainIds.length === 0) return { data: items, claimablesComplete: true }
     const deadline = performance.now() + DEFAULT_WAIT_MS
     for (const chainId of chainIds)
       await waits.during(chainId, clientOf(request), (polls, signal) =>
         untilRefreshed(polls, `settlements of chain ${chainId}`, { deadline, signal }),
       )
-    const claimables = await claimablesOf(lists, chainIds, wallets)
-    return items.map((item) => ({
+    const { claimables, isComplete } = await claimablesOf(lists, chainIds, wallets)
+    const data = items.map((item) => ({
       ...item,
       claimables: claimables.filter((it) => it.chainId === item.chainId && it.eventId === item.eventId),
     }))
+    return { data, claimablesComplete: isComplete }
   }
 
   app.get<{ Querystring: StreamQuery }>(
@@ -115,12 +116,13 @@ export const settlementRoutes: CachedRoutes<{
       }
       if (cache.check(feedOf(chainIds, wallets), request, reply)) return reply
       const page = await settlementsPage(sources, query)
-      const data = wallets === undefined ? page.data : await withClaimables(request, page.data, wallets)
+      const { data, ...complete } =
+        wallets === undefined ? { data: page.data } : await withClaimables(request, page.data, wallets)
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
       cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
-      return { data, meta: { ...page.meta, ...reverted } }
+      return { data, meta: { ...page.meta, ...complete, ...reverted } }
     },
   )
 }

@@ -181,15 +181,17 @@ export const portfoliosOf = async (
 export type WalletClaimable = Claimable & { readonly wallet: Address; readonly eventId: number }
 
 /**
- * Reads what wallets can claim, as their portfolios list it, with the events. Throws as `portfoliosOf` does.
+ * Reads what wallets can claim, as their portfolios list it, with the events, and whether these portfolios are complete.
+ * Throws as `portfoliosOf` does.
  */
 export const claimablesOf = async (
   sources: ListSources,
   chainIds: readonly ChainId[],
   wallets: readonly Address[],
-): Promise<readonly WalletClaimable[]> => {
+): Promise<{ readonly claimables: readonly WalletClaimable[]; readonly isComplete: boolean }> => {
   const { records } = await portfoliosOf(sources, { wallets, chainIds })
-  return records.flatMap((record) => claimablesIn(JSON.parse(record) as PortfolioRecord))
+  const portfolios = records.map((record) => JSON.parse(record) as PortfolioRecord)
+  return { claimables: portfolios.flatMap(claimablesIn), isComplete: portfolios.every(({ complete }) => complete) }
 }
 
 const claimablesIn = ({ wallet, claimables, positions, deposits }: PortfolioRecord): readonly WalletClaimable[] => {

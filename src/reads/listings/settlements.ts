@@ -55,6 +55,10 @@ export const SettlementsMeta = z
     hasMore: z.boolean(),
     pollAfterMs: Integer.meta({ description: 'When to poll again, in milliseconds' }),
     asOf: z.array(z.object(asOfFields)),
+    claimablesComplete: z.boolean().optional().meta({
+      description:
+        'Whether `claimables` has everything; false when a wallet has more than a portfolio lists. With `wallet`',
+    }),
     ...revertedField,
   })
   .meta({ id: 'SettlementsMeta' })
