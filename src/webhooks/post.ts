@@ -1,6 +1,7 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { errorText } from '../lib/errors.ts'
+import { withTimeout } from '../lib/with-timeout.ts'
 import { createCheckedLookup, parseEndpointUrl, type Resolve } from './address.ts'
 import type { SignedHeaders } from './signature.ts'
 
@@ -59,12 +60,12 @@ export const createPost = ({ allowsLoopback, resolve, timeoutMs = TIMEOUT_MS }: 
     })
 
   return async (url, headers, body, signal) => {
-    const timeout = AbortSignal.timeout(timeoutMs)
+    const late = () => new Error(`no response within ${timeoutMs / 1_000} s`)
+    const work = (ends: AbortSignal) => attempt(url, headers, body, ends)
     try {
-      return await attempt(url, headers, body, AbortSignal.any([signal, timeout]))
+      return await withTimeout(work, { ms: timeoutMs, late, signal })
     } catch (error) {
-      const seconds = timeoutMs / 1_000
-      return { ok: false, failure: timeout.aborted ? `no response within ${seconds} s` : errorText(error) }
+      return { ok: false, failure: errorText(error) }
     }
   }
 }

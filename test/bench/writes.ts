@@ -19,6 +19,11 @@ const POSITIONS = Number(process.env.POSITIONS ?? 100_000)
 const UPDATES = Number(process.env.UPDATES ?? 1_000_000)
 const AT_ONCE = 500
 
+/** The newest commit without the feed of changes. */
+const BEFORE_FEED = 'd0b8a53'
+
+type Took = { readonly micros: number; readonly processor: number }
+
 const brin = (pages: number): string =>
   `DROP INDEX position_observations_since_block; CREATE INDEX position_observations_since_block ON position_observations USING brin (block_number) WITH (pages_per_range=${pages}, autosummarize=true)`
 const fillfactor = (share: number): string => `ALTER TABLE position_observations SET (fillfactor = ${share})`
@@ -26,6 +31,7 @@ const fillfactor = (share: number): string => `ALTER TABLE position_observations
 /** The release of each contestant (null for this one), and the statements that change its empty tables. */
 const contestants: Readonly<Record<string, { readonly commit: string | null; readonly setUp: string }>> = {
   before: { commit: BEFORE, setUp: '' },
+  'before the feed': { commit: BEFORE_FEED, setUp: '' },
   now: { commit: null, setUp: '' },
   ...Object.fromEntries([70, 80, 90, 100].map((it) => [`fillfactor ${it}`, { commit: null, setUp: fillfactor(it) }])),
   ...Object.fromEntries([4, 16, 64, 128].map((it) => [`${it} pages a range`, { commit: null, setUp: brin(it) }])),
@@ -54,10 +60,12 @@ const measure = async (url: string, { migrate, pool, observations, write }: Rele
       const all = { events: [], deposits: [], positions: changed, protocol: null }
       await observations.storeObservations(handle, chainId, blockOf(at), all, renderer)
     })
-  const timed = async (work: () => Promise<unknown>): Promise<number> => {
-    const start = performance.now()
+  /** The time that work takes, and this process's processor time, in microseconds. */
+  const timed = async (work: () => Promise<unknown>): Promise<Took> => {
+    const [start, used] = [performance.now(), process.cpuUsage()]
     await work()
-    return (performance.now() - start) / 1_000
+    const { user, system } = process.cpuUsage(used)
+    return { micros: (performance.now() - start) * 1_000, processor: user + system }
   }
   const bytes = async (): Promise<string> => {
     const { rows } = await client.query<{ heap: number; indexes: number }>(
@@ -101,8 +109,8 @@ const measure = async (url: string, { migrate, pool, observations, write }: Rele
   )
   await database.close()
   await client.end()
-  const each = (seconds: number, count: number): string =>
-    `${seconds.toFixed(1)} s, ${((seconds * 1e6) / count).toFixed(0)} us each`
+  const each = ({ micros, processor }: Took, count: number): string =>
+    `${(micros / 1e6).toFixed(1)} s, ${(micros / count).toFixed(0)} us each, ${(processor / count).toFixed(1)} us of processor time`
   return [
     `observed ${POSITIONS}: ${each(observed, POSITIONS)}`,
     `observed again ${UPDATES}: ${each(again, UPDATES)}; HOT ${unchanged.hot} of ${unchanged.all}; table + indexes ${before}, then ${after}`,

@@ -21,10 +21,18 @@ import { slowReader } from './targets/slow-reader.ts'
 import { tags } from './targets/tags.ts'
 import { takeover } from './targets/takeover.ts'
 import { upgrade } from './targets/upgrade.ts'
+import { webhooks } from './targets/webhooks.ts'
 import { isVariant, variants } from './variant.ts'
 
 /** Targets for which each seed is a separate case. The others use the first seed. */
-const ofEverySeed: Readonly<Record<string, Target>> = { '1': loss, '1-mix': mix, '2': reorgs, '6': kills, feed }
+const ofEverySeed: Readonly<Record<string, Target>> = {
+  '1': loss,
+  '1-mix': mix,
+  '2': reorgs,
+  '6': kills,
+  feed,
+  webhooks,
+}
 
 const targets: Readonly<Record<string, Target>> = {
   ...ofEverySeed,

@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { Client } from 'pg'
+import { Webhook } from 'standardwebhooks'
+import { z } from 'zod'
+import { webhookTypes } from '../../../src/db/schema-webhooks.ts'
+import { addEndpoint } from '../../../src/db/webhooks/endpoints.ts'
+import { errorText } from '../../../src/lib/errors.ts'
+import { createRandom } from '../../../src/sandbox/random.ts'
+import { findRedis } from '../../../src/sandbox/redis.ts'
+import { createVault, newSecret } from '../../../src/webhooks/secrets.ts'
+import { openDatabase } from '../../support/open-database.ts'
+import { openReceiver, type Received } from '../../support/webhook-receiver.ts'
+import { openIndex } from '../rig.ts'
+import type { Failure, Target } from '../target.ts'
+
+const KILLS = 20
+const REORG_EVERY = 4
+const FLUSH_AT = 10
+const WITHIN_MS = 90_000
+
+const Message = z.object({
+  type: z.string(),
+  data: z.object({ seq: z.int().optional(), wallet: z.string().optional(), eventId: z.int().optional() }),
+})
+
+/** The faults of what a receiver got: a wrong signature, a wrong order, or a newest state that is missing. */
+const faultsOf = (received: readonly Received[], secret: string, newest: readonly string[]): string[] => {
+  const faults: string[] = []
+  const ids = new Set<string>()
+  const last = new Map<string, number>()
+  for (const { headers, body } of received) {
+    const id = String(headers['webhook-id'])
+    ids.add(id)
+    try {
+      new Webhook(secret).verify(body, headers as Record<string, string>)
+    } catch (fault) {
+      faults.push(`${id}: ${errorText(fault)}`)
+    }
+    const { type, data } = Message.parse(JSON.parse(body))
+    const entity = `${type} ${data.wallet ?? data.eventId}`
+    const seq = data.seq ?? 0
+    if (seq < (last.get(entity) ?? 0)) faults.push(`${id} came after ${last.get(entity)}`)
+    last.set(entity, seq)
+  }
+  return [...faults, ...newest.filter((id) => !ids.has(id)).map((id) => `${id} is missing`)]
+}
+
+/**
+ * Kills the worker 20 times, empties Redis once, reorganises the chain five times and lets the receiver fail, while
+ * the chain has traffic. Pauses of hours are shortened: the times of the deliveries are moved instead of the clock.
+ */
+export const webhooks: Target = {
+  claim: `webhooks under ${KILLS} kill -9 of the worker, ${KILLS / REORG_EVERY} reorgs, an emptied Redis and a failing receiver`,
+  figure: 'the newest state of every entity arrives, in order and signed',
+  async run({ store, chains, seeds }) {
+    const { traffic } = chains
+    const failures: Failure[] = []
+    let messages = 0
+    for (const seed of seeds) {
+      traffic.reseed(seed)
+      const random = createRandom(seed)
+      const index = await openIndex({ store, chains, seed })
+      const redis = await findRedis({ redisUrl: undefined })
+      const client = new Client(index.database.url)
+      const database = openDatabase(index.database.url, { maxConnections: 1 })
+      let status = 204
+      const receiver = await openReceiver((response) => void response.writeHead(status).end())
+      try {
+        if (redis === null) throw new Error('Redis is missing: install redis-server')
+        await client.connect()
+        const key = randomBytes(32)
+        const more = {
+          ...{ REDIS_URL: redis.url, JOBS_PREFIX: redis.prefix },
+          ...{ WEBHOOKS_KEY: key.toString('hex'), WEBHOOKS_ALLOW_LOOPBACK: 'true' },
+        }
+        let worker = await index.start('worker', 'worker', more)
+        await index.untilExact(await traffic.mine(1), WITHIN_MS)
+        const secret = newSecret()
+        const chosen = { url: receiver.url, types: [...webhookTypes], chainIds: null, wallets: null, eventIds: null }
+        const stored = createVault([key]).encrypt('we_1', secret)
+        await addEndpoint(database, { id: 'we_1', ...chosen, secret: stored, createdAt: new Date() }, 1)
+        const begin = Date.now() * 1_000
+        /** Lets six hours pass for what waits. */
+        const pass = async (): Promise<void> => {
+          await client.query(`UPDATE deliveries SET next_at = next_at - interval '6 hours' WHERE state = 'waiting'`)
+          await client.query(`UPDATE webhook_endpoints SET retry_at = retry_at - interval '6 hours'`)
+        }
+        for (let kill = 1; kill <= KILLS; kill += 1) {
+          status = random.int(1, 3) === 1 ? 503 : 204
+          const replace = kill % REORG_EVERY === 0 ? await traffic.fork() : null
+          await traffic.mine(random.int(1, 5))
+          await sleep(random.int(500, 8_000))
+          await worker.kill()
+          if (kill === FLUSH_AT) {
+            const connection = new Redis(redis.url)
+            await connection.flushall()
+            connection.disconnect()
+          }
+          if (replace !== null) {
+            index.proxy.hold()
+            await replace().finally(() => index.proxy.release())
+          }
+          worker = await index.start('worker', 'worker', more)
+          await pass()
+        }
+        status = 204
+        await index.untilExact(await traffic.mine(1), WITHIN_MS)
+        const deadline = Date.now() + WITHIN_MS
+        for (let found = ['nothing was compared']; found.length > 0; await sleep(1_000)) {
+          await pass()
+          const { rows } = await client.query<{ id: string }>(
+            `SELECT type || '.changed.' || seq AS id FROM feed WHERE type <> 'protocol' AND seq > $1`,
+            [begin],
+          )
+          const newest = rows.map(({ id }) => id)
+          found = newest.length === 0 ? ['nothing changed'] : faultsOf(receiver.received, secret, newest)
+          if (found.length > 0 && Date.now() > deadline) throw new Error(found.slice(0, 3).join('; '))
+        }
+        messages += receiver.received.length
+      } catch (fault) {
+        failures.push({ seed, what: errorText(fault) })
+      } finally {
+        await Promise.all([client.end(), database.close(), receiver.close()])
+        await index.close()
+        await redis?.close()
+      }
+    }
+    return {
+      measured: `${messages} messages in ${seeds.length} seeds, ${failures.length} seeds with a fault`,
+      met: failures.length === 0,
+      failures,
+    }
+  },
+}
