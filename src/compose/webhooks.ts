@@ -25,6 +25,7 @@ import { bodyOf } from '../webhooks/fill.ts'
 import { createPost } from '../webhooks/post.ts'
 import { createVault, newSecret, type Vault } from '../webhooks/secrets.ts'
 import { sign } from '../webhooks/signature.ts'
+import { checked, type Flags, textOf, wholeNumber } from './flags.ts'
 import { openDatabase, WORK_WITHIN_MS } from './parts.ts'
 
 /** Milliseconds that a command waits for a connection. */
@@ -36,48 +37,13 @@ const BOTH_SECRETS_MS = 24 * 60 * 60 * 1_000
 /** Most deliveries that one command prints. */
 const MOST_SHOWN = 100
 
-/** Most wallets or events of a filter. */
-const MOST_FILTERED = 1_000
-
 type Tools = {
   readonly config: ConfigOf<typeof environments.webhooks>
   readonly database: Database
   readonly vault: Vault
 }
 
-type Flags = Readonly<Record<string, string | boolean | undefined>>
-
 const print = (...lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`)
-
-const textOf = (flags: Flags, name: string): string | undefined => {
-  const value = flags[name]
-  return typeof value === 'string' ? value : undefined
-}
-
-/** The values of a list, separated by commas; null when the option is absent. */
-const listOf = (flags: Flags, name: string): string[] | null =>
-  textOf(flags, name)
-    ?.split(',')
-    .map((item) => item.trim()) ?? null
-
-/** A list of which every value passes. Throws `validation_error` naming the option and the first value that does not. */
-const checked = <T>(
-  flags: Flags,
-  name: string,
-  expected: string,
-  parse: (text: string) => T | undefined,
-): T[] | null => {
-  const texts = listOf(flags, name)
-  if (texts === null) return null
-  if (texts.length > MOST_FILTERED) throw invalidField(name, `expected at most ${MOST_FILTERED}, got ${texts.length}`)
-  return texts.map((text) => {
-    const value = parse(text)
-    if (value === undefined) throw invalidField(name, `expected ${expected}, got ${JSON.stringify(text)}`)
-    return value
-  })
-}
-
-const wholeNumber = (text: string): number | undefined => (/^\d{1,15}$/.test(text) ? Number(text) : undefined)
 
 const missing = (id: string): OperatorError =>
   new OperatorError(`there is no endpoint ${id}: run webhooks list for the ids`)

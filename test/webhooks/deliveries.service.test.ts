@@ -323,3 +323,29 @@ test('without the key of a secret nothing is sent, and the endpoint reports why'
   const endpoint = await steps.database.run((handle) => readEndpoint(handle, 'we_1'))
   expect([receiver.received.length, endpoint?.failure]).toEqual([0, expect.stringContaining('cannot be decrypted')])
 })
+
+test('three workers that deliver to one endpoint at once send each message once, and those of an entity in order', async () => {
+  const { creator, lp, secondLp } = protocol
+  await open()
+  await index()
+  const id = BigInt((await protocol.read('getCreatorEventIds', [creator])).at(-1) ?? 0)
+  await add('we_1')
+  const workers = [jobsWith(), jobsWith(), jobsWith()]
+  const running: Promise<void>[] = []
+  for (let deposit = 0; deposit < 12; deposit += 1) {
+    await send(deposit % 2 === 0 ? lp : secondLp, 'deposit', [id, 10n ** 7n])
+    await index()
+    for (const run of workers) running.push(run())
+  }
+  await Promise.all(running)
+  await Promise.all(workers.map((run) => run()))
+  const got = receiver.received.map((it) => verified(it))
+  expect(new Set(got.map((message) => message.id)).size).toBe(got.length)
+  expect(got.length).toBeGreaterThan(24)
+  const newest = new Map<string, number>()
+  for (const message of got) {
+    const seq = Number(message.data.seq)
+    expect(seq, message.id).toBeGreaterThan(newest.get(entityOf(message)) ?? 0)
+    newest.set(entityOf(message), seq)
+  }
+})
