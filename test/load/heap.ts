@@ -4,6 +4,10 @@ import { z } from 'zod'
 /** Longest a process may take to collect its garbage, in milliseconds. */
 const PATIENCE_MS = 20_000
 
+/** Ids of the requests to the debugger. */
+const COLLECTED = 1
+const MEASURED = 2
+
 const Answer = z.object({ id: z.int(), result: z.object({ usedSize: z.number().optional() }).optional() })
 
 /**
@@ -21,12 +25,12 @@ export const heapAfterCollection = (url: string): Promise<number> =>
     const fail = (): void => end(() => reject(new Error(`the debugger at ${url} does not answer`)))
     const timer = setTimeout(fail, PATIENCE_MS)
     socket.addEventListener('error', fail)
-    socket.addEventListener('open', () => {
-      for (const [id, method] of ['HeapProfiler.collectGarbage', 'Runtime.getHeapUsage'].entries())
-        socket.send(JSON.stringify({ id, method }))
-    })
+    const send = (id: number, method: string): void => socket.send(JSON.stringify({ id, method }))
+    socket.addEventListener('open', () => send(COLLECTED, 'HeapProfiler.collectGarbage'))
     socket.addEventListener('message', ({ data }) => {
       const { data: answer } = Answer.safeParse(JSON.parse(String(data)))
-      if (answer?.id === 1) end(() => resolve(answer.result?.usedSize ?? Number.NaN))
+      // The collection is a task of its own: what is measured before its answer includes garbage.
+      if (answer?.id === COLLECTED) send(MEASURED, 'Runtime.getHeapUsage')
+      if (answer?.id === MEASURED) end(() => resolve(answer.result?.usedSize ?? Number.NaN))
     })
   })
