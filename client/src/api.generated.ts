@@ -770,7 +770,7 @@ export interface paths {
         };
         /**
          * List what changed
-         * @description Returns the wallets and events that changed after a position of the feed. A subject that changed several times appears once, with its newest change. Who fetches again what the feed names, and nothing else, has the same state as a full fetch. Continue with `since=meta.nextCursor`; a cursor never expires. Where `meta.reset` is true, fetch everything again that you keep of the chains in `meta.resets`.
+         * @description Returns the wallets and events that changed after a position of the feed. Each aspect in `changed` of a subject appears once, at its newest change. Who fetches again what the feed names, and nothing else, has the same state as a full fetch. Continue with `since=meta.nextCursor`; a cursor never expires. Where `meta.reset` is true, fetch everything again that you keep of the chains in `meta.resets`. With `Accept: text/event-stream`, the response is the stream that `/v1/changes/stream` sends.
          */
         get: operations["getChanges"];
         put?: never;
@@ -2863,12 +2863,12 @@ export interface components {
         };
         /** @description A wallet, an event or the protocol changed */
         Change: {
-            /** @description Number of the newest change, which grows with every change over all chains */
+            /** @description Number of the change, which grows with every change over all chains */
             seq: number;
             /** @description Chain id of EIP-155 */
             chainId: number;
             /**
-             * @description What changed; `protocol` is the state of `GET /v1/hedge/protocol`
+             * @description What changed; `protocol`: fees, the pause, oracles and other state that belongs to no event or wallet
              * @enum {string}
              */
             type: "wallet" | "event" | "protocol";
@@ -2879,7 +2879,7 @@ export interface components {
             wallet?: `0x${string}`;
             /** @description The event; of type `event` */
             eventId?: number;
-            /** @description What changed after the cursor. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim. Of an event: its own state, its `deposits`, its `positions`. Empty for the protocol */
+            /** @description What changed. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim. Of an event: its own state, its `deposits`, its `positions`. Empty for the protocol */
             changed: ("events" | "deposits" | "positions" | "claimables")[];
             /** @description The block of the index at the newest change */
             blockNumber: number;

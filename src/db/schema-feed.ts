@@ -1,3 +1,4 @@
+import { sql } from 'drizzle-orm'
 import { bigint, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { block, chainId } from './columns.ts'
 
@@ -31,6 +32,9 @@ export const feed = pgTable(
   (table) => [
     primaryKey({ columns: [table.chainId, table.type, table.key] }),
     index('feed_by_seq').on(table.chainId, table.type, table.seq),
+    ...[table.events, table.deposits, table.positions, table.claimables].map((number) =>
+      index(`feed_by_${number.name}`).on(table.chainId, table.type, number).where(sql`${number} > 0`),
+    ),
   ],
 )
 

@@ -163,6 +163,9 @@ export const Text = z
 /** Selects the items of a list to parse; adds an issue when it rejects the list without parsing. */
 type Select = (items: unknown[], context: z.RefinementCtx) => unknown
 
+/** The error of an empty list. */
+export const AT_LEAST_ONE = { error: 'expected at least one item' }
+
 /** A list of at most `max` items. Checks the length, and then the condition of `select`, before it parses any item. */
 export const atMost = <I extends z.ZodType>(list: z.ZodArray<I>, max: number, select: Select = (items) => items) =>
   z.preprocess((value, context) => {

@@ -140,16 +140,15 @@ test('the stream has the changes of the pages, and resumes after the last id', a
   const events = await listen('since=now&types=event&chainId=8453')
   await buy()
   const { data } = await list(`since=${since}`)
-  // A page has the newest change of a subject only, a stream each one.
+  // A page has the newest change of each aspect only, a stream each one.
   const newest = (stream: typeof live) => {
-    const found = new Map<string, Change>()
-    for (const { event, data } of stream.events())
-      if (event === 'change') {
-        const change = Change.parse(data)
-        found.delete(`${change.wallet} ${change.eventId}`)
-        found.set(`${change.wallet} ${change.eventId}`, change)
-      }
-    return [...found.values()].map(({ seq }) => seq)
+    const found = new Map<string, number>()
+    for (const { event, data } of stream.events()) {
+      if (event !== 'change') continue
+      const { wallet, eventId, changed, seq } = Change.parse(data)
+      for (const aspect of changed.length === 0 ? ['all'] : changed) found.set(`${wallet} ${eventId} ${aspect}`, seq)
+    }
+    return [...new Set(found.values())].toSorted((a, b) => a - b)
   }
   await eventually('the changes', () => newest(live).length === data.length)
   expect(newest(live)).toEqual(data.map(({ seq }) => seq))

@@ -10,10 +10,12 @@ import { aspects, MOST_SCOPES, type Touched, touching, touchingAll, union } from
 import { moveCursor } from '../../src/db/index/write.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { Database } from '../../src/db/pool.ts'
-import { createFeedQueries, type FeedCursor, subjectTypes } from '../../src/db/queries/feed.ts'
+import { createFeedQueries, type FeedCursor, type FeedFilter, subjectTypes } from '../../src/db/queries/feed.ts'
 import { startPostgres } from '../../src/sandbox/postgres.ts'
+import { createRandom } from '../../src/sandbox/random.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
+import { seed } from '../support/repetitions.ts'
 import { blockOf } from '../support/seed-index.ts'
 
 const chainId = 8453
@@ -66,7 +68,7 @@ const page = (
   { database }: Pick<Opened, 'database'>,
   since: FeedCursor | 'now' | null,
   limit = 100,
-  filter = ALL,
+  filter: FeedFilter = ALL,
   upTo = END,
 ) => createFeedQueries(database).page(since, filter, limit, upTo)
 
@@ -76,7 +78,7 @@ const keysOf = ({ items }: Awaited<ReturnType<typeof page>>): string[] =>
 const resetsOf = ({ resets }: Awaited<ReturnType<typeof page>>): string[] =>
   resets.map((reset) => `${reset.chainId} ${reset.reason}`)
 
-test('a subject that changed several times appears once, with the aspects that changed after the cursor', async () => {
+test('each aspect of a subject appears once, at its newest change', async () => {
   await begin(origin)
   const { next: start } = await page(origin, 'now')
   await commit(origin, positionOf('0xaa'))
@@ -84,8 +86,9 @@ test('a subject that changed several times appears once, with the aspects that c
   await commit(origin, { ...touching(), scopes: new Map([['wallet:0xaa', aspects.deposits]]) })
   await commit(origin, positionOf('0xbb', 2))
   expect(keysOf(await page(origin, start))).toEqual([
+    'wallet 0xaa positions+claimables',
     'event 1 positions',
-    'wallet 0xaa deposits+positions+claimables',
+    'wallet 0xaa deposits',
     'wallet 0xbb positions+claimables',
     'event 2 positions',
   ])
@@ -109,6 +112,56 @@ test('pages of any size have every subject once, also those of one commit', asyn
       ;({ next: cursor, hasMore } = found)
     }
     expect([limit, seen.length, new Set(seen).size]).toEqual([limit, 50, 50])
+  }
+})
+
+/** The aspects of every subject after a cursor, as a walk with pages of a size finds them; `between` runs between pages. */
+const walk = async (
+  from: FeedCursor,
+  limit: number,
+  filter: FeedFilter = ALL,
+  between = async (): Promise<void> => {},
+) => {
+  const found = new Set<string>()
+  for (let cursor = from, hasMore = true; hasMore; await between()) {
+    const read = await page(origin, cursor, limit, filter)
+    for (const { type, key, changed } of read.items) for (const aspect of changed) found.add(`${type} ${key} ${aspect}`)
+    ;({ next: cursor, hasMore } = read)
+  }
+  return found
+}
+
+test('a walk from any cursor names every aspect that changed, whatever the size of its pages and the writes meanwhile', async () => {
+  const random = createRandom(seed)
+  const aspectNames = Object.keys(aspects) as (keyof typeof aspects)[]
+  const written: { readonly after: FeedCursor; readonly names: readonly string[] }[] = []
+  const change = async (): Promise<void> => {
+    const { next: after } = await page(origin, 'now')
+    const scopes = new Map<string, number>()
+    for (let at = random.int(1, 3); at > 0; at -= 1)
+      scopes.set(`${random.pick(['wallet', 'event'])}:${random.int(1, 4)}`, random.int(1, 15))
+    await commit(origin, { ...touching(), scopes })
+    const names = [...scopes].flatMap(([scope, bits]) =>
+      aspectNames.filter((name) => bits & aspects[name]).map((name) => `${scope.replace(':', ' ')} ${name}`),
+    )
+    written.push({ after, names })
+  }
+  await begin(origin)
+  for (let at = 0; at < 20; at += 1) await change()
+  for (const [at, { after }] of written.slice(0, 20).entries()) {
+    const named = { ...ALL, types: ['wallet' as const], keys: ['1', '2'] }
+    for (const limit of [1, 2, 7, 100]) {
+      const expected = new Set(written.slice(at).flatMap(({ names }) => names))
+      expect([at, limit, await walk(after, limit)]).toEqual([at, limit, expected])
+      const some = new Set([...expected].filter((name) => /^wallet [12] /.test(name)))
+      expect([at, limit, await walk(after, limit, named)]).toEqual([at, limit, some])
+    }
+    let pages = 0
+    const found = await walk(after, 2, ALL, async () => {
+      pages += 1
+      if (pages < 4) await change()
+    })
+    for (const { names } of written.slice(at)) for (const name of names) expect([at, ...found]).toContain(name)
   }
 })
 

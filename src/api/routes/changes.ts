@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { FeedCursor, FeedFilter } from '../../db/queries/feed.ts'
 import {
@@ -16,16 +16,16 @@ import {
 import type { changeStream } from '../change-stream.ts'
 import { openStream } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
-import type { Streams } from '../streams.ts'
+import { isStream, type Streams } from '../streams.ts'
 
 const about: Operation = {
   tag: 'Changes',
   summary: 'List what changed',
   description: [
-    'Returns the wallets and events that changed after a position of the feed. A subject that changed several times appears once, with its',
+    'Returns the wallets and events that changed after a position of the feed. Each aspect in `changed` of a subject appears once, at its',
     'newest change. Who fetches again what the feed names, and nothing else, has the same state as a full fetch. Continue with',
     '`since=meta.nextCursor`; a cursor never expires. Where `meta.reset` is true, fetch everything again that you keep of the chains in',
-    '`meta.resets`.',
+    '`meta.resets`. With `Accept: text/event-stream`, the response is the stream that `/v1/changes/stream` sends.',
   ].join(' '),
   headers: ['Cache-Control', 'Server-Timing'],
 }
@@ -62,11 +62,24 @@ export const changeRoutes: FastifyPluginAsync<{
   const page = async (since: FeedCursor | 'now' | undefined, filter: FeedFilter, limit: number) =>
     changesPage(sources, since, filter, limit)
 
+  const sendStream = async (
+    request: FastifyRequest<{ Querystring: z.output<typeof ChangesStreamQuery> }>,
+    reply: FastifyReply,
+  ) => {
+    const { query, headers } = request
+    const resumed = headers['last-event-id']
+    const from = typeof resumed === 'string' ? cursorOf(resumed) : query.since
+    const filter = filterOf(query)
+    return openStream(streams, request, reply, await resume(from, filter), filter)
+  }
+
   app.get<{ Querystring: z.output<typeof ChangesQuery> }>(
     '/changes',
     route(about, success, { querystring: ChangesQuery }),
-    async ({ query }, reply) => {
+    async (request, reply) => {
+      const { query, headers } = request
       reply.header('cache-control', 'no-store')
+      if (isStream(headers.accept)) return sendStream(request, reply)
       return page(query.since, filterOf(query), query.limit)
     },
   )
@@ -83,13 +96,7 @@ export const changeRoutes: FastifyPluginAsync<{
   app.get<{ Querystring: z.output<typeof ChangesStreamQuery> }>(
     '/changes/stream',
     route(aboutStream, z.string(), { querystring: ChangesStreamQuery }),
-    async (request, reply) => {
-      const { query, headers } = request
-      const resumed = headers['last-event-id']
-      const from = typeof resumed === 'string' ? cursorOf(resumed) : query.since
-      const filter = filterOf(query)
-      return openStream(streams, request, reply, await resume(from, filter), filter)
-    },
+    sendStream,
   )
 }
 

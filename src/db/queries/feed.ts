@@ -25,7 +25,7 @@ export type FeedFilter = {
   readonly keys?: readonly string[]
 }
 
-/** A subject, and the aspects that changed after the cursor. */
+/** The aspects of a subject whose newest change has a number. A subject has an item for each of these numbers. */
 export type FeedItem = {
   readonly seq: number
   readonly chainId: ChainId
@@ -51,7 +51,7 @@ export type FeedPage = {
   readonly hasMore: boolean
 }
 
-type Row = Readonly<Record<Aspect | 'seq' | 'chain_id', number>> & {
+type Row = Readonly<Record<Aspect | 'at' | 'chain_id', number>> & {
   readonly type: SubjectType
   readonly key: string
   readonly block_number: string
@@ -70,6 +70,7 @@ type Read = {
 const strings = (values: readonly (string | number)[], type: string): SQL =>
   sql`${sql.param(values.map(String))}::${sql.raw(type)}[]`
 
+const numberColumns = [...aspectNames, 'seq']
 const aspectColumns = sql.raw(aspectNames.join(', '))
 
 /** The queries of the feed. All throw `service_unavailable` when the database is out of reach. */
@@ -77,15 +78,25 @@ export type FeedQueries = ReturnType<typeof createFeedQueries>
 
 export const createFeedQueries = (database: Pick<Database, 'run'>) => ({
   /**
-   * Reads the subjects that changed after a cursor, in the order of their newest changes, `limit` at most; null is the
-   * beginning, `now` the end. No item has a number above `upTo`. A cursor of a history that this database does not
+   * Reads what changed after a cursor, in the order of the newest change of each aspect, `limit` items at most; null is
+   * the beginning, `now` the end. No item has a number above `upTo`. A cursor of a history that this database does not
    * continue resets every chain.
    */
   async page(since: FeedCursor | 'now' | null, filter: FeedFilter, limit: number, upTo: number): Promise<FeedPage> {
     const { chainIds, types, keys } = filter
     const { epoch = '', seq = 0 } = since === 'now' || since === null ? {} : since
     const isOwn = since === 'now' || since === null
-    const ofKeys = keys === undefined ? sql`` : sql`AND key = ANY(${strings(keys, 'text')})`
+    // Each column of numbers has its index. Named subjects are few, so their rows are read once, by their keys.
+    const source = keys === undefined ? sql`${feed}` : sql`named`
+    const numbered = numberColumns.map((name) => {
+      const number = sql.raw(name)
+      return sql`(SELECT chain_id, type, key, ${aspectColumns}, ${number} AS at, block_number, encode(block_hash, 'hex') AS block_hash
+        FROM ${source} WHERE chain_id = chain.chain_id AND type = of.type
+          AND ${number} > 0 AND ${number} > greatest(read.start, chain.seq) AND ${number} <= read.last
+        ORDER BY ${number} LIMIT ${limit + 1})`
+    })
+    const named = sql`SELECT feed.* FROM ${feed} AS feed, read WHERE chain_id = ANY(${strings(chainIds, 'integer')})
+      AND type = ANY(${strings(types, 'text')}) AND key = ANY(${strings(keys ?? [], 'text')}) AND feed.seq > read.start`
     const { rows } = await database.run((handle) =>
       handle.execute<Read>(sql`WITH state AS MATERIALIZED (
         SELECT counter.epoch, least(counter.last, ${upTo}::bigint) AS last, counter.epoch = ${epoch} OR ${isOwn}::boolean
@@ -96,14 +107,12 @@ export const createFeedQueries = (database: Pick<Database, 'run'>) => ({
       ), chain AS MATERIALIZED (
         SELECT floor.chain_id, floor.seq, floor.reason FROM ${feedFloors} AS floor
         WHERE floor.seq IS NOT NULL AND floor.chain_id = ANY(${strings(chainIds, 'integer')})
-      ), item AS MATERIALIZED (
+      ), named AS MATERIALIZED (${named}), item AS MATERIALIZED (
         SELECT found.* FROM read CROSS JOIN chain CROSS JOIN unnest(${strings(types, 'text')}) AS of (type) CROSS JOIN LATERAL (
-          SELECT chain_id, type, key, ${aspectColumns}, seq, block_number, encode(block_hash, 'hex') AS block_hash FROM ${feed}
-          WHERE chain_id = chain.chain_id AND type = of.type AND seq > greatest(read.start, chain.seq) AND seq <= read.last ${ofKeys}
-          ORDER BY seq LIMIT ${limit + 1}
-        ) AS found ORDER BY found.seq LIMIT ${limit + 1}
+          ${sql.join(numbered, sql` UNION `)} ORDER BY at LIMIT ${limit + 1}
+        ) AS found ORDER BY found.at LIMIT ${limit + 1}
       ) SELECT epoch, last, start, known, (SELECT json_agg(chain) FROM chain) AS floors,
-        (SELECT json_agg(item ORDER BY item.seq) FROM item) AS items FROM read`),
+        (SELECT json_agg(item ORDER BY item.at) FROM item) AS items FROM read`),
     )
     const [read] = rows
     if (read === undefined) return { items: [], resets: [], next: { epoch: '', seq: 0 }, hasMore: false }
@@ -111,9 +120,9 @@ export const createFeedQueries = (database: Pick<Database, 'run'>) => ({
     const found = read.items ?? []
     const hasMore = found.length > limit
     const page = found.slice(0, limit)
-    const end = hasMore ? (page.at(-1)?.seq ?? start) : Math.max(start, Number(read.last))
+    const end = hasMore ? (page.at(-1)?.at ?? start) : Math.max(start, Number(read.last))
     return {
-      items: page.map((row) => itemOf(row, start)),
+      items: page.map(itemOf),
       resets: read.known
         ? (read.floors ?? []).flatMap(({ chain_id: chainId, seq, reason }) =>
             seq > start && seq <= end ? [{ seq, chainId, reason }] : [],
@@ -126,12 +135,12 @@ export const createFeedQueries = (database: Pick<Database, 'run'>) => ({
   },
 })
 
-const itemOf = (row: Row, start: number): FeedItem => ({
-  seq: row.seq,
+const itemOf = (row: Row): FeedItem => ({
+  seq: row.at,
   chainId: row.chain_id,
   type: row.type,
   key: row.key,
-  changed: aspectNames.filter((aspect) => row[aspect] > start),
+  changed: aspectNames.filter((aspect) => row[aspect] === row.at),
   blockNumber: BigInt(row.block_number),
   blockHash: `0x${row.block_hash}`,
 })

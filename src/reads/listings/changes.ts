@@ -12,7 +12,7 @@ import {
 } from '../../db/queries/feed.ts'
 import { invalidField, nullIfUnavailable } from '../../lib/errors.ts'
 import { BodyChainId, OfChain, PathChainId } from '../../protocol/chains.ts'
-import { Address20, atMost, PageLimit } from '../../protocol/request-fields.ts'
+import { Address20, AT_LEAST_ONE, atMost, PageLimit } from '../../protocol/request-fields.ts'
 import { Account, Id, Integer, integer } from '../../protocol/response-fields.ts'
 import type { Changes } from '../cache/resources.ts'
 import type { ReadSources } from '../read.ts'
@@ -31,16 +31,17 @@ const types = choice(subjectTypes)
 
 export const Change = z
   .object({
-    seq: Integer.meta({ description: 'Number of the newest change, which grows with every change over all chains' }),
+    seq: Integer.meta({ description: 'Number of the change, which grows with every change over all chains' }),
     chainId: OfChain,
-    type: z
-      .enum(subjectTypes)
-      .meta({ description: 'What changed; `protocol` is the state of `GET /v1/hedge/protocol`' }),
+    type: z.enum(subjectTypes).meta({
+      description:
+        'What changed; `protocol`: fees, the pause, oracles and other state that belongs to no event or wallet',
+    }),
     wallet: Account.optional().meta({ description: 'The wallet; of type `wallet`' }),
     eventId: Id.optional().meta({ description: 'The event; of type `event`' }),
     changed: z.array(z.enum(aspectNames)).meta({
       description:
-        'What changed after the cursor. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim. Of an event: its own state, its `deposits`, its `positions`. Empty for the protocol',
+        'What changed. Of a wallet: `events` that it created, its `deposits`, its `positions`, what it can claim. Of an event: its own state, its `deposits`, its `positions`. Empty for the protocol',
     }),
     blockNumber: Integer.meta({ description: 'The block of the index at the newest change' }),
     blockHash: Hash,
@@ -84,7 +85,7 @@ export const ChangesMeta = z
   .meta({ id: 'ChangesMeta' })
 
 const CURSOR = /^([0-9a-f]{0,12})\.(\d{1,16})$/
-const cursorError = 'expected `meta.nextCursor` of a response, or `now`'
+const cursorError = 'expected `meta.nextCursor` of a response, or `now`; omit it to begin at the start'
 
 /** A cursor as text, decoded; `now` for the current end of the feed. */
 const Cursor = z.string({ error: cursorError }).transform((text, context): FeedCursor | 'now' => {
@@ -130,12 +131,12 @@ export const ChangesStreamQuery = ChangesQuery.omit({ limit: true })
 export const ChangesBody = z.strictObject({
   chainId: BodyChainId.optional().meta({ description: 'The chain; all chains when omitted' }),
   since,
-  wallets: atMost(z.array(Address20).min(1), MAX_SUBJECTS)
+  wallets: atMost(z.array(Address20).min(1, AT_LEAST_ONE), MAX_SUBJECTS)
     .optional()
     .meta({
       description: `Return only changes of these wallets, 1 to ${MAX_SUBJECTS}`,
     }),
-  eventIds: atMost(z.array(z.int().nonnegative()).min(1), MAX_SUBJECTS)
+  eventIds: atMost(z.array(z.int().nonnegative()).min(1, AT_LEAST_ONE), MAX_SUBJECTS)
     .optional()
     .meta({
       description: `Return only changes of these events, 1 to ${MAX_SUBJECTS}. Requires \`chainId\``,
@@ -153,7 +154,7 @@ export const ChangesBody = z.strictObject({
 /** The filter of a query. */
 export const filterOf = ({ chainId, types }: z.output<typeof ChangesStreamQuery>): FeedFilter => ({
   chainIds: chainsOf(chainId === undefined ? undefined : [chainId]),
-  types: types ?? subjectTypes,
+  types: types === undefined ? subjectTypes : [...new Set(types)],
 })
 
 /** The filter of a body. Throws `validation_error` unless it names wallets or events, and one chain for events. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BodyChainId, MAX_CHAINS, OfChain, PathChainId } from '../../protocol/chains.ts'
 import { entities } from '../../protocol/entities.ts'
 import { feeFields } from '../../protocol/records.ts'
-import { Address20, atMost } from '../../protocol/request-fields.ts'
+import { Address20, AT_LEAST_ONE, atMost } from '../../protocol/request-fields.ts'
 import { Account, Amount, Id, Integer, UnixSeconds } from '../../protocol/response-fields.ts'
 import { consistency } from '../freshness/consistency.ts'
 import { Balances } from './balances-records.ts'
@@ -33,8 +33,10 @@ export const PortfolioQuery = z.object({
 export const PortfoliosQuery = z.object({ include: Include, ...consistency })
 
 export const PortfolioBody = z.strictObject({
-  wallets: atMost(z.array(Address20).min(1), MAX_WALLETS).meta({ description: `The wallets, 1 to ${MAX_WALLETS}` }),
-  chainIds: atMost(z.array(BodyChainId).min(1), MAX_CHAINS)
+  wallets: atMost(z.array(Address20).min(1, AT_LEAST_ONE), MAX_WALLETS).meta({
+    description: `The wallets, 1 to ${MAX_WALLETS}`,
+  }),
+  chainIds: atMost(z.array(BodyChainId).min(1, AT_LEAST_ONE), MAX_CHAINS)
     .optional()
     .meta({ description: 'The chains; all chains when omitted' }),
   state: State,
