@@ -1,7 +1,8 @@
-import { lookup as resolve } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { invalidField } from '../lib/errors.ts'
+import type { Resolve } from './resolve.ts'
 
 /** Longest URL of an endpoint. */
 const MAX_URL = 2_000
@@ -14,9 +15,16 @@ class RefusedAddress extends Error {
 /** The range of addresses that a URL may lead to. */
 const rangeOf = ({ protocol }: URL): string => (protocol === 'http:' ? 'loopback' : 'unicast')
 
+/** The only public IPv6 addresses (RFC 4291, section 2.4; the registry of IANA). */
+const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
+
 /** Whether an IP address is in a range. IPv4 addresses inside IPv6 ones count as IPv4. */
-const isInRange = (address: string, range: string): boolean =>
-  ipaddr.isValid(address) && ipaddr.process(address).range() === range
+const isInRange = (address: string, range: string): boolean => {
+  if (!ipaddr.isValid(address)) return false
+  const parsed = ipaddr.process(address)
+  if (parsed.range() !== range) return false
+  return range !== 'unicast' || parsed instanceof ipaddr.IPv4 || parsed.match(PUBLIC_IPV6)
+}
 
 /** The host of a URL as a literal address or a name. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
@@ -43,24 +51,22 @@ export const parseEndpointUrl = (text: string, allowsLoopback: boolean): URL => 
   return url
 }
 
-/** How names are resolved. */
-export type Resolve = typeof resolve
-
 /**
  * A `lookup` for the connection to a URL. It fails with `RefusedAddress` unless every address of the name is in the
  * range of the URL, and the connection goes to one of the addresses that were checked.
  */
-export const createCheckedLookup =
-  (url: URL, resolveName: Resolve = resolve): LookupFunction =>
-  (name, options, callback) => {
-    resolveName(name, { ...options, all: true }, (error, found) => {
-      if (error !== null) return callback(error, '', 0)
-      const [first] = found
-      if (first === undefined) return callback(new RefusedAddress(`${name} has no address`), '', 0)
-      const refused = found.find(({ address }) => !isInRange(address, rangeOf(url)))
-      if (refused !== undefined)
-        return callback(new RefusedAddress(`${name} leads to ${refused.address}, which is not public`), '', 0)
-      if (options.all === true) callback(null, found)
-      else callback(null, first.address, first.family)
-    })
+export const createCheckedLookup = (url: URL, resolve: Resolve): LookupFunction => {
+  const checked = async (name: string): Promise<[LookupAddress, ...LookupAddress[]]> => {
+    const [first, ...others] = await resolve(name)
+    if (first === undefined) throw new RefusedAddress(`${name} has no address`)
+    const refused = [first, ...others].find(({ address }) => !isInRange(address, rangeOf(url)))
+    if (refused !== undefined) throw new RefusedAddress(`${name} leads to ${refused.address}, which is not public`)
+    return [first, ...others]
   }
+  return (name, { all }, callback) => {
+    checked(name).then(
+      (found) => (all === true ? callback(null, found) : callback(null, found[0].address, found[0].family)),
+      (error) => callback(error, '', 0),
+    )
+  }
+}

@@ -53,25 +53,27 @@ const stateAfter = (status: number | undefined, isLast: boolean): Endpoint['stat
 export const deliver = async (to: Delivering, id: string, signal: AbortSignal): Promise<void> => {
   const { database, vault, post, now, random } = to
 
-  const record = async ({ endpoint, attempt, id: message }: Delivery, posted: Posted): Promise<void> => {
+  const record = async (
+    { retryAt }: Endpoint,
+    { endpoint, attempt, id: message }: Delivery,
+    posted: Posted,
+  ): Promise<void> => {
     const key = { endpoint, id: message }
     const at = new Date(now())
-    if (posted.ok) return recordSuccess(database, key, at, !isChange(message))
+    if (posted.ok) return recordSuccess(database, key, at, { keeps: !isChange(message), retryAt })
     const { status, failure } = posted
     const next = nextAttempt(attempt + 1, now(), retryAfterMs(posted.retryAfter, now()), random)
     const state = stateAfter(status, attempt + 1 >= MAX_ATTEMPTS)
     await recordFailure(database, key, at, { ...next, failure, state })
   }
 
-  const send = async (
-    { url, id: endpoint }: Endpoint,
-    secrets: readonly string[],
-    delivery: Delivery,
-  ): Promise<void> => {
+  const send = async (endpoint: Endpoint, secrets: readonly string[], delivery: Delivery): Promise<void> => {
     const headers = sign(delivery, secrets, new Date(now()))
-    const posted = await attempts.trace({ endpoint }, () => post(url, headers, delivery.body, signal))
+    const posted = await attempts.trace({ endpoint: endpoint.id }, () =>
+      post(endpoint.url, headers, delivery.body, signal),
+    )
     // What a stopping worker interrupted is sent again after the claim, and is not an attempt.
-    if (posted.ok || !signal.aborted) await record(delivery, posted)
+    if (posted.ok || !signal.aborted) await record(endpoint, delivery, posted)
   }
 
   /** The secrets of an endpoint. Without the right key no attempt is made for a while. */

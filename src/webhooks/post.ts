@@ -2,11 +2,15 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { errorText } from '../lib/errors.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
-import { createCheckedLookup, parseEndpointUrl, type Resolve } from './address.ts'
+import { createCheckedLookup, parseEndpointUrl } from './address.ts'
+import { createResolve, type Resolve } from './resolve.ts'
 import type { SignedHeaders } from './signature.ts'
 
 /** Longest time of an attempt, from the resolution of the name to the status. */
 const TIMEOUT_MS = 15_000
+
+/** Most bytes before the status. Interim responses and blank lines could go on until the time-out. */
+const MAX_BEFORE_STATUS = 65_536
 
 /** The result of an attempt. */
 export type Posted =
@@ -19,7 +23,7 @@ export type Post = (url: string, headers: SignedHeaders, body: string, signal: A
 export type PostOptions = {
   /** Whether HTTP to this machine is allowed; for the sandbox. */
   readonly allowsLoopback: boolean
-  /** Resolves names; that of the operating system by default. */
+  /** Resolves names; by the name servers of the operating system by default. */
   readonly resolve?: Resolve
   readonly timeoutMs?: number
 }
@@ -28,7 +32,11 @@ export type PostOptions = {
  * Creates a function that posts webhooks. Every attempt has a connection of its own, to an address that was checked
  * for it; no redirect is followed, no proxy used, and of the response only the status and `Retry-After` are read.
  */
-export const createPost = ({ allowsLoopback, resolve, timeoutMs = TIMEOUT_MS }: PostOptions): Post => {
+export const createPost = ({
+  allowsLoopback,
+  resolve = createResolve(),
+  timeoutMs = TIMEOUT_MS,
+}: PostOptions): Post => {
   const attempt = (text: string, headers: SignedHeaders, body: string, signal: AbortSignal): Promise<Posted> =>
     new Promise((done, fail) => {
       // The settings and the rules may have changed since the endpoint was added.
@@ -53,6 +61,13 @@ export const createPost = ({ allowsLoopback, resolve, timeoutMs = TIMEOUT_MS }: 
         response.destroy()
         if (status >= 200 && status < 300) done({ ok: true, status })
         else done({ ok: false, status, retryAfter, failure: `status ${status}` })
+      })
+      sent.on('socket', (socket) => {
+        let before = 0
+        socket.on('data', ({ length }: Buffer) => {
+          before += length
+          if (before > MAX_BEFORE_STATUS) sent.destroy(new Error(`no status within ${MAX_BEFORE_STATUS} bytes`))
+        })
       })
       sent.on('error', fail)
       sent.on('close', () => fail(new Error('the connection was closed before a response')))

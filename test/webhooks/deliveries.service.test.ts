@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { eq } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
@@ -6,6 +7,7 @@ import { finalizeSettlements, newestNotFinal } from '../../src/db/index/settleme
 import { feed } from '../../src/db/schema-feed.ts'
 import { settlements } from '../../src/db/schema-index.ts'
 import { deliveries, webhookTypes } from '../../src/db/schema-webhooks.ts'
+import { storeDeliveries } from '../../src/db/webhooks/deliveries.ts'
 import { addEndpoint, changeEndpoint, readEndpoint, readEndpoints } from '../../src/db/webhooks/endpoints.ts'
 import { createRandom } from '../../src/sandbox/random.ts'
 import { deliver } from '../../src/webhooks/deliver.ts'
@@ -242,6 +244,30 @@ test('a status of 410 disables an endpoint, and Retry-After delays it', async ()
   clock += 24 * HOUR_MS
   await run()
   expect(receiver.received).toHaveLength(2)
+})
+
+test('a message that succeeds next to failures does not end the pause that they ask for', async () => {
+  await index()
+  await add('we_1')
+  const messages = Array.from({ length: 30 }, (_, seq) => ({
+    id: `event.changed.${seq}`,
+    seq,
+    entity: `event ${seq}`,
+    body: '{}',
+  }))
+  const cursor = { epoch: '', seq: Number.MAX_SAFE_INTEGER }
+  await steps.database.transaction((handle) => storeDeliveries(handle, 'we_1', messages, cursor, new Date(clock)))
+  let posts = 0
+  const limiting: Post = async () => {
+    posts += 1
+    if (posts > 1) return { ok: false, status: 429, failure: 'status 429', retryAfter: '3600' }
+    await setTimeout(200)
+    return { ok: true, status: 204 }
+  }
+  await jobsWith(limiting)()
+  expect(posts).toBe(10)
+  const endpoint = await steps.database.run((handle) => readEndpoint(handle, 'we_1'))
+  expect(endpoint?.retryAt?.getTime()).toBeGreaterThanOrEqual(clock + HOUR_MS)
 })
 
 test('a redirect is a failure and is not followed', async () => {

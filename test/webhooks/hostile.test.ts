@@ -1,8 +1,12 @@
 import { createHook } from 'node:async_hooks'
+import { createSocket } from 'node:dgram'
 import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseEndpointUrl, type Resolve } from '../../src/webhooks/address.ts'
+import { parseEndpointUrl } from '../../src/webhooks/address.ts'
 import { createPost } from '../../src/webhooks/post.ts'
+import { createResolve, type Resolve } from '../../src/webhooks/resolve.ts'
 import { sign } from '../../src/webhooks/signature.ts'
 import { openReceiver } from '../support/webhook-receiver.ts'
 
@@ -34,8 +38,7 @@ const connectionsOf = async (run: () => Promise<unknown>): Promise<number> => {
 /** DNS that answers every name with these addresses. */
 const answering = (...addresses: readonly string[]): Resolve => {
   const found: LookupAddress[] = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
-  return ((_: string, __: unknown, callback: (error: null, found: LookupAddress[]) => void) =>
-    callback(null, found)) as unknown as Resolve
+  return async () => found
 }
 
 const post = (url: string, resolve?: Resolve, allowsLoopback = false) =>
@@ -52,6 +55,9 @@ const literal = [
     '[::ffff:10.0.0.1]',
     '[::ffff:a9fe:a9fe]',
     '[100::1]',
+    '[::127.0.0.1]',
+    '[::2]',
+    '[4000::1]',
     '１２７.0.0.1',
     '127。0。0。1',
   ],
@@ -114,8 +120,7 @@ describe('no connection is made to', () => {
   })
 
   test('a name without an address, and one that does not exist', async () => {
-    const missing = ((_: string, __: unknown, callback: (error: Error) => void) =>
-      callback(new Error('getaddrinfo ENOTFOUND'))) as unknown as Resolve
+    const missing = () => Promise.reject(new Error('queryA ENOTFOUND'))
     const run = async () => {
       for (const resolve of [answering(), missing])
         expect(await post('https://hooks.example.com/', resolve)).toMatchObject({ ok: false })
@@ -149,6 +154,24 @@ test('a public address is connected to, as checked', async () => {
   }
   expect(await connectionsOf(run)).toBe(1)
 })
+
+test('a name server that never answers delays no other lookup of the process', async () => {
+  const silent = createSocket('udp4')
+  silent.bind(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const resolve = createResolve([`127.0.0.1:${silent.address().port}`])
+  let ended = 0
+  const slow = Array.from({ length: 20 }, (_, at) =>
+    resolve(`${at}.example.com`).catch(() => {
+      ended += 1
+    }),
+  )
+  expect(await lookup('localhost')).toMatchObject({ family: expect.any(Number) })
+  expect(ended).toBe(0)
+  await Promise.all(slow)
+  expect(ended).toBe(20)
+  silent.close()
+}, 30_000)
 
 test('HTTP to this machine works where it is allowed', async () => {
   expect(await post(receiver.url, undefined, true)).toEqual({ ok: true, status: 204 })
@@ -193,6 +216,19 @@ describe('a receiver that', () => {
     const posted = await createPost({ allowsLoopback: true, timeoutMs: 300 })(hostile.url, headers, '{}', signal)
     await hostile.close()
     expect(posted).toMatchObject({ ok: false, failure: expect.stringMatching(/./) })
+  })
+
+  test.each([
+    ['hints', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+    ['blank lines', '\r\n'],
+  ])('sends %s without end is left before the time-out', async (_, text) => {
+    const flooding = await openReceiver((response) => {
+      const flood = setInterval(() => response.socket?.write(text.repeat(2_000)), 1)
+      response.on('close', () => clearInterval(flood))
+    })
+    const posted = await createPost({ allowsLoopback: true })(flooding.url, headers, '{}', signal)
+    await flooding.close()
+    expect(posted).toMatchObject({ ok: false, failure: expect.stringContaining('no status within 65536 bytes') })
   })
 
   test('sends an endless body is delivered to, and its body is not read', async () => {

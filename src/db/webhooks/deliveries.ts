@@ -78,11 +78,14 @@ export const claimDeliveries = async (
       .orderBy(asc(deliveries.nextAt), asc(deliveries.seq))
       .limit(limit)
       .for('update', { skipLocked: true })
-    return handle
-      .update(deliveries)
-      .set({ nextAt: until, sentAt: now })
-      .where(and(ofEndpoint, inArray(deliveries.id, due)))
-      .returning()
+    return (
+      handle
+        .update(deliveries)
+        .set({ nextAt: until, sentAt: now })
+        // As an array it is read once. A join could read it again, and lock more than `limit`.
+        .where(and(ofEndpoint, sql`${deliveries.id} = ANY(ARRAY(${due}))`))
+        .returning()
+    )
   })
   return claimed.toSorted((a, b) => a.seq - b.seq)
 }
@@ -91,16 +94,30 @@ type Key = Pick<Delivery, 'endpoint' | 'id'>
 
 const keyed = ({ endpoint, id }: Key) => and(eq(deliveries.endpoint, endpoint), eq(deliveries.id, id))
 
-/** Records that a message was delivered at a time, and keeps it for a replay, or does not. */
-export const recordSuccess = (database: Database, key: Key, at: Date, keeps: boolean): Promise<void> =>
+/**
+ * Records that a message was delivered at a time, and keeps it for a replay, or does not. The endpoint has recovered
+ * unless another message failed since this one was sent, when `retryAt` was the endpoint's.
+ */
+export const recordSuccess = (
+  database: Database,
+  key: Key,
+  at: Date,
+  { keeps, retryAt }: { readonly keeps: boolean; readonly retryAt: Date | null },
+): Promise<void> =>
   database.transaction(async (handle) => {
     const ended = { state: 'delivered', endedAt: at, failure: null, attempt: sql`${deliveries.attempt} + 1` } as const
     if (keeps) await handle.update(deliveries).set(ended).where(keyed(key))
     else await handle.delete(deliveries).where(keyed(key))
+    await handle.update(webhookEndpoints).set({ succeededAt: at }).where(eq(webhookEndpoints.id, key.endpoint))
     await handle
       .update(webhookEndpoints)
-      .set({ succeededAt: at, failingSince: null, retryAt: null, failure: null })
-      .where(eq(webhookEndpoints.id, key.endpoint))
+      .set({ failingSince: null, retryAt: null, failure: null })
+      .where(
+        and(
+          eq(webhookEndpoints.id, key.endpoint),
+          sql`${webhookEndpoints.retryAt} IS NOT DISTINCT FROM ${retryAt?.toISOString() ?? null}::timestamptz`,
+        ),
+      )
   })
 
 /** A failed attempt. */
