@@ -2,7 +2,7 @@ import type { FeedCursor, FeedFilter, FeedItem, FeedReset } from '../db/queries/
 import { subjectTypes } from '../db/queries/feed.ts'
 import { configuredChains } from '../protocol/chains.ts'
 import { type ChangesSources, change, cursorText, feedPage } from '../reads/listings/changes.ts'
-import type { StreamItem, StreamSource } from './streams.ts'
+import type { StreamItem, StreamSource, StreamStart } from './streams.ts'
 
 type Item = StreamItem & { readonly found: FeedItem | FeedReset }
 
@@ -15,17 +15,14 @@ const isReset = (found: FeedItem | FeedReset): found is FeedReset => 'reason' in
 export const changeStream = (
   sources: Pick<ChangesSources, 'changes' | 'feed'>,
 ): StreamSource<Item, FeedFilter> & {
-  /** The number after which a stream from a cursor continues, and its first text if the cursor is of another history. */
-  readonly resume: (
-    from: FeedCursor | 'now' | undefined,
-    filter: FeedFilter,
-  ) => Promise<{ after: number; text: string }>
+  /** Where a stream from a cursor begins. One of another history has the resets first, the last of which ends it. */
+  readonly resume: (from: FeedCursor | 'now' | undefined, filter: FeedFilter) => Promise<StreamStart>
 } => {
   let epoch = ''
-  const itemOf = (found: FeedItem | FeedReset): Item => {
+  const itemOf = (found: FeedItem | FeedReset, position: FeedCursor = { epoch, seq: found.seq }): Item => {
     const name = isReset(found) ? 'reset' : 'change'
     const data = isReset(found) ? { chainId: found.chainId, reason: found.reason } : change(found)
-    const id = cursorText({ epoch, seq: found.seq })
+    const id = cursorText(position)
     return { seq: found.seq, found, text: `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n` }
   }
   return {
@@ -36,17 +33,20 @@ export const changeStream = (
       const page = await feedPage(sources, { epoch, seq }, filter, limit)
       epoch = page.next.epoch
       const all = [...page.resets, ...page.items].toSorted((a, b) => a.seq - b.seq)
-      return { items: all.map(itemOf), hasMore: page.hasMore }
+      return { items: all.map((found) => itemOf(found)), hasMore: page.hasMore }
     },
     newest: () => sources.changes.position(),
     idOf: (seq) => cursorText({ epoch, seq }),
     async resume(from, filter) {
-      const { resets, next } = await feedPage(sources, from ?? null, filter, 0)
+      const { resets: found, next } = await feedPage(sources, from ?? null, filter, 0)
       epoch = next.epoch
-      const missed = resets.filter(({ reason }) => reason === 'other_history')
-      const isKnown = missed.length === 0
-      const after = from === undefined ? 0 : isKnown && from !== 'now' ? from.seq : next.seq
-      return { after, text: missed.map((reset) => itemOf(reset).text).join('') }
+      const missed = found.filter(({ reason }) => reason === 'other_history')
+      if (from === undefined) return { after: 0 }
+      if (from === 'now') return { after: next.seq }
+      if (missed.length === 0) return { after: from.seq }
+      // Who leaves before the last reset gets them all again.
+      const resets = missed.map((reset, at) => itemOf(reset, at < missed.length - 1 ? from : next).text)
+      return { after: next.seq, id: cursorText(from), text: resets.join('') }
     },
   }
 }

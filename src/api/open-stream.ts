@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addressOf } from './client.ts'
-import type { Streams } from './streams.ts'
+import type { StreamStart, Streams } from './streams.ts'
 
 /** Answers a request with a stream of the items after a position. Throws as `Streams.requireCapacity` does. */
 export const openStream = <F>(
   streams: Streams<F>,
   request: FastifyRequest,
   reply: FastifyReply,
-  from: { readonly after: number; readonly text?: string },
+  from: StreamStart,
   filter: F,
 ): FastifyReply => {
   reply.headers({

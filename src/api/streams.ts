@@ -56,6 +56,9 @@ type Stream<F> = {
   isCatchingUp: boolean
 }
 
+/** Where a stream begins: after a position, or with a text before it, until the end of which its id is another one. */
+export type StreamStart = { readonly after: number; readonly id?: string; readonly text?: string }
+
 const notice = (event: string, reason: string): string => `event: ${event}\ndata: ${JSON.stringify({ reason })}\n\n`
 
 /** Whether a request's `Accept` asks for a stream. */
@@ -208,13 +211,13 @@ export const createStreams = <I extends StreamItem, F>(deps: {
       capacity.require(address)
     },
     /** Sends the items after a position to a response whose head is written, until its client leaves or `close`. */
-    open(response: ServerResponse, address: string, from: { after: number; text?: string }, filter: F): void {
+    open(response: ServerResponse, address: string, from: StreamStart, filter: F): void {
       if (response.destroyed || response.req.socket.destroyed) return
       if (streams.size === 0) {
         recent = []
         start = end = changes.position()
       }
-      const { after, text = '' } = from
+      const { after, id = source.idOf(after), text = '' } = from
       const stream: Stream<F> = { response, address, filter, after, isCatchingUp: false }
       streams.add(stream)
       const release = capacity.take(address)
@@ -223,7 +226,7 @@ export const createStreams = <I extends StreamItem, F>(deps: {
         streams.delete(stream)
         release()
       })
-      write(stream, `retry: ${RETRY_MS}\nid: ${source.idOf(after)}\n\n${text}`)
+      write(stream, `retry: ${RETRY_MS}\nid: ${id}\n\n${text}`)
       deliver(stream)
     },
     /** Ends all streams and asks their clients to reconnect. */

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { configuredChains } from '../../src/protocol/chains.ts'
 import { Change, ChangesMeta } from '../../src/reads/listings/changes.ts'
 import type { openApp } from '../support/app.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
@@ -163,9 +164,16 @@ test('the stream has the changes of the pages, and resumes after the last id', a
   const begun = await listen('')
   await eventually('the first reset', () => begun.events().length > 0)
   expect(begun.events()[0]).toMatchObject({ event: 'reset', data: { chainId: 8453, reason: 'backfill' } })
-  const other = await listen('', { 'last-event-id': '0123456789ab.5' })
-  await eventually('the resets', () => other.events().length > 0)
-  expect(other.events()[0]?.data).toEqual({ chainId: 8453, reason: 'other_history' })
+  const foreign = '0123456789ab.5'
+  const other = await listen('', { 'last-event-id': foreign })
+  await eventually('the resets', () => other.events().length >= configuredChains().length)
+  const resets = other.events().slice(0, configuredChains().length)
+  expect(resets.map(({ data }) => data)).toEqual(
+    configuredChains().map((chainId) => ({ chainId, reason: 'other_history' })),
+  )
+  // Who stores the position of one of them and leaves gets all resets again, except after the last.
+  expect(/^id: (.*)$/m.exec(other.text())?.[1]).toBe(foreign)
+  expect(resets.map(({ id }) => id === foreign)).toEqual(resets.map((_, at) => at < resets.length - 1))
   const bad = await fetch(`${base}/v1/changes/stream`, { headers: { 'last-event-id': '5' } })
   expect([bad.status, await bad.text()]).toEqual([400, expect.stringContaining('"path":"Last-Event-ID"')])
   for (const stream of [live, events, resumed, begun, other]) stream.stop()
