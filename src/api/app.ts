@@ -120,7 +120,9 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   app.removeContentTypeParser('text/plain')
 
   const capacity = createStreamCapacity(limits.maxStreams, limits.maxStreamsPerClient)
-  const settled = createStreams({ changes, capacity, log, source: settlementStream(changes, settlements) })
+  const settlementsOf = (isFinal: boolean) =>
+    createStreams({ changes, capacity, log, source: settlementStream(changes, settlements, isFinal) })
+  const settled = { latest: settlementsOf(false), finalized: settlementsOf(true) }
   const changed = changeStream(sources)
   const changeStreams = createStreams({ changes, capacity, log, source: changed })
   const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
@@ -129,7 +131,15 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const senders = createSenders()
   const transactions = createTransactions({ ...sources, senders, decodeCall }, waits)
 
-  await app.register(measured, { metrics, access, store, streams: [settled, changeStreams], waits, refused, limit })
+  await app.register(measured, {
+    metrics,
+    access,
+    store,
+    streams: [...Object.values(settled), changeStreams],
+    waits,
+    refused,
+    limit,
+  })
   if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
   await app.register(headers)
   await app.register(timing)

@@ -11,15 +11,16 @@ const itemOf = (stored: FeedSettlement): Item => {
   return { seq: item.seq, stored, text: `id: ${item.seq}\nevent: ${item.type}\ndata: ${JSON.stringify(item)}\n\n` }
 }
 
-/** The settlements as a feed of streams. */
+/** The settlements as a feed of streams, or those that are final. */
 export const settlementStream = (
   changes: Changes,
   settlements: SettlementQueries,
+  isFinal: boolean,
 ): StreamSource<Item, SettlementFilter> => {
   const chainIds = configuredChains()
   const feed = feedOf(chainIds)
   return {
-    all: { chainIds },
+    all: { chainIds, isFinal },
     passes: ({ chainIds: chains, eventIds, triggered }, { stored }) =>
       chains.some((id) => id === stored.chainId) &&
       (eventIds === undefined || eventIds.includes(stored.eventId)) &&

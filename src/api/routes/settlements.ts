@@ -56,17 +56,20 @@ const success = z.object({ data: z.array(Settlement), meta: SettlementsMeta })
 export const settlementRoutes: CachedRoutes<{
   readonly sources: SettlementSources
   readonly lists: ListSources
-  readonly streams: Streams<SettlementFilter>
+  /** The streams of each feed. */
+  readonly streams: Readonly<Record<'latest' | 'finalized', Streams<SettlementFilter>>>
 }> = async (app, options) => {
   const { sources, lists, waits, cache, streams } = options
-  app.addHook('preClose', async () => streams.close())
+  app.addHook('preClose', async () => {
+    for (const each of Object.values(streams)) each.close()
+  })
 
   const sendStream = async (request: FastifyRequest<{ Querystring: StreamQuery }>, reply: FastifyReply) => {
     const { query, headers } = request
     const filter = filterOf(query)
     const resumed = headers['last-event-id']
     const after = typeof resumed === 'string' ? resumeAt(resumed) : await startOf(sources, query.since)
-    return openStream(streams, request, reply, { after }, filter)
+    return openStream(streams[query.finality ?? 'latest'], request, reply, { after }, filter)
   }
 
   /** Waits as the query asks. Returns the `meta` of a reverted transaction. */
@@ -109,9 +112,7 @@ export const settlementRoutes: CachedRoutes<{
       const reverted = await awaited(request, reply)
       const { chainIds, wallets } = filterOf(query)
       if (isStream(headers.accept)) {
-        for (const field of ['wallet', 'finality'] as const)
-          if (query[field] !== undefined)
-            throw invalidField(field, 'expected no value: streams do not have this filter')
+        if (wallets !== undefined) throw invalidField('wallet', 'expected no value: streams do not have this filter')
         return sendStream(request, reply)
       }
       if (cache.check(feedOf(chainIds, wallets), request, reply)) return reply

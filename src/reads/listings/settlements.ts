@@ -97,16 +97,16 @@ const fields = {
       pattern: '^\\d+(,\\d+)*$',
     }),
   triggered: Flag.optional().meta({ description: 'Return only triggered or only not triggered settlements' }),
+  finality: choice(['latest', 'finalized']).optional().meta({
+    description:
+      '`latest` (default): settlements as the index finds them, and their reversals; `finalized`: settlements once they are final, with numbers of their own',
+  }),
 }
 
 export const SettlementsQuery = z.object({
   ...fields,
   wallet: Wallets.optional().meta({
     description: `Return only settlements of events that these wallets created, deposited into or bought protection from, at most ${MAX_WALLETS}, and all reversals, with \`claimables\`. Not for streams`,
-  }),
-  finality: choice(['latest', 'finalized']).optional().meta({
-    description:
-      '`latest` (default): settlements as the index finds them, and their reversals; `finalized`: settlements once they are final, with numbers of their own. Not for streams',
   }),
   limit: PageLimit(200).default(50).meta({ description: 'Items per page; 50 by default' }),
   ...consistency,
@@ -121,8 +121,8 @@ export type SettlementsQuery = z.output<typeof SettlementsQuery>
 
 /** Makes the filter of a query. Throws `validation_error` for event ids without a chain. */
 export const filterOf = (query: StreamQuery | SettlementsQuery): SettlementFilter => {
-  const { chainId, eventIds, triggered } = query
-  const { wallet, finality }: Partial<SettlementsQuery> = query
+  const { chainId, eventIds, triggered, finality } = query
+  const { wallet }: Partial<SettlementsQuery> = query
   if (eventIds !== undefined && chainId === undefined)
     throw invalidField('chainId', 'expected one chain: eventIds are of one chain')
   const chainIds = chainsOf(chainId === undefined ? undefined : [chainId])
