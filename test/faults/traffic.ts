@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeFunctionData, type Hex, maxUint256, zeroHash } from 'viem'
+import { z } from 'zod'
 import { erc20Abi } from '../../src/abi/erc20.generated.ts'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { createAccounts } from '../../src/sandbox/accounts.ts'
@@ -17,10 +18,16 @@ const PER_EVENT = 25
 
 const GAS = 2_000_000
 
+/** Seconds until an event expires that is settled at once. */
+const SHORT_TERM = 30
+
 /** Ten tokens: the smallest amount that every deployment accepts. */
 const LEAST = 10_000_000
 
 type Call = { readonly from: Hex; readonly to: Hex; readonly data: Hex }
+
+/** Blocks after which anvil reports a block as final: two epochs of 32 slots, and some more. */
+const FINAL_AFTER = 70
 
 /** Blocks that a node mines in one request. */
 const PER_STRIDE = 100
@@ -60,16 +67,16 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
   }
 
   /** A new event, and its opening where pools begin closed. Both are from one wallet, so the node keeps their order. */
-  const newEvent = (next: bigint): Call[] => {
+  const newEvent = (next: bigint, expiryDate?: bigint): Call[] => {
     const from = random.pick(wallets)
     const open = encodeFunctionData({ abi: protocolAbi, functionName: 'setPoolSettings', args: [next, true, true] })
     return [
-      { from, to: diamond, data: creation() },
+      { from, to: diamond, data: creation(expiryDate) },
       { from, to: diamond, data: open },
     ]
   }
 
-  const creation = (): Hex => {
+  const creation = (expiryDate = BigInt(Math.floor(Date.now() / 1000) + random.int(20, 300) * 86_400)): Hex => {
     const initialRate = BigInt(random.int(1_000_000, 90_000_000))
     const params = {
       name: `Event ${random.int(0, 1_000_000)}`,
@@ -77,7 +84,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
       strike: initialRate + 1_000_000n,
       payoutCap: initialRate + 3_000_000n,
       premiumRate: BigInt(random.int(1_000, 50_000)),
-      expiryDate: BigInt(Math.floor(Date.now() / 1000) + random.int(20, 300) * 86_400),
+      expiryDate,
       allowExternalLp: true,
       initialLiquidity: BigInt(random.int(10_000, 99_999)) * USDC,
       initialRate,
@@ -97,20 +104,17 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
       args: [event, BigInt(random.int(LEAST, 900_000_000))],
     })
 
+  const purchase = (event: bigint): Hex =>
+    encodeFunctionData({
+      abi: protocolAbi,
+      functionName: 'buyProtection',
+      args: [event, BigInt(random.int(LEAST, 900_000_000)), maxUint256, maxUint256],
+    })
+
+  const fromAny = (data: Hex): Call => ({ from: random.pick(wallets), to: diamond, data })
+
   /** A deposit into the newest event or a purchase of its protection. */
-  const act = (event: bigint): Call[] => {
-    const from = random.pick(wallets)
-    const notional = BigInt(random.int(LEAST, 900_000_000))
-    const data =
-      random.int(0, 1) === 0
-        ? deposit(event)
-        : encodeFunctionData({
-            abi: protocolAbi,
-            functionName: 'buyProtection',
-            args: [event, notional, maxUint256, maxUint256],
-          })
-    return [{ from, to: diamond, data }]
-  }
+  const act = (event: bigint): Call[] => [fromAny(random.int(0, 1) === 0 ? deposit(event) : purchase(event))]
 
   /** Mines one block with `count` transactions, and a deposit into `event` if there is one; returns its height. */
   const mine = async (count = 0, event?: bigint): Promise<number> => {
@@ -123,12 +127,38 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
       })
       await submit(calls.flat())
     }
-    if (event !== undefined) await submit([{ from: random.pick(wallets), to: diamond, data: deposit(event) }])
+    if (event !== undefined) await submit([fromAny(deposit(event))])
     await turns.mine(() => node.send('evm_mine'))
     const at = Date.now()
     const head = await node.blockNumber()
     minedAt.set(head, at)
     return head
+  }
+
+  /** Mines a block with a new event and returns its id. Later traffic uses a newer event. */
+  const createEvent = async (expiryDate?: bigint): Promise<bigint> => {
+    for (const expiry of [expiryDate, undefined]) {
+      await submit(newEvent((await total()) + 1n, expiry))
+      await mine()
+    }
+    return (await total()) - 1n
+  }
+
+  /** Mines an event with a hedger, its short term and its settlement at a random price. */
+  const settle = async (): Promise<void> => {
+    await mine()
+    const { timestamp } = z
+      .object({ timestamp: z.string() })
+      .parse(await node.send('eth_getBlockByNumber', ['latest', false]))
+    const event = await createEvent(BigInt(timestamp) + BigInt(SHORT_TERM))
+    await submit([fromAny(purchase(event))])
+    await mine()
+    await node.send('evm_increaseTime', [SHORT_TERM])
+    await mine()
+    const args = [event, BigInt(random.int(1_000_000, 94_000_000))] as const
+    const data = encodeFunctionData({ abi: protocolAbi, functionName: 'settleEvent', args })
+    await submit([{ from: accounts.owner.account.address, to: diamond, data }])
+    await mine()
   }
 
   /** Mines a block every `everyMs` until the signal aborts, with about `perSecond` transactions a second. */
@@ -205,15 +235,14 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     mine,
     mineEmpty,
     mineMany,
+    createEvent,
+    settle,
+    /** Makes every block so far final. */
+    makeFinal: () => mineEmpty(FINAL_AFTER),
     run,
     fork,
     /** When a block with transactions was mined, in Unix milliseconds. */
     minedAt: (block: number): number => minedAt.get(block) ?? 0,
-    /** Mines a block with a new event and returns its id. Later traffic uses a newer event. */
-    async createEvent(): Promise<bigint> {
-      for (let at = 0; at < 2; at += 1) await submit(newEvent((await total()) + 1n)).then(() => mine())
-      return (await total()) - 1n
-    },
     /** Brings the chain's clock to the present; blocks a second apart keep it there. */
     async toPresent(): Promise<void> {
       await node.send('evm_setNextBlockTimestamp', [Math.floor(Date.now() / 1000)])

@@ -2,8 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
-import { Webhook } from 'standardwebhooks'
-import { z } from 'zod'
 import { webhookTypes } from '../../../src/db/schema-webhooks.ts'
 import { addEndpoint } from '../../../src/db/webhooks/endpoints.ts'
 import { errorText } from '../../../src/lib/errors.ts'
@@ -11,49 +9,27 @@ import { createRandom } from '../../../src/sandbox/random.ts'
 import { findRedis } from '../../../src/sandbox/redis.ts'
 import { createVault, newSecret } from '../../../src/webhooks/secrets.ts'
 import { openDatabase } from '../../support/open-database.ts'
-import { openReceiver, type Received } from '../../support/webhook-receiver.ts'
+import { openReceiver } from '../../support/webhook-receiver.ts'
+import { killWhileItFinalizes } from '../finalizing.ts'
+import { expectedMessages, faultsOf } from '../messages.ts'
 import { openIndex } from '../rig.ts'
 import type { Failure, Target } from '../target.ts'
 
 const KILLS = 20
 const REORG_EVERY = 4
+const SETTLE_EVERY = 2
+/** Of the kills between two reorgs, the one in the job `finalize`. */
+const FINALIZE_AT = 2
 const FLUSH_AT = 10
 const WITHIN_MS = 90_000
 
-const Message = z.object({
-  type: z.string(),
-  data: z.object({ seq: z.int().optional(), wallet: z.string().optional(), eventId: z.int().optional() }),
-})
-
-/** The faults of what a receiver got: a wrong signature, a wrong order, or a newest state that is missing. */
-const faultsOf = (received: readonly Received[], secret: string, newest: readonly string[]): string[] => {
-  const faults: string[] = []
-  const ids = new Set<string>()
-  const last = new Map<string, number>()
-  for (const { headers, body } of received) {
-    const id = String(headers['webhook-id'])
-    ids.add(id)
-    try {
-      new Webhook(secret).verify(body, headers as Record<string, string>)
-    } catch (fault) {
-      faults.push(`${id}: ${errorText(fault)}`)
-    }
-    const { type, data } = Message.parse(JSON.parse(body))
-    const entity = `${type} ${data.wallet ?? data.eventId}`
-    const seq = data.seq ?? 0
-    if (seq < (last.get(entity) ?? 0)) faults.push(`${id} came after ${last.get(entity)}`)
-    last.set(entity, seq)
-  }
-  return [...faults, ...newest.filter((id) => !ids.has(id)).map((id) => `${id} is missing`)]
-}
-
 /**
- * Kills the worker 20 times, empties Redis once, reorganises the chain five times and lets the receiver fail, while
- * the chain has traffic. Pauses of hours are shortened: the times of the deliveries are moved instead of the clock.
+ * Kills the worker 20 times, five of them while it stores that settlements are final, empties Redis once, reorganises
+ * the chain five times and lets the receiver fail, while the chain has traffic and settlements. Pauses of hours are shortened: the times of the deliveries are moved instead of the clock.
  */
 export const webhooks: Target = {
   claim: `webhooks under ${KILLS} kill -9 of the worker, ${KILLS / REORG_EVERY} reorgs, an emptied Redis and a failing receiver`,
-  figure: 'the newest state of every entity arrives, in order and signed',
+  figure: 'the newest state of every entity and every settlement arrives, in order and signed',
   async run({ store, chains, seeds }) {
     const { traffic } = chains
     const failures: Failure[] = []
@@ -76,7 +52,8 @@ export const webhooks: Target = {
           ...{ WEBHOOKS_KEY: key.toString('hex'), WEBHOOKS_ALLOW_LOOPBACK: 'true' },
         }
         let worker = await index.start('worker', 'worker', more)
-        await index.untilExact(await traffic.mine(1), WITHIN_MS)
+        const fromBlock = await traffic.mine(1)
+        await index.untilExact(fromBlock, WITHIN_MS)
         const secret = newSecret()
         const chosen = { url: receiver.url, types: [...webhookTypes], chainIds: null, wallets: null, eventIds: null }
         const stored = createVault([key]).encrypt('we_1', secret)
@@ -91,8 +68,13 @@ export const webhooks: Target = {
           status = random.int(1, 3) === 1 ? 503 : 204
           const replace = kill % REORG_EVERY === 0 ? await traffic.fork() : null
           await traffic.mine(random.int(1, 5))
-          await sleep(random.int(500, 8_000))
-          await worker.kill()
+          if (kill % SETTLE_EVERY === 0) await traffic.settle()
+          if (kill % REORG_EVERY === FINALIZE_AT) {
+            await killWhileItFinalizes({ client, worker, traffic, withinMs: WITHIN_MS })
+          } else {
+            await sleep(random.int(500, 8_000))
+            await worker.kill()
+          }
           if (kill === FLUSH_AT) {
             const connection = new Redis(redis.url)
             await connection.flushall()
@@ -106,16 +88,13 @@ export const webhooks: Target = {
           await pass()
         }
         status = 204
+        await traffic.makeFinal()
         await index.untilExact(await traffic.mine(1), WITHIN_MS)
         const deadline = Date.now() + WITHIN_MS
         for (let found = ['nothing was compared']; found.length > 0; await sleep(1_000)) {
           await pass()
-          const { rows } = await client.query<{ id: string }>(
-            `SELECT type || '.changed.' || seq AS id FROM feed WHERE type <> 'protocol' AND seq > $1`,
-            [begin],
-          )
-          const newest = rows.map(({ id }) => id)
-          found = newest.length === 0 ? ['nothing changed'] : faultsOf(receiver.received, secret, newest)
+          const expected = await expectedMessages({ client, node: traffic.node, begin, fromBlock })
+          found = faultsOf(receiver.received, secret, expected)
           if (found.length > 0 && Date.now() > deadline) throw new Error(found.slice(0, 3).join('; '))
         }
         messages += receiver.received.length
