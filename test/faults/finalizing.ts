@@ -11,9 +11,11 @@ export const killWhileItFinalizes = async (options: {
   readonly client: Client
   readonly worker: Process
   readonly traffic: Traffic
+  /** The event that was settled last. */
+  readonly settled: bigint
   readonly withinMs: number
 }): Promise<void> => {
-  const { client, worker, traffic, withinMs } = options
+  const { client, worker, traffic, settled, withinMs } = options
   /** Resolves when a query has a row. */
   const untilRow = async (what: string, text: string): Promise<void> => {
     for (const deadline = Date.now() + withinMs; (await client.query(text)).rowCount === 0; await sleep(50)) {
@@ -22,7 +24,7 @@ export const killWhileItFinalizes = async (options: {
       await client.query('SELECT pg_stat_clear_snapshot()')
     }
   }
-  await untilRow('indexed a settlement', `SELECT FROM settlements WHERE type = 'settled' AND finalized_seq IS NULL`)
+  await untilRow('indexed the settlement', `SELECT FROM settlements WHERE event_id = ${settled}`)
   await client.query('BEGIN')
   try {
     // Readers continue; a writer of settlements waits.

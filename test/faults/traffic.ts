@@ -144,8 +144,8 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     return (await total()) - 1n
   }
 
-  /** Mines an event with a hedger, its short term and its settlement at a random price. */
-  const settle = async (): Promise<void> => {
+  /** Mines an event with a hedger, its short term and its settlement at a random price. Returns its id. */
+  const settle = async (): Promise<bigint> => {
     await mine()
     const { timestamp } = z
       .object({ timestamp: z.string() })
@@ -159,6 +159,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     const data = encodeFunctionData({ abi: protocolAbi, functionName: 'settleEvent', args })
     await submit([{ from: accounts.owner.account.address, to: diamond, data }])
     await mine()
+    return event
   }
 
   /** Mines a block every `everyMs` until the signal aborts, with about `perSecond` transactions a second. */

@@ -18,8 +18,6 @@ import type { Failure, Target } from '../target.ts'
 const KILLS = 20
 const REORG_EVERY = 4
 const SETTLE_EVERY = 2
-/** Of the kills between two reorgs, the one in the job `finalize`. */
-const FINALIZE_AT = 2
 const FLUSH_AT = 10
 const WITHIN_MS = 90_000
 
@@ -68,9 +66,9 @@ export const webhooks: Target = {
           status = random.int(1, 3) === 1 ? 503 : 204
           const replace = kill % REORG_EVERY === 0 ? await traffic.fork() : null
           await traffic.mine(random.int(1, 5))
-          if (kill % SETTLE_EVERY === 0) await traffic.settle()
-          if (kill % REORG_EVERY === FINALIZE_AT) {
-            await killWhileItFinalizes({ client, worker, traffic, withinMs: WITHIN_MS })
+          const settled = kill % SETTLE_EVERY === 0 ? await traffic.settle() : null
+          if (settled !== null && kill % REORG_EVERY !== 0) {
+            await killWhileItFinalizes({ client, worker, traffic, settled, withinMs: WITHIN_MS })
           } else {
             await sleep(random.int(500, 8_000))
             await worker.kill()
