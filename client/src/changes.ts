@@ -1,5 +1,6 @@
 import { decode } from './codec.ts'
 import { type Entry, type Feed, type FeedOptions, followFeed } from './feed.ts'
+import { checkOptions, feedOptions, type Known, optionError } from './follow-options.ts'
 import type { Requests } from './requests.ts'
 import type { Transport } from './transport.ts'
 import type { Schemas } from './types.ts'
@@ -23,6 +24,25 @@ export type ChangesOptions = FeedOptions & {
   readonly wallets?: readonly string[]
   /** Only changes of these events. Requires `chainId`. */
   readonly eventIds?: readonly number[]
+}
+
+const known: Known<ChangesOptions> = {
+  ...feedOptions,
+  ...{ since: 'value', chainId: 'value', types: 'list', wallets: 'list', eventIds: 'list' },
+}
+
+/** Throws for options that select nothing, or that the service cannot combine. */
+const check = (options: ChangesOptions): void => {
+  checkOptions('changes.follow', options, known, { cursor: "did you mean 'since'?" })
+  const { types, wallets, eventIds } = options
+  if (wallets !== undefined && eventIds !== undefined)
+    throw optionError("changes.follow: pass 'wallets' or 'eventIds', and follow each in an iteration of its own")
+  const [name, type] = wallets === undefined ? (['eventIds', 'event'] as const) : (['wallets', 'wallet'] as const)
+  const subjects = wallets ?? eventIds
+  if (subjects?.length === 0)
+    throw optionError(`changes.follow: '${name}' is empty: leave it out to read all changes, or begin with one item`)
+  if (subjects !== undefined && types !== undefined && !types.includes(type))
+    throw optionError(`changes.follow: '${name}' selects changes of type '${type}', which 'types' leaves out`)
 }
 
 const FEED = '/v1/changes'
@@ -54,6 +74,7 @@ export async function* followChanges(
   api: Requests,
   options: ChangesOptions = {},
 ): AsyncGenerator<Change, void, undefined> {
+  check(options)
   const { since = '', chainId, types, wallets, eventIds } = options
   const subjects = wallets ?? eventIds
   const isListed = subjects !== undefined && subjects.length <= MAX_SUBJECTS

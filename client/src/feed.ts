@@ -9,7 +9,7 @@ type Mode = 'stream' | 'poll'
 export type FeedOptions = {
   /** Ends the iteration. */
   readonly signal?: AbortSignal
-  /** How items arrive, whenever a stream or a period of polling begins. */
+  /** How items arrive, whenever a stream or a period of polling begins, also again after `onFailure`. */
   readonly onMode?: (mode: Mode) => void
   /** Receives the failures that do not end the iteration. */
   readonly onFailure?: (error: unknown) => void
@@ -132,6 +132,8 @@ export async function* followFeed<T>(
       if (!mayEnd(error)) throw error
       options.onFailure?.(error)
       failures += 1
+      // `onMode` reports when items arrive again.
+      mode = undefined
       // When pages cannot be read either, the service is out of reach, and nothing speaks against the stream.
       if (streamed === null) pollUntil = unopened = 0
     }

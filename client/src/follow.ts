@@ -1,5 +1,6 @@
 import { decode } from './codec.ts'
 import { type Entry, type Feed, type FeedOptions, followFeed } from './feed.ts'
+import { checkOptions, feedOptions, type Known } from './follow-options.ts'
 import { createInvolvement } from './involvement.ts'
 import type { Requests } from './requests.ts'
 import type { Transport } from './transport.ts'
@@ -18,6 +19,18 @@ export type FollowOptions = FeedOptions & {
   readonly wallets?: readonly string[]
 }
 
+const known: Known<FollowOptions> = {
+  ...feedOptions,
+  ...{ since: 'value', chainId: 'value', eventIds: 'list', triggered: 'value', wallets: 'list' },
+}
+
+/** What to use instead of options that pages have and streams do not. */
+const advice = {
+  finality:
+    "streams do not have this filter; read pages: client.get('/v1/hedge/settlements', { since, finality: 'finalized' })",
+  cursor: "did you mean 'since'?",
+}
+
 const FEED = '/v1/hedge/settlements'
 
 const entryOf = (item: Settlement): Entry<Settlement> => ({ item, cursor: String(item.seq) })
@@ -28,6 +41,7 @@ export async function* followSettlements(
   api: Requests,
   options: FollowOptions = {},
 ): AsyncGenerator<Settlement, void, undefined> {
+  checkOptions('settlements.follow', options, known, advice)
   const { since = 'now', chainId, eventIds, triggered, wallets, signal = new AbortController().signal } = options
   const isInvolved = createInvolvement(api, wallets, signal)
   const filter = {

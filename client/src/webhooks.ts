@@ -4,15 +4,21 @@ import type { Schemas } from './types.ts'
 
 /** Why a message is refused. */
 export type WebhookCode =
-  | 'missing_header'
+  | 'invalid_options'
   | 'invalid_secret'
+  | 'missing_header'
   | 'timestamp_out_of_range'
   | 'no_matching_signature'
   | 'invalid_body'
 
-/** A message that must not be trusted. Answer it with 400. */
+/** A message that must not be trusted. Answer it with `status`. */
 export class WebhookError extends FxProtectionError {
   declare readonly code: WebhookCode
+
+  /** The status to answer with: 500 when the options of `verifyWebhook` are at fault, otherwise 400. */
+  get status(): 400 | 500 {
+    return this.code === 'invalid_options' || this.code === 'invalid_secret' ? 500 : 400
+  }
 }
 
 type Of<Type extends string, Data> = {
@@ -50,6 +56,21 @@ export type VerifyOptions = {
 const MAX_SIGNATURES = 20
 
 const bytes = new TextEncoder()
+
+/** Throws for options that JavaScript accepts: the request would fail with an error that does not name its cause. */
+const checkOptions = ({ body, secrets }: { readonly body: unknown; readonly secrets: unknown }): void => {
+  const isRaw = typeof body === 'string' || ArrayBuffer.isView(body)
+  if (isRaw && Array.isArray(secrets) && secrets.length > 0) return
+  throw new WebhookError(
+    isRaw
+      ? 'secrets: pass a list with at least one secret, as in `secrets: [secret]`'
+      : 'body: pass the raw body, as text or bytes, not the parsed JSON',
+    {
+      code: 'invalid_options',
+      hint: 'Change the options of `verifyWebhook`. The service will send the message again.',
+    },
+  )
+}
 
 const headerOf = (headers: VerifyOptions['headers'], name: string): string => {
   const found =
@@ -112,6 +133,7 @@ const parse = (id: string, body: Uint8Array): WebhookMessage => {
  * if (message.type === 'settlement.settled') console.log(message.data.eventId)
  */
 export const verifyWebhook = async (options: VerifyOptions): Promise<WebhookMessage> => {
+  checkOptions(options)
   const { headers, secrets, toleranceSeconds = 300, now = Date.now } = options
   const [id, timestamp] = [headerOf(headers, 'webhook-id'), headerOf(headers, 'webhook-timestamp')]
   const signatures = signaturesIn(headerOf(headers, 'webhook-signature'))

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { verifyWebhook } from 'fx-protection-client'
+import { verifyWebhook, WebhookError } from 'fx-protection-client'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { sign } from '../../src/webhooks/signature.ts'
@@ -94,5 +94,41 @@ describe('a message is refused', () => {
   test('when its body is signed and is not JSON', async () => {
     const text = 'not JSON'
     expect(await codeOf({ body: text, headers: sign({ id, body: text }, [secret], at) })).toBe('invalid_body')
+  })
+})
+
+describe('an error names what to pass', () => {
+  const errorOf = async (given: object): Promise<WebhookError> => {
+    const error = await verify(given).catch((fault: unknown) => fault)
+    if (error instanceof WebhookError) return error
+    throw new Error('expected a WebhookError', { cause: error })
+  }
+
+  test('when the body is parsed JSON, or there is none', async () => {
+    for (const wrong of [JSON.parse(body), undefined, null, [body]]) {
+      const { code, message } = await errorOf({ body: wrong })
+      expect([code, message]).toEqual([
+        'invalid_options',
+        'body: pass the raw body, as text or bytes, not the parsed JSON',
+      ])
+    }
+  })
+
+  test('when secrets are missing, empty, or a string', async () => {
+    for (const wrong of [{ secrets: undefined, secret }, { secrets: [] }, { secrets: secret }]) {
+      const { code, message } = await errorOf(wrong)
+      expect([code, message]).toEqual([
+        'invalid_options',
+        'secrets: pass a list with at least one secret, as in `secrets: [secret]`',
+      ])
+    }
+  })
+
+  test('and the status to answer with: 500 for a fault of the receiver, and 400 for one of the sender', async () => {
+    expect((await errorOf({ secrets: [] })).status).toBe(500)
+    expect((await errorOf({ secrets: [undefined] })).status).toBe(500)
+    expect((await errorOf({ secrets: ['whsec_***'] })).status).toBe(500)
+    expect((await errorOf({ secrets: [other] })).status).toBe(400)
+    expect((await errorOf({ headers: {} })).status).toBe(400)
   })
 })

@@ -1,0 +1,85 @@
+import { createClient, FxProtectionError } from 'fx-protection-client'
+import { describe, expect, test } from 'vitest'
+
+const wallet = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+
+/** The message of the error that the first item of a feed is refused with, without a request. */
+const refusal = async (feed: 'changes' | 'settlements', options: object): Promise<string> => {
+  const fetch = async (): Promise<Response> => {
+    throw new Error('no request expected')
+  }
+  const client = createClient({ baseUrl: 'http://127.0.0.1:9', fetch })
+  const error = await client[feed]
+    .follow(options)
+    .next()
+    .catch((fault: unknown) => fault)
+  if (error instanceof FxProtectionError && error.code === 'invalid_options') return error.message
+  throw new Error('expected a refusal', { cause: error })
+}
+
+describe('options of a feed', () => {
+  test('an unknown option is refused, and the known one is named', async () => {
+    expect(await refusal('changes', { wallet })).toBe(
+      "changes.follow: unknown option 'wallet'; did you mean 'wallets'?",
+    )
+    expect(await refusal('changes', { cursor: '' })).toBe(
+      "changes.follow: unknown option 'cursor'; did you mean 'since'?",
+    )
+    expect(await refusal('settlements', { eventId: 1 })).toBe(
+      "settlements.follow: unknown option 'eventId'; did you mean 'eventIds'?",
+    )
+    expect(await refusal('settlements', { limit: 1 })).toBe(
+      "settlements.follow: unknown option 'limit'; expected one of signal, onMode, onFailure, since, chainId, eventIds, triggered, wallets",
+    )
+  })
+
+  test('a filter that only pages have is refused with what to use instead', async () => {
+    expect(await refusal('settlements', { since: 0, finality: 'finalized' })).toBe(
+      "settlements.follow: unknown option 'finality'; streams do not have this filter; read pages: client.get('/v1/hedge/settlements', { since, finality: 'finalized' })",
+    )
+  })
+
+  test('a value in place of a list is refused', async () => {
+    expect(await refusal('changes', { types: 'wallet' })).toBe(
+      'changes.follow: \'types\' must be a list, as in `types: ["wallet"]`',
+    )
+    expect(await refusal('settlements', { eventIds: 4, chainId: 8453 })).toBe(
+      "settlements.follow: 'eventIds' must be a list, as in `eventIds: [4]`",
+    )
+  })
+
+  test('filters that exclude each other, and an empty list, are refused', async () => {
+    expect(await refusal('changes', { wallets: [wallet], types: ['event'] })).toBe(
+      "changes.follow: 'wallets' selects changes of type 'wallet', which 'types' leaves out",
+    )
+    expect(await refusal('changes', { eventIds: [1], chainId: 8453, types: ['wallet', 'protocol'] })).toBe(
+      "changes.follow: 'eventIds' selects changes of type 'event', which 'types' leaves out",
+    )
+    expect(await refusal('changes', { wallets: [wallet], eventIds: [1] })).toBe(
+      "changes.follow: pass 'wallets' or 'eventIds', and follow each in an iteration of its own",
+    )
+    expect(await refusal('changes', { wallets: [] })).toBe(
+      "changes.follow: 'wallets' is empty: leave it out to read all changes, or begin with one item",
+    )
+  })
+})
+
+test('a program notices each outage by onFailure, and its end by onMode, also while only pages are read', async () => {
+  const meta = { nextCursor: 'a.1', hasMore: false, pollAfterMs: 1, reset: false, resets: [], asOf: [] }
+  const page = (): Response => Response.json({ data: [], meta })
+  const stop = new AbortController()
+  let requests = 0
+  const fetch = async (): Promise<Response> => {
+    requests += 1
+    if (requests === 2 || requests === 4) throw new TypeError('fetch failed')
+    return page()
+  }
+  const seen: string[] = []
+  const follow = createClient({ baseUrl: 'http://127.0.0.1:9', fetch }).changes.follow({
+    ...{ wallets: [wallet], types: ['wallet'], since: 'now', signal: stop.signal },
+    onFailure: () => seen.push('down'),
+    onMode: (mode) => seen.push(mode) === 5 && stop.abort(),
+  })
+  for await (const _ of follow) expect.unreachable()
+  expect(seen).toEqual(['poll', 'down', 'poll', 'down', 'poll'])
+})
