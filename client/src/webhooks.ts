@@ -27,7 +27,7 @@ type Of<Type extends string, Data> = {
   readonly type: Type
   /** When the service made the message. */
   readonly timestamp: Date
-  /** The position after the item, for `since` of the feed that it is from. */
+  /** The position of the item in its feed. Earlier items may arrive later, so do not continue a feed from it. */
   readonly cursor: string
   readonly data: Data
 }
