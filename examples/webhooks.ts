@@ -8,9 +8,10 @@
  */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { argv, execPath } from 'node:process'
+import { argv, execPath, exit } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { verifyWebhook, WebhookError, type WebhookMessage } from 'fx-protection-client'
@@ -34,19 +35,31 @@ const bodyOf = async (request: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-/** Receives settlements until it is closed: `onMessage` gets each verified message once. */
+/** Whether a message is newer than the last one about the same settlement. Others, such as a ping, are always new. */
+const createOrder = () => {
+  const last = new Map<string, number>()
+  return ({ data }: WebhookMessage): boolean => {
+    if (!('seq' in data)) return true
+    const event = `${data.chainId} ${data.eventId}`
+    if (data.seq <= (last.get(event) ?? 0)) return false
+    last.set(event, data.seq)
+    return true
+  }
+}
+
+/** Receives settlements until it is closed: `onMessage` gets each verified message once, and no older one after it. */
 export const receiveSettlements = async (envFile: string, onMessage: (message: WebhookMessage) => void) => {
   const secrets: string[] = []
-  const seen = new Set<string>()
+  const isNew = createOrder()
   const server = createServer(async (request, response) => {
     try {
       const [secret = ''] = secrets
       const message = await verifyWebhook({ body: await bodyOf(request), headers: request.headers, secrets: [secret] })
       response.writeHead(204).end()
-      if (!seen.has(message.id)) onMessage(message)
-      seen.add(message.id)
+      if (isNew(message)) onMessage(message)
     } catch (error) {
-      response.writeHead(400).end(error instanceof WebhookError ? error.message : 'not a message')
+      const isRefused = error instanceof WebhookError
+      response.writeHead(isRefused ? error.status : 400).end(isRefused ? error.message : 'not a message')
     }
   })
   server.listen(0, '127.0.0.1')
@@ -69,10 +82,32 @@ export const receiveSettlements = async (envFile: string, onMessage: (message: W
   }
 }
 
-const [, script = '', envFile] = argv
-if (import.meta.url === pathToFileURL(script).href) {
-  if (envFile === undefined) throw new Error('name the environment file that npm start printed')
+/** The argument, if it is the only one and a file that can be read. Throws what to do. */
+const envFileOf = async ([envFile, ...more]: readonly string[]): Promise<string> => {
+  if (envFile === undefined || more.length > 0)
+    throw new Error('pass one argument: the environment file that npm start printed')
+  await readFile(envFile).catch(({ code }) => {
+    throw new Error(`cannot read ${envFile} (${code}): pass the environment file that npm start printed`)
+  })
+  return envFile
+}
+
+const main = async (): Promise<void> => {
+  const envFile = await envFileOf(argv.slice(2))
   const receiver = await receiveSettlements(envFile, ({ id, type, data }) => console.log(id, type, data))
-  console.log(await receiver.ping())
-  process.once('SIGINT', () => void receiver.close())
+  process.once('SIGINT', async () => {
+    await receiver.close()
+    console.log(`removed the endpoint ${receiver.id}`)
+  })
+  console.log((await receiver.ping()).trim())
+  console.log('waiting for settlements, which come every few minutes; Ctrl-C removes the endpoint and ends')
+}
+
+const [, script = ''] = argv
+if (import.meta.url === pathToFileURL(script).href) {
+  await main().catch((error: Error & { readonly stderr?: string }) => {
+    // What a command printed names the cause.
+    console.error(error.stderr?.trim() || error.message)
+    exit(1)
+  })
 }
