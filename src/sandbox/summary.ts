@@ -37,6 +37,8 @@ export const summary = (
     `  curl -s ${apiUrl}/v1/hedge/events/${first}/1/stats`,
     `  curl -s ${apiUrl}/v1/hedge/events/${last}/9/utilization`,
     `  curl -s ${apiUrl}/v1/hedge/positions/${first}/wallet/${user}`,
+    `  curl -s '${apiUrl}/v1/changes?types=wallet&limit=3'`,
+    `  curl -s '${apiUrl}/v1/hedge/settlements?chainId=${first}&finality=finalized&limit=3'`,
     `  curl -s ${apiUrl}/v1/tx/hedge/deposit -H 'content-type: application/json' -d '{"chainId":${first},"eventId":9,"amount":"1000000000","from":"${user}"}'`,
     `  curl -s ${apiUrl}/v1/plans/buy-protection -H 'content-type: application/json' -d '{"chainId":${first},"from":"${user}","eventId":9,"notional":"1000000000"}'`,
     `  npm run lifecycle -- ${apiUrl}`,

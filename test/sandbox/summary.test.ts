@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { createAccounts } from '../../src/sandbox/accounts.ts'
+import { summary } from '../../src/sandbox/summary.ts'
+
+const address = `0x${'12'.repeat(20)}` as const
+const chain = { chainId: 8453, rpcUrl: 'http://127.0.0.1:8545', diamond: address, tokens: [] }
+const text = summary('http://api', '/tmp/sandbox.env', [chain], createAccounts(), [])
+const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
+
+test('the calls of the summary are paths of the API, with quotes where a shell needs them', () => {
+  const calls = [...text.matchAll(/curl -s ('?)http:\/\/api([^\s'?]+)(\?[^\s']+)?\1/g)]
+  expect(calls).toHaveLength(text.split('curl').length - 1)
+  const templates = Object.keys(paths).map((path) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`))
+  for (const [call, quote, path = '', query] of calls) {
+    expect([call, templates.some((template) => template.test(path))]).toEqual([call, true])
+    expect([call, quote]).toEqual([call, query === undefined ? '' : "'"])
+  }
+})
+
+test('the summary has a call of each feed', () => {
+  expect(text).toContain("curl -s 'http://api/v1/changes?types=wallet&limit=3'")
+  expect(text).toContain("curl -s 'http://api/v1/hedge/settlements?chainId=8453&finality=finalized&limit=3'")
+})
