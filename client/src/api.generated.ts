@@ -5205,6 +5205,8 @@ export interface operations {
                 eventIds?: string;
                 /** @description Return only triggered or only not triggered settlements */
                 triggered?: boolean;
+                /** @description `latest` (default): settlements as the index finds them, and their reversals; `finalized`: settlements once they are final, with numbers of their own */
+                finality?: "latest" | "finalized";
                 /** @description Return data as of this block or a later one. The request must name one chain */
                 minBlock?: number;
                 /** @description Return data as of the block of this transaction or a later one. The request must name one chain and no `minBlock`. When the transaction reverted, and so changed nothing, `meta.transaction` and the header `X-Transaction` are `reverted` */
@@ -5240,10 +5242,10 @@ export interface operations {
                 eventIds?: string;
                 /** @description Return only triggered or only not triggered settlements */
                 triggered?: boolean;
+                /** @description `latest` (default): settlements as the index finds them, and their reversals; `finalized`: settlements once they are final, with numbers of their own */
+                finality?: "latest" | "finalized";
                 /** @description Return only settlements of events that these wallets created, deposited into or bought protection from, at most 100, and all reversals, with `claimables`. Not for streams */
                 wallet?: string;
-                /** @description `latest` (default): settlements as the index finds them, and their reversals; `finalized`: settlements once they are final, with numbers of their own. Not for streams */
-                finality?: "latest" | "finalized";
                 /** @description Items per page; 50 by default */
                 limit?: number;
                 /** @description Return data as of this block or a later one. The request must name one chain */

@@ -33,7 +33,7 @@ const known: Known<ChangesOptions> = {
 
 /** Throws for options that select nothing, or that the service cannot combine. */
 const check = (options: ChangesOptions): void => {
-  checkOptions('changes.follow', options, known, { cursor: "did you mean 'since'?" })
+  checkOptions('changes.follow', options, known)
   const { types, wallets, eventIds } = options
   if (wallets !== undefined && eventIds !== undefined)
     throw optionError("changes.follow: pass 'wallets' or 'eventIds', and follow each in an iteration of its own")

@@ -9,29 +9,29 @@ import type { Params, Schemas } from './types.ts'
 export type Settlement = Schemas['Settlement']
 
 export type FollowOptions = FeedOptions & {
-  /** The `seq` of the last item that was processed, or `now`, the default: items after the first response. */
+  /**
+   * The `seq` of the last item that was processed, or `now`, the default: items after the first response. The two feeds
+   * of `finality` have positions of their own.
+   */
   readonly since?: number | string
   readonly chainId?: number
   /** Only items of these events. Requires `chainId`. */
   readonly eventIds?: readonly number[]
   readonly triggered?: boolean
+  /** `finalized`: settlements once they are final, as items of that type. By default, as soon as they are found. */
+  readonly finality?: 'latest' | 'finalized'
   /** Only items of events in which one of these wallets is the creator, has a deposit or has a position. */
   readonly wallets?: readonly string[]
 }
 
 const known: Known<FollowOptions> = {
-  ...feedOptions,
-  ...{ since: 'value', chainId: 'value', eventIds: 'list', triggered: 'value', wallets: 'list' },
-}
-
-/** What to use instead of options that pages have and streams do not. */
-const advice = {
-  finality:
-    "streams do not have this filter; read pages: client.get('/v1/hedge/settlements', { since, finality: 'finalized' })",
-  cursor: "did you mean 'since'?",
+  ...{ ...feedOptions, since: 'value', chainId: 'value', eventIds: 'list', wallets: 'list' },
+  ...{ triggered: 'value', finality: 'value' },
 }
 
 const FEED = '/v1/hedge/settlements'
+
+const types: readonly (string | undefined)[] = ['settled', 'reverted', 'finalized'] satisfies Settlement['type'][]
 
 const entryOf = (item: Settlement): Entry<Settlement> => ({ item, cursor: String(item.seq) })
 
@@ -41,18 +41,27 @@ export async function* followSettlements(
   api: Requests,
   options: FollowOptions = {},
 ): AsyncGenerator<Settlement, void, undefined> {
-  checkOptions('settlements.follow', options, known, advice)
-  const { since = 'now', chainId, eventIds, triggered, wallets, signal = new AbortController().signal } = options
+  checkOptions('settlements.follow', options, known)
+  const {
+    since = 'now',
+    chainId,
+    eventIds,
+    triggered,
+    finality,
+    wallets,
+    signal = new AbortController().signal,
+  } = options
   const isInvolved = createInvolvement(api, wallets, signal)
   const filter = {
     ...(chainId !== undefined && { chainId }),
     ...(eventIds !== undefined && { eventIds: eventIds.join(',') }),
     ...(triggered !== undefined && { triggered }),
+    ...(finality !== undefined && { finality }),
   }
   const feed: Feed<Settlement> = {
     stream: { path: FEED, params: filter },
     entryOf: ({ event, id, data }) => {
-      if (event === 'settled' || event === 'reverted') return entryOf(decode(JSON.parse(data ?? '')) as Settlement)
+      if (types.includes(event)) return entryOf(decode(JSON.parse(data ?? '')) as Settlement)
       return id === undefined ? undefined : { cursor: id }
     },
     async page(cursor, call) {

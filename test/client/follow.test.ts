@@ -29,13 +29,7 @@ describe('options of a feed', () => {
       "settlements.follow: unknown option 'eventId'; did you mean 'eventIds'?",
     )
     expect(await refusal('settlements', { limit: 1 })).toBe(
-      "settlements.follow: unknown option 'limit'; expected one of signal, onMode, onFailure, since, chainId, eventIds, triggered, wallets",
-    )
-  })
-
-  test('a filter that only pages have is refused with what to use instead', async () => {
-    expect(await refusal('settlements', { since: 0, finality: 'finalized' })).toBe(
-      "settlements.follow: unknown option 'finality'; streams do not have this filter; read pages: client.get('/v1/hedge/settlements', { since, finality: 'finalized' })",
+      "settlements.follow: unknown option 'limit'; expected one of signal, onMode, onFailure, since, chainId, eventIds, wallets, triggered, finality",
     )
   })
 
@@ -82,4 +76,27 @@ test('a program notices each outage by onFailure, and its end by onMode, also wh
   })
   for await (const _ of follow) expect.unreachable()
   expect(seen).toEqual(['poll', 'down', 'poll', 'down', 'poll'])
+})
+
+test('final settlements are followed over the stream, and in pages while it cannot be opened', async () => {
+  const item = { seq: 7, type: 'finalized', chainId: 8453, eventId: 3, settlementPrice: '12500000' }
+  const meta = { nextCursor: '7', hasMore: false, pollAfterMs: 1, asOf: [] }
+  const stream = `retry: 1000\nid: 0\n\nid: 7\nevent: finalized\ndata: ${JSON.stringify(item)}\n\n`
+  const headers = { 'content-type': 'text/event-stream; charset=utf-8' }
+  for (const isOpen of [true, false]) {
+    const urls: string[] = []
+    const fetch = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+      urls.push(String(url))
+      if (new Headers(init?.headers).get('accept') !== 'text/event-stream') return Response.json({ data: [item], meta })
+      if (isOpen) return new Response(stream, { headers })
+      throw new TypeError('fetch failed')
+    }
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', fetch })
+    for await (const found of client.settlements.follow({ since: 0, finality: 'finalized' })) {
+      expect(found).toEqual({ ...item, settlementPrice: 12_500_000n })
+      break
+    }
+    expect(urls).toHaveLength(isOpen ? 1 : 2)
+    for (const url of urls) expect(url).toMatch(/settlements\?finality=finalized&/)
+  }
 })
