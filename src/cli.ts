@@ -5,6 +5,9 @@ import { errorText, OperatorError, ServiceError } from './lib/errors.ts'
 import { nearest } from './lib/nearest.ts'
 import { packaged } from './lib/root.ts'
 
+const PROGRAM = 'node dist/cli.js'
+const ENVIRONMENT = 'The environment of each command is described in .env.example.'
+
 /** A flag: the name of its value, if it takes one, and its purpose. */
 type Flag = { readonly value?: string; readonly summary: string }
 
@@ -21,6 +24,8 @@ type Command = {
   /** The name of the command's operand, if it takes one. */
   readonly operand?: string
   readonly flags?: Readonly<Record<string, Flag>>
+  /** It writes nothing but its log. */
+  readonly isService?: true
   readonly run: (flags: Values, operand: string | undefined) => Promise<void>
 }
 
@@ -34,7 +39,7 @@ const webhooks =
     (await import('./compose/webhooks.ts')).runWebhooks(name, flags, id)
 
 /** Each command imports its modules when it runs, so that a process loads nothing else. */
-const commands: Readonly<Record<string, Command>> = {
+const programs: Readonly<Record<string, Command>> = {
   sandbox: {
     summary: 'run the whole system with embedded PostgreSQL, Redis and local chains',
     flags: {
@@ -44,13 +49,19 @@ const commands: Readonly<Record<string, Command>> = {
     run: async ({ quiet, persist }) =>
       (await import('./compose/sandbox.ts')).runSandbox({ quiet: quiet === true, persist: text(persist) }),
   },
-  api: { summary: 'run the HTTP API', run: async () => (await import('./compose/api.ts')).runApi() },
+  api: {
+    summary: 'run the HTTP API',
+    isService: true,
+    run: async () => (await import('./compose/api.ts')).runApi(),
+  },
   worker: {
     summary: 'run the indexer and its jobs',
+    isService: true,
     run: async () => (await import('./compose/worker.ts')).runWorker(),
   },
   engine: {
     summary: 'run the pricing engine; the only process with a key',
+    isService: true,
     run: async () => (await import('./compose/engine.ts')).runEngine(),
   },
   'engine chart': {
@@ -86,23 +97,30 @@ const commands: Readonly<Record<string, Command>> = {
       url: { value: 'URL', summary: 'where messages are posted' },
       types: {
         value: 'TYPES',
-        summary: 'what it gets, separated by commas, such as settlement.settled,wallet.changed',
+        summary:
+          'settlement.settled, settlement.reverted, settlement.finalized, wallet.changed, event.changed; separated by commas',
       },
       chains: { value: 'IDS', summary: 'only of these chains' },
-      wallets: { value: 'ADDRESSES', summary: 'only of these wallets, and settlements of their events' },
-      events: { value: 'IDS', summary: 'only of these events, of one chain' },
+      wallets: { value: 'ADDRESSES', summary: 'changes of these wallets, and settlements of their events' },
+      events: { value: 'IDS', summary: 'changes and settlements of these events, with one chain in --chains' },
     },
     run: webhooks('add'),
   },
-  'webhooks list': { summary: 'list the endpoints and how they are', run: webhooks('list') },
+  'webhooks list': { summary: 'list the endpoints, their filters and their state', run: webhooks('list') },
   'webhooks ping': { summary: 'send a test message now', operand: 'ID', run: webhooks('ping') },
   'webhooks rotate': {
     summary: 'replace the secret; the old one signs for 24 more hours',
     operand: 'ID',
+    flags: { 'end-previous': { summary: 'also during a rotation: the older secret of that rotation ends at once' } },
     run: webhooks('rotate'),
   },
   'webhooks pause': { summary: 'stop deliveries', operand: 'ID', run: webhooks('pause') },
-  'webhooks resume': { summary: 'continue deliveries', operand: 'ID', run: webhooks('resume') },
+  'webhooks resume': {
+    summary: 'continue deliveries now, first with the dead messages',
+    operand: 'ID',
+    flags: { 'leave-dead': { summary: 'do not send the dead messages again' } },
+    run: webhooks('resume'),
+  },
   'webhooks remove': { summary: 'remove an endpoint with its deliveries', operand: 'ID', run: webhooks('remove') },
   'webhooks deliveries': {
     summary: 'list the newest 100 deliveries of an endpoint',
@@ -111,11 +129,11 @@ const commands: Readonly<Record<string, Command>> = {
     run: webhooks('deliveries'),
   },
   'webhooks replay': {
-    summary: 'send deliveries once more; those that are dead, without an option',
+    summary: 'send the dead messages again, or with an option delivered ones too',
     operand: 'ID',
     flags: {
-      message: { value: 'ID', summary: 'one message, by its webhook-id' },
-      since: { value: 'TIME', summary: 'all that ended at this time or later' },
+      message: { value: 'ID', summary: 'only this message, by its webhook-id' },
+      since: { value: 'TIME', summary: 'all that were delivered or became dead since this time, in ISO 8601' },
     },
     run: webhooks('replay'),
   },
@@ -129,8 +147,22 @@ const commands: Readonly<Record<string, Command>> = {
   help: { summary: 'print this text', run: async () => console.log(usage()) },
 }
 
-const PROGRAM = 'node dist/cli.js'
-const ENVIRONMENT = 'The environment of each command is described in .env.example.'
+/** The commands whose names begin with the name of a group. */
+const membersOf = (group: string): [string, Command][] =>
+  Object.entries(programs).filter(([name]) => name.startsWith(`${group} `))
+
+const groupNames = new Set(Object.keys(programs).flatMap((name) => (name.includes(' ') ? [name.split(' ')[0]] : [])))
+
+/** `GROUP` and `GROUP help` print the commands of a group. The name of a group can be a command itself. */
+const groups: Readonly<Record<string, Command>> = Object.fromEntries(
+  [...groupNames].flatMap((group = '') => {
+    const summary = programs[group]?.summary ?? `${PROGRAM} ${group} COMMAND --help describes one`
+    const command = { summary, run: async () => console.log(usageOf(group, command)) }
+    return [group, `${group} help`].map((name) => [name, command])
+  }),
+)
+
+const commands: Readonly<Record<string, Command>> = { ...groups, ...programs }
 
 const rows = (lines: readonly (readonly [string, string])[]): string[] => {
   const width = Math.max(...lines.map(([name]) => name.length))
@@ -140,23 +172,29 @@ const rows = (lines: readonly (readonly [string, string])[]): string[] => {
 const flagRows = (flags: Readonly<Record<string, Flag>>): string[] =>
   rows(Object.entries(flags).map(([name, { value, summary }]) => [`--${name}${value ? ` ${value}` : ''}`, summary]))
 
+const summariesOf = (listed: readonly [string, Command][]): string[] =>
+  rows(listed.map(([name, { summary }]) => [name, summary]))
+
 const usage = (): string =>
   [
     `usage: ${PROGRAM} COMMAND [OPTIONS]`,
-    ...rows(Object.entries(commands).map(([name, { summary }]) => [name, summary])),
+    ...summariesOf(Object.entries(programs)),
     'options of every command:',
     ...flagRows(common),
     ENVIRONMENT,
   ].join('\n')
 
-const usageOf = (name: string, { summary, operand, flags }: Command): string =>
-  [
-    `usage: ${PROGRAM} ${name}${operand ? ` ${operand}` : ''} [OPTIONS]`,
+const usageOf = (name: string, { summary, operand, flags }: Command): string => {
+  const members = membersOf(name)
+  return [
+    `usage: ${PROGRAM} ${[name, operand].filter(Boolean).join(' ')} [OPTIONS]`,
     `  ${summary}`,
+    ...(members.length > 0 ? ['commands:', ...summariesOf(members)] : []),
     'options:',
     ...flagRows({ ...flags, ...common }),
     ENVIRONMENT,
   ].join('\n')
+}
 
 const versionOf = (): string => {
   const { version } = JSON.parse(readFileSync(packaged('package.json'), 'utf8'))
@@ -174,7 +212,7 @@ const unknown = (what: string, word: string, known: readonly string[], help: str
   return new ConfigError(`unknown ${what} ${word}: ${meant ? `did you mean ${meant}? ` : ''}${help} lists all`)
 }
 
-const everyFlag = Object.assign({}, common, ...Object.values(commands).map(({ flags }) => flags))
+const everyFlag = Object.assign({}, common, ...Object.values(programs).map(({ flags }) => flags))
 
 const main = async (): Promise<void> => {
   const { positionals, tokens } = parseArgs({
@@ -186,7 +224,7 @@ const main = async (): Promise<void> => {
   const words = Object.hasOwn(commands, positionals.slice(0, 2).join(' ')) ? 2 : 1
   const name = positionals.slice(0, words).join(' ') || 'help'
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) throw unknown('command', name, Object.keys(commands), `${PROGRAM} help`)
+  if (command === undefined) throw unknown('command', name, Object.keys(programs), `${PROGRAM} help`)
   const flags = { ...command.flags, ...common }
   const listed = name === 'help' ? `${PROGRAM} --help` : `${PROGRAM} ${name} --help`
   for (const token of tokens) {
@@ -199,10 +237,16 @@ const main = async (): Promise<void> => {
   if (values.help === true) return console.log(name === 'help' ? usage() : usageOf(name, command))
   const most = words + (command.operand === undefined ? 0 : 1)
   const [extra] = positionals.slice(most)
+  const members = membersOf(name).map(([member]) => member)
+  if (extra !== undefined && members.length > 0)
+    throw unknown('command', `${name} ${extra}`, members, `${PROGRAM} ${name} help`)
   if (extra !== undefined)
     throw new ConfigError(`${name} takes no ${JSON.stringify(extra)}: run ${listed} for its usage`)
   const { 'env-file': envFile, ...own } = values
   if (typeof envFile === 'string') loadEnvFile(envFile)
+  // Without a listener, a closed output ends the process with a stack. The first use of the stream makes a pipe
+  // non-blocking, so services, which write to its descriptor, do not use it.
+  if (command.isService !== true) process.stdout.on('error', fail)
   await command.run(own as Values, positionals[words])
 }
 
@@ -222,8 +266,17 @@ const isMisuse = (error: unknown): error is Error =>
   error instanceof ConfigError ||
   (error instanceof ServiceError && error.code === 'validation_error')
 
-main().catch((error: unknown) => {
+/** The reader of the output closed it, as `head` does. */
+const isClosedOutput = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EPIPE'
+
+const fail = (error: unknown): void => {
+  if (isClosedOutput(error)) {
+    process.exitCode = 1
+    return
+  }
   const explained = isMisuse(error) || error instanceof OperatorError || error instanceof ServiceError
   console.error(explained ? error.message : error)
   process.exitCode = isMisuse(error) ? 2 : 1
-})
+}
+
+main().catch(fail)

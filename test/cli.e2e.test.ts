@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { webhookTypes } from '../src/db/schema-webhooks.ts'
 import { builtCommand } from './support/built.ts'
 
 const run = promisify(execFile)
@@ -21,6 +22,26 @@ test('the help lists the commands', async () => {
 
 test.each(['--help', 'help', 'help --help', ''])('"%s" lists the commands', async (words) => {
   expect(await cli(words)).toBe(await cli('help'))
+})
+
+test.each(['webhooks', 'webhooks help', 'webhooks --help'])('"%s" lists the commands of the group', async (words) => {
+  const help = await cli(words)
+  for (const name of ['add', 'list', 'resume', 'replay']) expect(help).toContain(`\n  webhooks ${name} `)
+  expect(help).toContain('node dist/cli.js webhooks COMMAND --help')
+  expect(help).not.toContain('sandbox')
+})
+
+test.each([
+  ['changes', 'changes reset'],
+  ['engine help', 'engine chart'],
+  ['engine --help', 'engine chart'],
+])('"%s" lists %s and starts nothing', async (words, command) => {
+  expect(await cli(words)).toContain(`\n  ${command}  `)
+})
+
+test('the help of webhooks add lists every type', async () => {
+  const help = await cli('webhooks add --help')
+  for (const type of webhookTypes) expect(help).toContain(type)
 })
 
 test.each([
@@ -47,7 +68,7 @@ test.each(['--version', 'sandbox --version', 'api --version'])(
   },
 )
 
-// cspell:ignore persits sandbx
+// cspell:ignore persits sandbx chrt
 test.each([
   [
     'sandbox --quite',
@@ -57,6 +78,11 @@ test.each([
   ['api --quiet', 'unknown option of api: --quiet: node dist/cli.js api --help lists all\n'],
   ['--halp', 'unknown option of help: --halp: did you mean --help? '],
   ['sandbx', 'unknown command sandbx: did you mean sandbox? node dist/cli.js help lists all\n'],
+  [
+    'webhooks lst',
+    'unknown command webhooks lst: did you mean webhooks list? node dist/cli.js webhooks help lists all',
+  ],
+  ['engine chrt', 'unknown command engine chrt: did you mean engine chart? node dist/cli.js engine help lists all'],
   ['constructor', 'unknown command constructor: node dist/cli.js help lists all\n'],
   ['api now', 'api takes no "now": run node dist/cli.js api --help for its usage\n'],
 ])('"%s" is rejected in one line that states what to do', async (words, line) => {
