@@ -1,32 +1,32 @@
 import { randomBytes } from 'node:crypto'
-import { getAddress, isAddress } from 'viem'
 import { environments } from '../config/environments.ts'
 import { type ConfigOf, load } from '../config/load.ts'
 import { secretsOf as secretsOfConfig } from '../config/parts.ts'
 import type { Database } from '../db/pool.ts'
-import { webhookTypes } from '../db/schema-webhooks.ts'
 import { requireVersion } from '../db/versions.ts'
 import { newestDeliveries, replayDeliveries } from '../db/webhooks/deliveries.ts'
 import {
   addEndpoint,
   changeEndpoint,
+  changeLocked,
   type Endpoint,
   readEndpoint,
   readEndpoints,
   removeEndpoint,
 } from '../db/webhooks/endpoints.ts'
+import { resumeEndpoint } from '../db/webhooks/resume.ts'
 import { queues } from '../jobs/queues.ts'
 import { invalidField, OperatorError } from '../lib/errors.ts'
 import { createClosers } from '../lib/lifecycle.ts'
 import { createLogger } from '../lib/log.ts'
-import { parseEndpointUrl } from '../webhooks/address.ts'
 import { secretsOf } from '../webhooks/deliver.ts'
 import { bodyOf } from '../webhooks/fill.ts'
 import { createPost } from '../webhooks/post.ts'
 import { createVault, newSecret, type Vault } from '../webhooks/secrets.ts'
 import { sign } from '../webhooks/signature.ts'
-import { checked, type Flags, textOf, wholeNumber } from './flags.ts'
+import { type Flags, pastTimeOf, textOf } from './flags.ts'
 import { openDatabase, WORK_WITHIN_MS } from './parts.ts'
+import { filtersText, subscriptionOf } from './webhook-subscription.ts'
 
 /** Milliseconds that a command waits for a connection. */
 const CONNECT_WITHIN_MS = 10_000
@@ -44,6 +44,21 @@ type Tools = {
 }
 
 const print = (...lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`)
+
+/** Prints a new secret. Throws an OperatorError when the output is closed, so that the caller can undo the change. */
+const printSecret = (...lines: readonly string[]): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(`${lines.join('\n')}\n`, (fault) => {
+      if (fault) reject(new OperatorError('the output is closed: the secret was not shown, and nothing was changed'))
+      else resolve()
+    })
+  })
+
+const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`
+
+/** The line that a command adds for an endpoint that is not active. */
+const stopped = ({ id, state }: Endpoint): string[] =>
+  state === 'active' ? [] : [`${id} is ${state}: deliveries stay stopped until webhooks resume ${id}`]
 
 const missing = (id: string): OperatorError =>
   new OperatorError(`there is no endpoint ${id}: run webhooks list for the ids`)
@@ -63,40 +78,26 @@ const change = async ({ database }: Tools, id: string | undefined, to: Partial<E
   if (!(await database.run((handle) => changeEndpoint(handle, idOf(id), to)))) throw missing(idOf(id))
 }
 
-const filtersOf = ({ chainIds, wallets, eventIds }: Endpoint): string =>
-  [
-    chainIds && `chains ${chainIds.join(',')}`,
-    wallets && `${wallets.length} wallets`,
-    eventIds && `${eventIds.length} events`,
-  ]
-    .filter(Boolean)
-    .join(', ') || 'everything'
-
 const describe = (it: Endpoint): string => {
   const failing = it.failingSince ? `; fails since ${it.failingSince.toISOString()} (${it.failure})` : ''
-  return `${it.id}  ${it.state}  ${it.url}\n    ${it.types.join(' ')}; ${filtersOf(it)}; last success ${it.succeededAt?.toISOString() ?? 'never'}${failing}`
+  return `${it.id}  ${it.state}  ${it.url}\n    ${it.types.join(' ')}; ${filtersText(it)}; last success ${it.succeededAt?.toISOString() ?? 'never'}${failing}`
 }
 
 const commands = {
   async add({ config, database, vault }: Tools, flags: Flags) {
-    const url = parseEndpointUrl(textOf(flags, 'url') ?? '', config.WEBHOOKS_ALLOW_LOOPBACK).href
-    const known = `one of ${webhookTypes.join(', ')}`
-    const types = checked(flags, 'types', known, (text) => webhookTypes.find((type) => type === text))
-    if (types === null) throw invalidField('types', `expected ${known}`)
-    const chainIds = checked(flags, 'chains', `one of ${config.CHAINS.join(', ')}`, (text) =>
-      config.CHAINS.find((id) => String(id) === text),
-    )
-    const wallets = checked(flags, 'wallets', 'an address', (text) =>
-      isAddress(text, { strict: false }) ? getAddress(text).toLowerCase() : undefined,
-    )
-    const eventIds = checked(flags, 'events', 'an event id', wholeNumber)
-    if (eventIds !== null && chainIds?.length !== 1)
-      throw invalidField('chains', 'expected one chain: events are of one chain')
+    const subscription = subscriptionOf(flags, config)
+    const same = (await database.run(readEndpoints)).filter(({ url }) => url === subscription.url)
     const id = `we_${randomBytes(6).toString('hex')}`
     const secret = newSecret()
-    const given = { id, url, types: [...new Set(types)], chainIds, wallets, eventIds, createdAt: new Date() }
-    await addEndpoint(database, { ...given, secret: vault.encrypt(id, secret) }, queues.deliver.concurrency)
-    print(`endpoint: ${id}`, `secret: ${secret}`, 'The secret is not shown again: give it to the receiver.')
+    const given = { ...subscription, id, secret: vault.encrypt(id, secret), createdAt: new Date() }
+    await addEndpoint(database, given, queues.deliver.concurrency)
+    const lines = [`endpoint: ${id}`, `secret: ${secret}`, 'The secret is not shown again: give it to the receiver.']
+    await printSecret(...lines).catch(async (fault: unknown) => {
+      await database.run((handle) => removeEndpoint(handle, id))
+      throw fault
+    })
+    if (same.length > 0)
+      print(`warning: ${same.map((it) => it.id).join(', ')} has this URL too: it gets a message from each endpoint`)
   },
 
   async list({ database }: Tools) {
@@ -112,18 +113,27 @@ const commands = {
     const post = createPost({ allowsLoopback: tools.config.WEBHOOKS_ALLOW_LOOPBACK })
     const posted = await post(endpoint.url, headers, body, new AbortController().signal)
     if (!posted.ok) throw new OperatorError(`${endpoint.url} did not accept the message: ${posted.failure}`)
-    print(`${endpoint.url} accepted the message: status ${posted.status}`)
+    print(`${endpoint.url} accepted the message: status ${posted.status}`, ...stopped(endpoint))
   },
 
-  async rotate(tools: Tools, _: Flags, id: string | undefined) {
-    const endpoint = await endpointOf(tools, id)
-    const secret = newSecret()
-    const until = new Date(Date.now() + BOTH_SECRETS_MS)
-    // Encrypted again, so that a rotation also replaces the key that it was stored with.
-    const previousSecret = tools.vault.encrypt(endpoint.id, tools.vault.decrypt(endpoint.id, endpoint.secret))
-    const rotated = { secret: tools.vault.encrypt(endpoint.id, secret), previousSecret, previousUntil: until }
-    await change(tools, id, rotated)
-    print(`secret: ${secret}`, `Messages are signed with both secrets until ${until.toISOString()}.`)
+  async rotate(tools: Tools, flags: Flags, id: string | undefined) {
+    const { database, vault } = tools
+    const isFound = await changeLocked(database, idOf(id), async (endpoint) => {
+      const at = new Date()
+      const { previousUntil } = endpoint
+      if (previousUntil !== null && previousUntil > at && flags['end-previous'] !== true)
+        throw new OperatorError(
+          `${endpoint.id} has two secrets until ${previousUntil.toISOString()}, and the older one would end: rotate after that, or at once with --end-previous`,
+        )
+      const secret = newSecret()
+      const until = new Date(at.getTime() + BOTH_SECRETS_MS)
+      // Encrypted again, so that a rotation also replaces the key that it was stored with.
+      const previousSecret = vault.encrypt(endpoint.id, vault.decrypt(endpoint.id, endpoint.secret))
+      const both = `Messages are signed with this secret and the last one until ${until.toISOString()}.`
+      await printSecret(`secret: ${secret}`, both)
+      return { secret: vault.encrypt(endpoint.id, secret), previousSecret, previousUntil: until }
+    })
+    if (!isFound) throw missing(idOf(id))
   },
 
   async pause(tools: Tools, _: Flags, id: string | undefined) {
@@ -131,9 +141,12 @@ const commands = {
     print('paused: it gets no messages until webhooks resume, and then those that it missed')
   },
 
-  async resume(tools: Tools, _: Flags, id: string | undefined) {
-    await change(tools, id, { state: 'active', failingSince: null, retryAt: null, failure: null })
-    print('active: deliveries continue; webhooks replay sends those that are dead')
+  async resume({ database }: Tools, flags: Flags, id: string | undefined) {
+    const leavesDead = flags['leave-dead'] === true
+    const resumed = await resumeEndpoint(database, idOf(id), leavesDead, new Date())
+    if (resumed === undefined) throw missing(idOf(id))
+    const { waiting, revived } = resumed
+    print(`active: deliveries continue now, with ${counted(waiting, 'waiting message')} (dead before: ${revived})`)
   },
 
   async remove({ database }: Tools, _: Flags, id: string | undefined) {
@@ -153,18 +166,23 @@ const commands = {
         .join('  ')
         .trimEnd(),
     )
-    print(...(lines.length === 0 ? ['no delivery'] : lines))
+    const none = `no ${state ? `${state} ` : ''}delivery; delivered messages about changes are not kept`
+    print(...(lines.length === 0 ? [none] : lines))
   },
 
   async replay(tools: Tools, flags: Flags, id: string | undefined) {
     const endpoint = await endpointOf(tools, id)
     const message = textOf(flags, 'message')
-    const since = textOf(flags, 'since')
-    if (since !== undefined && Number.isNaN(Date.parse(since)))
-      throw invalidField('since', 'expected a time such as 2026-11-24T08:00:00Z')
-    const which = message !== undefined ? { id: message } : since !== undefined ? { since: new Date(since) } : 'dead'
+    const since = pastTimeOf(flags, 'since', new Date())
+    if (message !== undefined && since !== undefined) throw invalidField('since', 'expected without --message')
+    const which = message !== undefined ? { id: message } : since !== undefined ? { since } : 'dead'
     const many = await tools.database.run((handle) => replayDeliveries(handle, endpoint.id, which, new Date()))
-    print(`${many} deliveries are sent again`)
+    if (many === 0 && message !== undefined)
+      throw new OperatorError(
+        `no ended message ${JSON.stringify(message)} of ${endpoint.id} is kept: run webhooks deliveries ${endpoint.id} for the ids and states`,
+      )
+    const nothing = since === undefined ? 'nothing is dead' : `no kept message ended since ${since.toISOString()}`
+    print(many === 0 ? nothing : `sent again: ${counted(many, 'message')}`, ...stopped(endpoint))
   },
 } satisfies Record<string, (tools: Tools, flags: Flags, id: string | undefined) => Promise<void>>
 

@@ -39,6 +39,21 @@ export const changeEndpoint = async (handle: Handle, id: string, change: Partial
   return (await changed.returning({ id: webhookEndpoints.id })).length > 0
 }
 
+/**
+ * Changes an endpoint to what `to` makes of it, while no other transaction can change it. An error that `to` throws
+ * changes nothing. Returns false when there is none with this id.
+ */
+export const changeLocked = (
+  database: Database,
+  id: string,
+  to: (endpoint: Endpoint) => Promise<Partial<Endpoint>>,
+): Promise<boolean> =>
+  database.transaction(async (handle) => {
+    const found = handle.select().from(webhookEndpoints).where(eq(webhookEndpoints.id, id))
+    const [endpoint] = await found.for('update')
+    return endpoint !== undefined && changeEndpoint(handle, id, await to(endpoint))
+  })
+
 /** Removes an endpoint with its deliveries. Returns false when there is none with this id. */
 export const removeEndpoint = async (handle: Handle, id: string): Promise<boolean> =>
   (await handle.delete(webhookEndpoints).where(eq(webhookEndpoints.id, id)).returning({ id: webhookEndpoints.id }))

@@ -36,5 +36,6 @@ export const webhookAlarms = ({ failing }: WebhooksHealth): string[] =>
     .filter(({ state, failingSeconds }) => state !== 'active' || failingSeconds >= ALARM_AFTER_SECONDS)
     .map(({ id, state, failingSeconds }) => {
       const hours = Math.floor(failingSeconds / 3_600)
-      return `Webhook endpoint ${id} is ${state} and has failed for ${hours} h: repair the receiver, then run webhooks resume ${id} and webhooks replay ${id}, or remove it.`
+      const reason = state === 'disabled' ? 'because the receiver answered 410' : `and has failed for ${hours} h`
+      return `Webhook endpoint ${id} is ${state} ${reason}: repair the receiver and run webhooks resume ${id}, or remove the endpoint.`
     })
