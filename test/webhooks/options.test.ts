@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { pastTimeOf } from '../../src/compose/flags.ts'
+import { filtersText, subscriptionOf } from '../../src/compose/webhook-subscription.ts'
+
+const url = 'https://example.com/hooks'
+const wallets = `0x${'Ab'.repeat(20)}`
+const config = { CHAINS: [8453, 56], WEBHOOKS_ALLOW_LOOPBACK: false } as const
+const subscription = (flags: Readonly<Record<string, string>>) => subscriptionOf({ url, ...flags }, config)
+
+test.each([
+  [{ url: '', types: 'event.changed' }, 'url: expected a URL such as https://example.com/hooks'],
+  [{ url: 'http://example.com/', types: 'event.changed' }, 'url: expected https'],
+  [{}, 'types: expected one of settlement.settled'],
+  [{ types: 'x' }, 'types: expected one of settlement.settled'],
+  [{ types: 'event.changed', chains: '1' }, 'chains: expected one of'],
+  [{ types: 'event.changed', events: '1' }, 'events: expected with one chain, such as --chains 8453'],
+  [{ types: 'event.changed', events: '1', chains: '8453,56' }, 'events: expected with one chain'],
+  [{ types: 'wallet.changed', wallets: '0x1' }, 'wallets: expected an address, got "0x1"'],
+  [{ types: 'event.changed', wallets }, 'wallets: has no effect on event.changed: leave it out'],
+  [{ types: 'wallet.changed', events: '1', chains: '8453' }, 'events: has no effect on wallet.changed: leave it out'],
+  [{ types: 'wallet.changed', wallets, events: '1', chains: '8453' }, 'events: has no effect on wallet.changed'],
+  [{ types: 'wallet.changed,event.changed', wallets }, 'event.changed: register an endpoint of its own for it'],
+])('the options %j of an endpoint are refused with the option to change', (flags, expected) => {
+  expect(() => subscription(flags)).toThrow(expected)
+})
+
+test.each([
+  [{ types: 'event.changed' }, 'everything'],
+  [{ types: 'event.changed,event.changed', chains: '8453,8453', events: '1' }, 'chain 8453; event 1'],
+  [{ types: 'settlement.settled,wallet.changed', wallets }, `wallet ${wallets.toLowerCase()}`],
+  [{ types: 'wallet.changed,event.changed', wallets, chains: '56', events: '1,2,3,4' }, 'events 1, 2, 3 and 1 more'],
+  [{ types: 'wallet.changed', chains: '8453,56' }, 'chains 8453, 56'],
+])('the options %j of an endpoint are listed as its filters', (flags, expected) => {
+  expect(filtersText(subscription(flags))).toContain(expected)
+})
+
+const now = new Date('2026-11-24T08:00:00Z')
+
+test.each([
+  ...['', '1', '2026-11-20', '2026-11-20T00:00:00', '2026-02-30T00:00:00Z', '+275760-09-13T00:00:00Z'],
+  ...['2019-12-31T23:59:59Z', '2026-11-24T08:00:01Z'],
+])('the time %j is refused, because it is not a past time with time zone', (since) => {
+  expect(() => pastTimeOf({ since }, 'since', now)).toThrow('since: expected a past ISO 8601 time with time zone')
+})
+
+test('a time with an offset is read as that moment', () => {
+  expect(pastTimeOf({ since: '2026-11-24T10:00:00+02:00' }, 'since', now)).toEqual(now)
+  expect(pastTimeOf({}, 'since', now)).toBeUndefined()
+})
