@@ -84,11 +84,11 @@ const storeWaiting = (endpoint: string, id: string, hours: number, to: Partial<t
     ...{ nextAt: new Date(Date.now() + hours * HOUR_MS), ...to },
   })
 
-/** Delivers what is due, and returns the ids in the order in which the receiver got them. */
-const delivered = async (id: string): Promise<string[]> => {
+/** Delivers what is due at a time, and returns the ids in the order in which the receiver got them. */
+const delivered = async (id: string, at = Date.now()): Promise<string[]> => {
   receiver.received.length = 0
   const post = createPost({ allowsLoopback: true })
-  await deliver({ database, vault, post, now: Date.now, random: () => 0 }, id, new AbortController().signal)
+  await deliver({ database, vault, post, now: () => at, random: () => 0 }, id, new AbortController().signal)
   return receiver.received.map(({ headers }) => String(headers['webhook-id']))
 }
 
@@ -156,6 +156,26 @@ test('resume with --leave-dead sends only what waits', async () => {
   expect(await delivered(id)).toEqual(['settlement.reverted.1003'])
   expect((await webhooks('replay', id)).text).toBe('sent again: 1 message\n')
   expect(await delivered(id)).toEqual(['settlement.settled.1002'])
+})
+
+test('an answer of 410 disables an endpoint with its message waiting, and resume sends it', async () => {
+  let status = 410
+  const gone = await openReceiver((response) => void response.writeHead(status).end())
+  try {
+    const { id } = await add(gone.url)
+    await storeWaiting(id, 'settlement.settled.1002', -1)
+    await delivered(id)
+    expect((await webhooks('list')).text).toContain(`${id}  disabled  `)
+    expect((await webhooks('deliveries', id)).text).toContain('settlement.settled.1002  waiting  attempts 1  ')
+    status = 204
+    // Its attempt began less than a minute ago, so the message is due within a minute.
+    const { text } = await webhooks('resume', id)
+    expect(text).toBe('active: deliveries continue now, with 1 waiting message (dead before: 0)\n')
+    await delivered(id, Date.now() + 61_000)
+    expect(gone.received).toHaveLength(2)
+  } finally {
+    await gone.close()
+  }
 })
 
 test('of two rotations at once one succeeds, and a further one needs --end-previous', async () => {
