@@ -151,11 +151,11 @@ const programs: Readonly<Record<string, Command>> = {
 const membersOf = (group: string): [string, Command][] =>
   Object.entries(programs).filter(([name]) => name.startsWith(`${group} `))
 
-const groupNames = new Set(Object.keys(programs).flatMap((name) => (name.includes(' ') ? [name.split(' ')[0]] : [])))
+const groupNames = new Set(Object.keys(programs).flatMap((name) => name.split(' ').slice(0, -1)))
 
 /** `GROUP` and `GROUP help` print the commands of a group. The name of a group can be a command itself. */
 const groups: Readonly<Record<string, Command>> = Object.fromEntries(
-  [...groupNames].flatMap((group = '') => {
+  [...groupNames].flatMap((group) => {
     const summary = programs[group]?.summary ?? `${PROGRAM} ${group} COMMAND --help describes one`
     const command = { summary, run: async () => console.log(usageOf(group, command)) }
     return [group, `${group} help`].map((name) => [name, command])

@@ -51,17 +51,3 @@ export const subscriptionOf = (
   requireEffect(types, [...(wallets ? (['wallets'] as const) : []), ...(eventIds ? (['events'] as const) : [])])
   return { url, types, chainIds, wallets, eventIds }
 }
-
-/** Values of a filter that are listed. */
-const MOST_LISTED = 3
-
-const listed = (noun: string, values: readonly (string | number)[] | null): string[] => {
-  if (values === null) return []
-  const rest = values.length - MOST_LISTED
-  const first = values.slice(0, MOST_LISTED).join(', ')
-  return [`${noun}${values.length === 1 ? '' : 's'} ${first}${rest > 0 ? ` and ${rest} more` : ''}`]
-}
-
-/** The filters of an endpoint for operators. */
-export const filtersText = ({ chainIds, wallets, eventIds }: Subscription): string =>
-  [...listed('chain', chainIds), ...listed('wallet', wallets), ...listed('event', eventIds)].join('; ') || 'everything'

@@ -26,7 +26,8 @@ import { createVault, newSecret, type Vault } from '../webhooks/secrets.ts'
 import { sign } from '../webhooks/signature.ts'
 import { type Flags, pastTimeOf, textOf } from './flags.ts'
 import { openDatabase, WORK_WITHIN_MS } from './parts.ts'
-import { filtersText, subscriptionOf } from './webhook-subscription.ts'
+import { counted, describe, print, printSecret, stopped } from './webhook-output.ts'
+import { subscriptionOf } from './webhook-subscription.ts'
 
 /** Milliseconds that a command waits for a connection. */
 const CONNECT_WITHIN_MS = 10_000
@@ -42,23 +43,6 @@ type Tools = {
   readonly database: Database
   readonly vault: Vault
 }
-
-const print = (...lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`)
-
-/** Prints a new secret. Throws an OperatorError when the output is closed, so that the caller can undo the change. */
-const printSecret = (...lines: readonly string[]): Promise<void> =>
-  new Promise((resolve, reject) => {
-    process.stdout.write(`${lines.join('\n')}\n`, (fault) => {
-      if (fault) reject(new OperatorError('the output is closed: the secret was not shown, and nothing was changed'))
-      else resolve()
-    })
-  })
-
-const counted = (many: number, noun: string): string => `${many} ${noun}${many === 1 ? '' : 's'}`
-
-/** The line that a command adds for an endpoint that is not active. */
-const stopped = ({ id, state }: Endpoint): string[] =>
-  state === 'active' ? [] : [`${id} is ${state}: deliveries stay stopped until webhooks resume ${id}`]
 
 const missing = (id: string): OperatorError =>
   new OperatorError(`there is no endpoint ${id}: run webhooks list for the ids`)
@@ -78,11 +62,6 @@ const change = async ({ database }: Tools, id: string | undefined, to: Partial<E
   if (!(await database.run((handle) => changeEndpoint(handle, idOf(id), to)))) throw missing(idOf(id))
 }
 
-const describe = (it: Endpoint): string => {
-  const failing = it.failingSince ? `; fails since ${it.failingSince.toISOString()} (${it.failure})` : ''
-  return `${it.id}  ${it.state}  ${it.url}\n    ${it.types.join(' ')}; ${filtersText(it)}; last success ${it.succeededAt?.toISOString() ?? 'never'}${failing}`
-}
-
 const commands = {
   async add({ config, database, vault }: Tools, flags: Flags) {
     const subscription = subscriptionOf(flags, config)
@@ -97,7 +76,7 @@ const commands = {
       throw fault
     })
     if (same.length > 0)
-      print(`warning: ${same.map((it) => it.id).join(', ')} has this URL too: it gets a message from each endpoint`)
+      print(`warning: the URL is also that of ${same.map((it) => it.id).join(', ')}: it gets every message twice`)
   },
 
   async list({ database }: Tools) {
@@ -129,6 +108,7 @@ const commands = {
       const until = new Date(at.getTime() + BOTH_SECRETS_MS)
       // Encrypted again, so that a rotation also replaces the key that it was stored with.
       const previousSecret = vault.encrypt(endpoint.id, vault.decrypt(endpoint.id, endpoint.secret))
+      // Shown before the commit, so that messages are never signed with a secret that was lost.
       const both = `Messages are signed with this secret and the last one until ${until.toISOString()}.`
       await printSecret(`secret: ${secret}`, both)
       return { secret: vault.encrypt(endpoint.id, secret), previousSecret, previousUntil: until }

@@ -229,7 +229,7 @@ test('a URL that is registered already is accepted with a warning', async () => 
   const url = `${receiver.url}/twice`
   const { id, text } = await add(url)
   expect(text).not.toContain('warning')
-  expect((await add(url)).text).toContain(`warning: ${id} has this URL too`)
+  expect((await add(url)).text).toContain(`warning: the URL is also that of ${id}: it gets every message twice\n`)
 })
 
 test('a closed output ends a command without a stack, and keeps the secrets as they are', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { pastTimeOf } from '../../src/compose/flags.ts'
-import { filtersText, subscriptionOf } from '../../src/compose/webhook-subscription.ts'
+import { filtersText } from '../../src/compose/webhook-output.ts'
+import { subscriptionOf } from '../../src/compose/webhook-subscription.ts'
 
 const url = 'https://example.com/hooks'
 const wallets = `0x${'Ab'.repeat(20)}`
