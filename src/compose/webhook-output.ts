@@ -31,11 +31,13 @@ const listed = (noun: string, values: readonly (string | number)[] | null): stri
 }
 
 /** The filters of an endpoint: the first values of each. */
-export const filtersText = ({ chainIds, wallets, eventIds }: Subscription): string =>
+const filtersText = ({ chainIds, wallets, eventIds }: Subscription): string =>
   [...listed('chain', chainIds), ...listed('wallet', wallets), ...listed('event', eventIds)].join('; ') || 'everything'
 
+type Described = Subscription & Pick<Endpoint, 'id' | 'state' | 'succeededAt' | 'failingSince' | 'failure'>
+
 /** An endpoint in the list of all. */
-export const describe = (it: Endpoint): string => {
+export const describe = (it: Described): string => {
   const failing = it.failingSince ? `; fails since ${it.failingSince.toISOString()} (${it.failure})` : ''
   return `${it.id}  ${it.state}  ${it.url}\n    ${it.types.join(' ')}; ${filtersText(it)}; last success ${it.succeededAt?.toISOString() ?? 'never'}${failing}`
 }

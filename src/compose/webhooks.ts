@@ -76,7 +76,9 @@ const commands = {
       throw fault
     })
     if (same.length > 0)
-      print(`warning: the URL is also that of ${same.map((it) => it.id).join(', ')}: it gets every message twice`)
+      print(
+        `warning: the URL is also that of ${same.map((it) => it.id).join(', ')}: it gets messages from each of them`,
+      )
   },
 
   async list({ database }: Tools) {

@@ -229,7 +229,9 @@ test('a URL that is registered already is accepted with a warning', async () => 
   const url = `${receiver.url}/twice`
   const { id, text } = await add(url)
   expect(text).not.toContain('warning')
-  expect((await add(url)).text).toContain(`warning: the URL is also that of ${id}: it gets every message twice\n`)
+  expect((await add(url)).text).toContain(
+    `warning: the URL is also that of ${id}: it gets messages from each of them\n`,
+  )
 })
 
 test('a closed output ends a command without a stack, and keeps the secrets as they are', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { pastTimeOf } from '../../src/compose/flags.ts'
-import { filtersText } from '../../src/compose/webhook-output.ts'
+import { describe } from '../../src/compose/webhook-output.ts'
 import { subscriptionOf } from '../../src/compose/webhook-subscription.ts'
 
 const url = 'https://example.com/hooks'
@@ -29,10 +29,15 @@ test.each([
   [{ types: 'event.changed' }, 'everything'],
   [{ types: 'event.changed,event.changed', chains: '8453,8453', events: '1' }, 'chain 8453; event 1'],
   [{ types: 'settlement.settled,wallet.changed', wallets }, `wallet ${wallets.toLowerCase()}`],
-  [{ types: 'wallet.changed,event.changed', wallets, chains: '56', events: '1,2,3,4' }, 'events 1, 2, 3 and 1 more'],
+  [{ types: 'wallet.changed,event.changed', wallets, chains: '56', events: '1,2,3,4' }, 'chain 56; wallet '],
+  [
+    { types: 'event.changed', chains: '56', events: '1,2,3,4' },
+    'chain 56; events 1, 2, 3 and 1 more; last success never',
+  ],
   [{ types: 'wallet.changed', chains: '8453,56' }, 'chains 8453, 56'],
 ])('the options %j of an endpoint are listed as its filters', (flags, expected) => {
-  expect(filtersText(subscription(flags))).toContain(expected)
+  const state = { id: 'we_1', state: 'active', succeededAt: null, failingSince: null, failure: null } as const
+  expect(describe({ ...subscription(flags), ...state })).toContain(`; ${expected}`)
 })
 
 const now = new Date('2026-11-24T08:00:00Z')
