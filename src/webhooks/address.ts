@@ -43,7 +43,7 @@ export const parseEndpointUrl = (text: string, allowsLoopback: boolean): URL => 
   const host = hostOf(url)
   const isLocal = allowsLoopback && url.protocol === 'http:' && LOCAL_NAMES.includes(host)
   if (url.protocol !== 'https:' && !isLocal)
-    throw refuse(`expected https, got ${url.protocol}: HTTP is only for this machine in the sandbox`)
+    throw refuse(`expected https, got ${url.protocol.slice(0, -1)}: HTTP is only for this machine in the sandbox`)
   if (url.username !== '' || url.password !== '') throw refuse('expected a URL without user and password')
   if (url.hash !== '') throw refuse('expected a URL without #')
   if (isIP(host) !== 0 && !isInRange(host, rangeOf(url)))

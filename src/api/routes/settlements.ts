@@ -115,14 +115,16 @@ export const settlementRoutes: CachedRoutes<{
         if (wallets !== undefined) throw invalidField('wallet', 'expected no value: streams do not have this filter')
         return sendStream(request, reply)
       }
-      if (cache.check(feedOf(chainIds, wallets), request, reply)) return reply
+      // The position of `now` moves without a settlement, so that response has no tag.
+      const hasTag = query.since !== 'now'
+      if (hasTag && cache.check(feedOf(chainIds, wallets), request, reply)) return reply
       const page = await settlementsPage(sources, query)
       const { data, ...complete } =
         wallets === undefined ? { data: page.data } : await withClaimables(request, page.data, wallets)
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })
-      cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
+      if (hasTag) cache.tag(request, reply, freshness, LAG_MAX_AGE_MS)
       return { data, meta: { ...page.meta, ...complete, ...reverted } }
     },
   )

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, inArray, isNotNull, isNull, lt, lte, ne, notExists, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, exists, gte, inArray, isNotNull, isNull, lt, lte, ne, notExists, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type { Database, Handle } from '../pool.ts'
 import { deliveries, webhookEndpoints } from '../schema-webhooks.ts'
@@ -50,7 +50,7 @@ export const storeDeliveries = async (
 
 /**
  * Claims the deliveries of an endpoint that are due at a time, the longest due first and `limit` at most: no other worker
- * sends them before `until`. Of each entity only the oldest is due. Returns them in the order of their numbers.
+ * sends them before `until`. Of each entity only the oldest is due, and nothing while the endpoint is not active. Returns them in the order of their numbers.
  */
 export const claimDeliveries = async (
   database: Database,
@@ -71,10 +71,15 @@ export const claimDeliveries = async (
           ...[eq(older.state, 'waiting'), lt(older.seq, deliveries.seq)],
         ),
       )
+    // Read with the messages, because the last attempt of one makes it dead and pauses the endpoint together.
+    const active = handle
+      .select({ one: sql`1` })
+      .from(webhookEndpoints)
+      .where(and(eq(webhookEndpoints.id, endpoint), eq(webhookEndpoints.state, 'active')))
     const due = handle
       .select({ id: deliveries.id })
       .from(deliveries)
-      .where(and(ofEndpoint, lte(deliveries.nextAt, now), notExists(before)))
+      .where(and(ofEndpoint, lte(deliveries.nextAt, now), exists(active), notExists(before)))
       .orderBy(asc(deliveries.nextAt), asc(deliveries.seq))
       .limit(limit)
       .for('update', { skipLocked: true })
