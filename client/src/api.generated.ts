@@ -776,7 +776,7 @@ export interface paths {
         put?: never;
         /**
          * List what changed of up to 1000 wallets or events
-         * @description Returns the same as `GET /v1/changes`, of some wallets or of some events of a chain only.
+         * @description Returns the same as `GET /v1/changes`, of the given wallets, or of the given events of a chain. Requires one of `wallets` and `eventIds`.
          */
         post: operations["postChanges"];
         delete?: never;

@@ -19,7 +19,10 @@ const listOf = (flags: Flags, name: string): string[] | null =>
     ?.split(',')
     .map((item) => item.trim()) ?? null
 
-/** The different values of a list of which every value passes. Throws `validation_error` naming the option and the first value that does not. */
+/**
+ * The different values of a list of which every value passes. Throws `validation_error` naming the option and the first
+ * value that does not.
+ */
 export const checked = <T>(
   flags: Flags,
   name: string,

@@ -1,5 +1,5 @@
 import type { Database } from '../db/pool.ts'
-import { claimDeliveries, type Delivery, recordFailure, recordSuccess } from '../db/webhooks/deliveries.ts'
+import { CLAIM_MS, claimDeliveries, type Delivery, recordFailure, recordSuccess } from '../db/webhooks/deliveries.ts'
 import { changeEndpoint, type Endpoint, readEndpoint } from '../db/webhooks/endpoints.ts'
 import { errorText } from '../lib/errors.ts'
 import { attempts } from './channel.ts'
@@ -14,9 +14,6 @@ const AT_ONCE = 10
 
 /** Rounds of one job. What is left then has its turn after other endpoints. */
 const MAX_ROUNDS = 50
-
-/** Milliseconds after which another worker sends a message whose worker ended; longer than an attempt takes. */
-const CLAIM_MS = 60_000
 
 const GONE = 410
 

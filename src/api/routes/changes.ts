@@ -33,7 +33,8 @@ const about: Operation = {
 const aboutSome: Operation = {
   ...about,
   summary: 'List what changed of up to 1000 wallets or events',
-  description: 'Returns the same as `GET /v1/changes`, of some wallets or of some events of a chain only.',
+  description:
+    'Returns the same as `GET /v1/changes`, of the given wallets, or of the given events of a chain. Requires one of `wallets` and `eventIds`.',
 }
 
 const aboutStream: Operation = {

@@ -95,6 +95,9 @@ export const claimDeliveries = async (
   return claimed.toSorted((a, b) => a.seq - b.seq)
 }
 
+/** Milliseconds of a claim: longer than an attempt takes. Then another worker sends a message whose worker ended. */
+export const CLAIM_MS = 60_000
+
 type Key = Pick<Delivery, 'endpoint' | 'id'>
 
 const keyed = ({ endpoint, id }: Key) => and(eq(deliveries.endpoint, endpoint), eq(deliveries.id, id))

@@ -1,11 +1,8 @@
 import { and, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { Database } from '../pool.ts'
 import { deliveries } from '../schema-webhooks.ts'
-import { replayDeliveries, waitingOf } from './deliveries.ts'
+import { CLAIM_MS, replayDeliveries, waitingOf } from './deliveries.ts'
 import { changeEndpoint } from './endpoints.ts'
-
-/** An attempt that began less than this ago may be under way: its message is not due before. */
-const UNDER_WAY = sql`interval '60 seconds'`
 
 /**
  * Makes an endpoint active and its waiting messages due at a time. Dead messages wait again with all their attempts,
@@ -22,7 +19,8 @@ export const resumeEndpoint = (
     // Locks the endpoint: a failure that is recorded at the same time is either visible below or pauses it again.
     const active = { state: 'active', failingSince: null, retryAt: null, failure: null } as const
     if (!(await changeEndpoint(handle, id, active))) return undefined
-    const due = sql`greatest(${now.toISOString()}::timestamptz, ${deliveries.sentAt} + ${UNDER_WAY})`
+    // The attempt of a claim may be under way.
+    const due = sql`greatest(${now.toISOString()}::timestamptz, ${deliveries.sentAt} + ${CLAIM_MS} * interval '1 ms')`
     const ofEndpoint = eq(deliveries.endpoint, id)
     const late = handle
       .select({ id: deliveries.id })
