@@ -1,0 +1,130 @@
+/** A flag: the name of its value, if it takes one, and its purpose. */
+export type Flag = { readonly value?: string; readonly summary: string }
+
+export type Values = Readonly<Record<string, string | boolean | undefined>>
+
+export type Command = {
+  readonly summary: string
+  /** The name of the command's operand, if it takes one. */
+  readonly operand?: string
+  readonly flags?: Readonly<Record<string, Flag>>
+  /** It writes nothing but its log. */
+  readonly isService?: true
+  readonly run: (flags: Values, operand: string | undefined) => Promise<void>
+}
+
+const text = (value: string | boolean | undefined): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+/** Runs a command on webhook endpoints. */
+const webhooks =
+  (name: Parameters<typeof import('./webhooks.ts').runWebhooks>[0]): Command['run'] =>
+  async (flags, id) =>
+    (await import('./webhooks.ts')).runWebhooks(name, flags, id)
+
+/** Each command imports its modules when it runs, so that a process loads nothing else. */
+export const programs: Readonly<Record<string, Command>> = {
+  sandbox: {
+    summary: 'run the whole system with embedded PostgreSQL, Redis and local chains',
+    flags: {
+      quiet: { summary: 'no live activity after the seeded scenario' },
+      persist: { value: 'DIR', summary: 'keep the state in a folder and continue from it at the next start' },
+    },
+    run: async ({ quiet, persist }) =>
+      (await import('./sandbox.ts')).runSandbox({ quiet: quiet === true, persist: text(persist) }),
+  },
+  api: {
+    summary: 'run the HTTP API',
+    isService: true,
+    run: async () => (await import('./api.ts')).runApi(),
+  },
+  worker: {
+    summary: 'run the indexer and its jobs',
+    isService: true,
+    run: async () => (await import('./worker.ts')).runWorker(),
+  },
+  engine: {
+    summary: 'run the pricing engine; the only process with a key',
+    isService: true,
+    run: async () => (await import('./engine.ts')).runEngine(),
+  },
+  'engine chart': {
+    summary: 'draw a quote as a picture, to stdout: see docs/pricing.md',
+    operand: 'PAIR',
+    flags: {
+      strike: { value: 'RATE', summary: 'the rate at which the payout begins' },
+      'payout-cap': { value: 'RATE', summary: 'the rate at which the payout is greatest' },
+      expiry: { value: 'DAY', summary: 'the day on which the protection ends, YYYY-MM-DD' },
+      notional: { value: 'AMOUNT', summary: 'the protected amount, in dollars' },
+      below: { summary: 'pay when the rate falls; default: when it rises' },
+      at: { value: 'DAY', summary: 'the day of the quote; default: today' },
+      out: { value: 'FILE.svg', summary: 'write to a file' },
+    },
+    run: async (flags, pair) => (await import('./engine.ts')).runChart(pair, { ...flags, out: text(flags.out) }),
+  },
+  migrate: {
+    summary: 'migrate the database to the schema of this version',
+    run: async () => (await import('./tools.ts')).runMigrate(),
+  },
+  audit: {
+    summary: 'compare the index with the chains; exit 1 on a difference, 2 when something cannot be compared',
+    run: async () => (await import('./tools.ts')).runAudit(),
+  },
+  'changes reset': {
+    summary: 'have every client of the feed of changes fetch everything again: see docs/operations.md',
+    run: async () => (await import('./tools.ts')).runChangesReset(),
+  },
+  'webhooks add': {
+    summary: 'register an endpoint, and print its secret: see docs/operations.md',
+    flags: {
+      url: { value: 'URL', summary: 'where messages are posted' },
+      types: {
+        value: 'TYPES',
+        summary:
+          'settlement.settled, settlement.reverted, settlement.finalized, wallet.changed, event.changed; separated by commas',
+      },
+      chains: { value: 'IDS', summary: 'only of these chains' },
+      wallets: { value: 'ADDRESSES', summary: 'changes of these wallets, and settlements of their events' },
+      events: { value: 'IDS', summary: 'changes and settlements of these events, with one chain in --chains' },
+    },
+    run: webhooks('add'),
+  },
+  'webhooks list': { summary: 'list the endpoints, their filters and their state', run: webhooks('list') },
+  'webhooks ping': { summary: 'send a test message now', operand: 'ID', run: webhooks('ping') },
+  'webhooks rotate': {
+    summary: 'replace the secret; the old one signs for 24 more hours',
+    operand: 'ID',
+    flags: { 'end-previous': { summary: 'also during a rotation: the older secret of that rotation ends at once' } },
+    run: webhooks('rotate'),
+  },
+  'webhooks pause': { summary: 'stop deliveries', operand: 'ID', run: webhooks('pause') },
+  'webhooks resume': {
+    summary: 'continue deliveries now, first with the dead messages',
+    operand: 'ID',
+    flags: { 'leave-dead': { summary: 'do not send the dead messages again' } },
+    run: webhooks('resume'),
+  },
+  'webhooks remove': { summary: 'remove an endpoint with its deliveries', operand: 'ID', run: webhooks('remove') },
+  'webhooks deliveries': {
+    summary: 'list the newest 100 deliveries of an endpoint',
+    operand: 'ID',
+    flags: { state: { value: 'STATE', summary: 'waiting, delivered or dead' } },
+    run: webhooks('deliveries'),
+  },
+  'webhooks replay': {
+    summary: 'send the dead messages again, or with an option delivered ones too',
+    operand: 'ID',
+    flags: {
+      message: { value: 'ID', summary: 'only this message, by its webhook-id' },
+      since: { value: 'TIME', summary: 'all that were delivered or became dead since this time, in ISO 8601' },
+    },
+    run: webhooks('replay'),
+  },
+  openapi: {
+    summary: "write the API's description to docs/openapi.json",
+    flags: {
+      check: { summary: 'write nothing; exit 1 when the file differs from the description that the API serves' },
+    },
+    run: async ({ check }) => (await import('./api.ts')).runOpenapi({ check: check === true }),
+  },
+}
