@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ServiceError } from '../../src/lib/errors.ts'
+import { escapeMarkup } from '../../src/lib/markup.ts'
 import { parseInput } from '../../src/lib/parse.ts'
 import { drawChart } from '../../src/pricing/chart/chart.ts'
 import { figuresOf } from '../../src/pricing/chart/figures.ts'
 import { ChartRequest } from '../../src/pricing/chart/request.ts'
-import { escapeXml } from '../../src/pricing/chart/svg.ts'
 import { Quote } from '../../src/pricing/messages.ts'
 import { cedi, openQuoter, quotingTime } from '../support/quoter.ts'
 
@@ -217,7 +217,7 @@ describe('escaping', () => {
       )
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const escaped = escapeXml(text)
+        const escaped = escapeMarkup(text)
         textsOf(`<a b="${escaped}">${escaped}</a>`)
         // biome-ignore lint/suspicious/noControlCharactersInRegex: XML does not allow them
         expect(back(escaped)).toBe(text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd'))

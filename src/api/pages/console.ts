@@ -1,4 +1,4 @@
-import { escapeHtml } from './html.ts'
+import { escapeMarkup } from '../../lib/markup.ts'
 import type { Operation, Parameter } from './operation.ts'
 
 /** A reader who opens a stream, or a long list, sees this many characters of it. */
@@ -75,14 +75,14 @@ form.addEventListener('submit', async (event) => {
 const attributes = (all: Readonly<Record<string, string | boolean>>): string =>
   Object.entries(all)
     .filter(([, value]) => value !== false)
-    .map(([name, value]) => (value === true ? name : `${name}="${escapeHtml(String(value))}"`))
+    .map(([name, value]) => (value === true ? name : `${name}="${escapeMarkup(String(value))}"`))
     .join(' ')
 
 const field = ({ name, in: place, required, example }: Parameter): string => {
   const hint = required || example === undefined ? {} : { placeholder: String(example) }
   const value = required ? String(example ?? '') : ''
   const all = { name, required, value, 'data-in': place, spellcheck: 'false', autocomplete: 'off', ...hint }
-  return `<label><code>${escapeHtml(name)}</code> <input ${attributes(all)}></label>`
+  return `<label><code>${escapeMarkup(name)}</code> <input ${attributes(all)}></label>`
 }
 
 const token = '<label>Bearer token <input name="token" type="password" data-in="bearer" autocomplete="off"></label>'
@@ -91,7 +91,7 @@ const token = '<label>Bearer token <input name="token" type="password" data-in="
 export const consoleHtml = (operation: Operation, script: string): string => {
   const { method, path, parameters = [], requestBody, security } = operation
   const body = requestBody?.content['application/json']?.example
-  const text = body === undefined ? '' : escapeHtml(JSON.stringify(body, null, 2))
+  const text = body === undefined ? '' : escapeMarkup(JSON.stringify(body, null, 2))
   return `<h2 id="console">Send it</h2>
 <form ${attributes({ 'data-method': method, 'data-path': path })}>
 ${[...parameters.map(field), ...(security === undefined ? [] : [token])].join('\n')}
@@ -100,6 +100,6 @@ ${body === undefined ? '' : `<label>Body <textarea rows="12" spellcheck="false">
 <noscript>Sending needs JavaScript.</noscript>
 <pre tabindex="0" aria-label="Response"></pre>
 </form>
-<script src="${escapeHtml(script)}"></script>
+<script src="${escapeMarkup(script)}"></script>
 `
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { escapeMarkup } from '../../lib/markup.ts'
 import { packaged } from '../../lib/root.ts'
-import { escapeHtml, pageOf } from './html.ts'
+import { pageOf } from './html.ts'
 import { htmlOf } from './markdown.ts'
 
 type Page = { readonly name: string; readonly title: string; readonly summary: string; readonly covers?: RegExp }
@@ -71,8 +72,8 @@ export const readGuide = (): Promise<readonly GuidePage[]> =>
 export const guideHtml = (guide: readonly GuidePage[], { name, title, markdown }: GuidePage): string => {
   const links = guide.map((it) =>
     it.name === name
-      ? `<strong aria-current="page">${escapeHtml(it.title)}</strong>`
-      : `<a href="${it.name}">${escapeHtml(it.title)}</a>`,
+      ? `<strong aria-current="page">${escapeMarkup(it.title)}</strong>`
+      : `<a href="${it.name}">${escapeMarkup(it.title)}</a>`,
   )
   const nav = ['<a href="../../../">Start</a>', ...links, '<a href="../../docs">Reference</a>']
   return pageOf({ title, nav, body: htmlOf(markdown), twin: { type: 'text/markdown', url: `${name}.md` } })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { escapeMarkup } from '../../lib/markup.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; --text: #1a1f26; --muted: #55606e; --line: #d5dbe3; --code: #f2f4f7; --link: #0b57b7; --back: #fff }
@@ -36,17 +37,6 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Escapes a text for the content and the attributes of an element. */
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (it) => entities[it] ?? it)
-
 type Page = {
   readonly title: string
   /** HTML of links to related pages. */
@@ -63,7 +53,7 @@ export const pageOf = ({ title, nav = [], body, twin }: Page): string => `<!doct
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
+<title>${escapeMarkup(title)}</title>
 <link rel="icon" href="data:,">
 <link rel="alternate" type="${twin.type}" href="${twin.url}">
 <style>${STYLE}</style>

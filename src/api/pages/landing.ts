@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { escapeMarkup } from '../../lib/markup.ts'
 import { release } from '../../lib/root.ts'
 import { OfChain } from '../../protocol/chains.ts'
 import { info } from '../openapi/texts.ts'
-import { escapeHtml, pageOf } from './html.ts'
+import { pageOf } from './html.ts'
 
 /** Relative URLs, because a proxy may serve the API under a path. */
 const links = {
@@ -75,7 +76,7 @@ const list = (items: readonly string[]): string => `<ul>\n${items.map((item) => 
 export const landingPage = ({ name, summary, release, ready, chains, firstCalls }: Landing, origin: string): string => {
   const state = chains.map(
     ({ chainId, name, problem }) =>
-      `${escapeHtml(name)} (${chainId}): ${problem === null ? 'ready' : escapeHtml(problem)}`,
+      `${escapeMarkup(name)} (${chainId}): ${problem === null ? 'ready' : escapeMarkup(problem)}`,
   )
   const pages = Object.entries(links).map(([key, url]) => `<a href="${url}">${titles[key as keyof typeof links]}</a>`)
   const calls = firstCalls.map(({ purpose, path }) => `# ${purpose}\ncurl -s '${origin}/${path}'`).join('\n\n')
@@ -86,7 +87,7 @@ ${list(state)}
 <h2>Documentation</h2>
 ${list(pages)}
 <h2>First requests</h2>
-<pre tabindex="0"><code>${escapeHtml(calls)}</code></pre>
-<p><small>Release ${escapeHtml(release)}. Programs get this page as JSON.</small></p>`
+<pre tabindex="0"><code>${escapeMarkup(calls)}</code></pre>
+<p><small>Release ${escapeMarkup(release)}. Programs get this page as JSON.</small></p>`
   return pageOf({ title: name, body, twin: { type: 'application/json', url: '.' } })
 }

@@ -1,10 +1,11 @@
+import { escapeMarkup } from '../../lib/markup.ts'
 import type { Quote } from '../messages.ts'
 import { type Figures, figuresOf } from './figures.ts'
 import { ink, WIDTH } from './frame.ts'
 import { payoffPanel } from './payoff-panel.ts'
 import { premiumPanel } from './premium-panel.ts'
 import { amountText, rateText } from './scale.ts'
-import { element, escapeXml, label } from './svg.ts'
+import { element, label } from './svg.ts'
 
 const FONTS = "-apple-system, 'Segoe UI', 'Noto Sans', Helvetica, Arial, sans-serif"
 const LEFT = 28
@@ -19,7 +20,7 @@ const warningsOf = ({ history, spotSource }: Figures): string[] => [
 
 const warning = (text: string, y: number): string =>
   element('rect', { x: LEFT, y, width: WIDTH - 2 * LEFT, height: 26, rx: 5, fill: '#fff1e5', stroke: '#bc4c00' }) +
-  element('text', { x: LEFT + 12, y: y + 17.5, fill: '#953800', 'font-weight': 600 }, escapeXml(text))
+  element('text', { x: LEFT + 12, y: y + 17.5, fill: '#953800', 'font-weight': 600 }, escapeMarkup(text))
 
 /**
  * A quote as a picture: the hedger's result over the rate at expiry and today, and the premium over the days left. The
@@ -51,8 +52,8 @@ export const drawChart = (quote: Quote): string => {
       'font-size': 13,
       fill: ink.text,
     },
-    element('title', { id: 'title' }, escapeXml(title)),
-    element('desc', { id: 'desc' }, escapeXml([...warnings, `Spot ${rateText(spot)}, ${terms}`, price].join('. '))),
+    element('title', { id: 'title' }, escapeMarkup(title)),
+    element('desc', { id: 'desc' }, escapeMarkup([...warnings, `Spot ${rateText(spot)}, ${terms}`, price].join('. '))),
     element('rect', { width: WIDTH, height, fill: '#ffffff' }),
     label(title, LEFT, 36, { 'font-size': 21, 'font-weight': 600 }),
     label(terms, LEFT, 60, { fill: ink.faint }),

@@ -1,13 +1,14 @@
+import { escapeMarkup } from '../../lib/markup.ts'
 import type { Figures } from './figures.ts'
 import { ACROSS, dot, frame, ink, markers } from './frame.ts'
 import { amountText, around, linear, rateText } from './scale.ts'
-import { element, escapeXml, label, pathThrough } from './svg.ts'
+import { element, label, pathThrough } from './svg.ts'
 
 const STEPS = 96
 
 const signed = (amount: number): string => `${amount > 0 ? '+' : ''}${amountText(amount)}`
 
-const named = (text: string): string => element('title', {}, escapeXml(text))
+const named = (text: string): string => element('title', {}, escapeMarkup(text))
 
 /** The legend of the line styles, to the right of the title. */
 const legend = (y: number): string => {

@@ -1,7 +1,8 @@
+import { escapeMarkup } from '../../lib/markup.ts'
 import type { Figures } from './figures.ts'
 import { ACROSS, dot, frame, ink } from './frame.ts'
 import { amountText, around, linear, rateText } from './scale.ts'
-import { element, escapeXml, label, pathThrough } from './svg.ts'
+import { element, label, pathThrough } from './svg.ts'
 
 const STEPS = 96
 
@@ -38,7 +39,7 @@ export const premiumPanel = (
       xs.at(T_days),
       ys.at(premium),
       ink.line,
-      element('title', {}, escapeXml(`the premium of the quote: ${amountText(premium)}`)),
+      element('title', {}, escapeMarkup(`the premium of the quote: ${amountText(premium)}`)),
     ),
     label(`${amountText(premium)} today`, xs.at(T_days) + 10, ys.at(premium) - 10, { 'font-weight': 600 }),
   )

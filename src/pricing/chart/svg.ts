@@ -1,24 +1,12 @@
+import { escapeMarkup } from '../../lib/markup.ts'
+
 /** Attributes of an element; numbers are written to a hundredth. */
 type Attributes = Readonly<Record<string, string | number>>
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Escapes text for an element or an attribute. Characters that XML does not allow are replaced. */
-export const escapeXml = (text: string): string =>
-  text
-    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
-    .replace(/[&<>"']/g, (character) => entities[character] ?? '')
-
 const written = (value: string | number): string =>
-  typeof value === 'number' ? String(Math.round(value * 100) / 100) : escapeXml(value)
+  typeof value === 'number' ? String(Math.round(value * 100) / 100) : escapeMarkup(value)
 
-/** One element. Children must be markup: escape text with `escapeXml`. */
+/** One element. Children must be markup: escape text with `escapeMarkup`. */
 export const element = (name: string, attributes: Attributes, ...children: readonly string[]): string => {
   const start = [name, ...Object.entries(attributes).map(([key, value]) => `${key}="${written(value)}"`)].join(' ')
   return children.length === 0 ? `<${start}/>` : `<${start}>${children.join('')}</${name}>`
@@ -29,7 +17,7 @@ export const label = (text: string, x: number, y: number, attributes: Attributes
   element(
     'text',
     { x, y, 'paint-order': 'stroke', stroke: '#ffffff', 'stroke-width': 4, 'stroke-linejoin': 'round', ...attributes },
-    escapeXml(text),
+    escapeMarkup(text),
   )
 
 /** The `d` of a line through points. */
