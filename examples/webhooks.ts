@@ -86,9 +86,11 @@ export const receiveSettlements = async (envFile: string, onMessage: (message: W
 const envFileOf = async ([envFile, ...more]: readonly string[]): Promise<string> => {
   if (envFile === undefined || more.length > 0)
     throw new Error('pass one argument: the environment file that npm start printed')
-  await readFile(envFile).catch(({ code }) => {
-    throw new Error(`cannot read ${envFile} (${code}): pass the environment file that npm start printed`)
+  const advice = 'pass the environment file that npm start printed'
+  const text = await readFile(envFile, 'utf8').catch(({ code }) => {
+    throw new Error(`cannot read ${envFile} (${code}): ${advice}`)
   })
+  if (!/^WEBHOOKS_KEY=/m.test(text)) throw new Error(`${envFile} has no WEBHOOKS_KEY: ${advice}`)
   return envFile
 }
 

@@ -26,12 +26,23 @@ const membersOf = (group: string): [string, Command][] =>
 
 const groupNames = new Set(Object.keys(listed).flatMap((name) => name.split(' ').slice(0, -1)))
 
-/** `GROUP` and `GROUP help` print the commands of a group. The name of a group can be a command itself. */
+/**
+ * `GROUP` and `GROUP help` print the commands of a group, `GROUP help COMMAND` the usage of one. The name of a group can be
+ * a command itself.
+ */
 const groups: Readonly<Record<string, Command>> = Object.fromEntries(
   [...groupNames].flatMap((group) => {
     const summary = listed[group]?.summary ?? `${PROGRAM} ${group} COMMAND --help describes one`
-    const command = { summary, run: async () => console.log(usageOf(group, command)) }
-    return [group, `${group} help`].map((name) => [name, command])
+    const command: Command = { summary, run: async () => console.log(usageOf(group, command)) }
+    const help = async (_: Values, word: string | undefined): Promise<void> => {
+      const member = listed[`${group} ${word}`]
+      if (member === undefined && word !== undefined) throw unknownOf(group, word)
+      console.log(member === undefined ? usageOf(group, command) : usageOf(`${group} ${word}`, member))
+    }
+    return [
+      [group, command],
+      [`${group} help`, { summary, operand: 'COMMAND', run: help }],
+    ]
   }),
 )
 
@@ -59,8 +70,9 @@ const usage = (): string =>
 
 const usageOf = (name: string, { summary, operand, flags }: Command): string => {
   const members = membersOf(name)
+  const placeholder = members.length === 0 ? operand : Object.hasOwn(listed, name) ? '[COMMAND]' : 'COMMAND'
   return [
-    `usage: ${PROGRAM} ${[name, operand].filter(Boolean).join(' ')} [OPTIONS]`,
+    `usage: ${PROGRAM} ${[name, placeholder].filter(Boolean).join(' ')} [OPTIONS]`,
     `  ${summary}`,
     ...(members.length > 0 ? ['commands:', ...summariesOf(members)] : []),
     'options:',
@@ -83,6 +95,12 @@ const optionsOf = (flags: Readonly<Record<string, Flag>>): NonNullable<ParseArgs
 const unknown = (what: string, word: string, known: readonly string[], help: string): ConfigError => {
   const meant = nearest(word, known)
   return new ConfigError(`unknown ${what} ${word}: ${meant ? `did you mean ${meant}? ` : ''}${help} lists all`)
+}
+
+/** The same for a word after the name of a group. */
+const unknownOf = (group: string, word: string): ConfigError => {
+  const members = membersOf(group).map(([name]) => name.slice(group.length + 1))
+  return unknown(`command of ${group}:`, word, members, `${PROGRAM} ${group} help`)
 }
 
 const everyFlag = Object.assign({}, common, ...Object.values(listed).map(({ flags }) => flags))
@@ -110,9 +128,7 @@ const main = async (): Promise<void> => {
   if (values.help === true) return console.log(name === 'help' ? usage() : usageOf(name, command))
   const most = words + (command.operand === undefined ? 0 : 1)
   const [extra] = positionals.slice(most)
-  const members = membersOf(name).map(([member]) => member)
-  if (extra !== undefined && members.length > 0)
-    throw unknown('command', `${name} ${extra}`, members, `${PROGRAM} ${name} help`)
+  if (extra !== undefined && membersOf(name).length > 0) throw unknownOf(name, extra)
   if (extra !== undefined)
     throw new ConfigError(`${name} takes no ${JSON.stringify(extra)}: run ${usageCommand} for its usage`)
   const { 'env-file': envFile, ...own } = values

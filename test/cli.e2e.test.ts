@@ -78,11 +78,8 @@ test.each([
   ['api --quiet', 'unknown option of api: --quiet: node dist/cli.js api --help lists all\n'],
   ['--halp', 'unknown option of help: --halp: did you mean --help? '],
   ['sandbx', 'unknown command sandbx: did you mean sandbox? node dist/cli.js help lists all\n'],
-  [
-    'webhooks lst',
-    'unknown command webhooks lst: did you mean webhooks list? node dist/cli.js webhooks help lists all',
-  ],
-  ['engine chrt', 'unknown command engine chrt: did you mean engine chart? node dist/cli.js engine help lists all'],
+  ['webhooks lst', 'unknown command of webhooks: lst: did you mean list? node dist/cli.js webhooks help lists all'],
+  ['engine chrt', 'unknown command of engine: chrt: did you mean chart? node dist/cli.js engine help lists all'],
   ['constructor', 'unknown command constructor: node dist/cli.js help lists all\n'],
   ['api now', 'api takes no "now": run node dist/cli.js api --help for its usage\n'],
 ])('"%s" is rejected in one line that states what to do', async (words, line) => {
