@@ -105,6 +105,17 @@ const unknownOf = (group: string, word: string): ConfigError => {
 
 const everyFlag = Object.assign({}, common, ...Object.values(listed).map(({ flags }) => flags))
 
+/** The values of the flags. Throws a ConfigError for a flag without its value. */
+const valuesOf = (flags: Readonly<Record<string, Flag>>, usageCommand: string): Values => {
+  try {
+    return parseArgs({ allowPositionals: true, options: optionsOf(flags) }).values as Values
+  } catch (fault) {
+    // The first line names the option, the others explain how texts that begin with a dash are passed.
+    const [line] = errorText(fault).split('\n')
+    throw new ConfigError(`${line?.replace(/\.?$/, '')}: run ${usageCommand} for its usage`, { cause: fault })
+  }
+}
+
 const main = async (): Promise<void> => {
   const { positionals, tokens } = parseArgs({
     allowPositionals: true,
@@ -123,7 +134,7 @@ const main = async (): Promise<void> => {
     const known = Object.keys(flags).map((flag) => `--${flag}`)
     throw unknown(`option of ${name}:`, token.rawName, known, usageCommand)
   }
-  const { values } = parseArgs({ allowPositionals: true, options: optionsOf(flags) })
+  const values = valuesOf(flags, usageCommand)
   if (values.version === true) return console.log(versionOf())
   if (values.help === true) return console.log(name === 'help' ? usage() : usageOf(name, command))
   const most = words + (command.operand === undefined ? 0 : 1)
@@ -135,8 +146,11 @@ const main = async (): Promise<void> => {
   if (typeof envFile === 'string') loadEnvFile(envFile)
   // Without a listener, a closed output ends the process with a stack. The first use of the stream makes a pipe
   // non-blocking, so services, which write to its descriptor, do not use it.
-  if (command.isService !== true) process.stdout.on('error', fail)
-  await command.run(own as Values, positionals[words])
+  if (command.isService !== true)
+    process.stdout.on('error', (fault) =>
+      fail(isClosedOutput(fault) ? fault : new OperatorError(`the output cannot be written: ${errorText(fault)}`)),
+    )
+  await command.run(own, positionals[words])
 }
 
 const loadEnvFile = (path: string): void => {

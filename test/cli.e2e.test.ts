@@ -106,7 +106,12 @@ const chart = 'engine chart USD/GHS --payout-cap 13.5 --expiry 2027-05-20 --at 2
 test.each([
   ['an invalid number', `${chart} --strike twelve`, 2, 'strike: expected a number\n'],
   ['a range that the engine rejects', `${chart} --strike 14`, 2, 'an upward range has its cap above its strike\n'],
-  ['an option without its value', `${chart} --strike`, 2, "Option '--strike <value>' argument missing\n"],
+  [
+    'an option without its value',
+    `${chart} --strike`,
+    2,
+    "Option '--strike <value>' argument missing: run node dist/cli.js engine chart --help for its usage\n",
+  ],
   [
     'a file that cannot be written',
     `${chart} --strike 12 --out no/such/folder.svg`,

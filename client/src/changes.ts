@@ -55,11 +55,18 @@ const LIMIT = 1_000
 
 type Page = { readonly data: readonly Schemas['Change'][]; readonly meta: Schemas['ChangesMeta'] }
 
-/** The entries of a page. A stored position of a reset repeats it: the page may end before everything is fetched. */
+/**
+ * The entries of a page. A stored position of a reset repeats it and those next to it: the page may end before everything
+ * is fetched. That of the last reset ends them, unless changes follow it.
+ */
 const entriesOf = ({ data, meta }: Page, since: string): Entry<Change>[] => {
   const epoch = meta.nextCursor.split('.')[0]
   return [
-    ...meta.resets.map((reset) => ({ cursor: since, item: { type: 'reset', ...reset, cursor: since } as const })),
+    ...meta.resets.map((reset, at) => {
+      const isEnd = data.length === 0 && at === meta.resets.length - 1
+      const cursor = isEnd ? meta.nextCursor : since
+      return { cursor, item: { type: 'reset', ...reset, cursor } as const }
+    }),
     ...data.map((change) => {
       const cursor = `${epoch}.${change.seq}`
       return { cursor, item: { ...change, cursor } }

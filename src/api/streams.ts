@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
+import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { errorText, ServiceError, unavailable } from '../lib/errors.ts'
 import type { Changes } from '../reads/cache/resources.ts'
 import { onResponseEnd } from './client.ts'
@@ -15,6 +16,9 @@ const PAGE_SIZE = 200
 
 /** How often a comment is sent to every stream, in milliseconds. Proxies close connections that are idle for longer. */
 const HEARTBEAT_MS = 15_000
+
+/** Pages of streams that begin in the past, of all feeds, that are read at once: other reads need connections too. */
+const CATCHING_UP = 2
 
 /** Time for the last message, in milliseconds: when the service stops, and to a client that reads too slowly. */
 const CLOSE_TIMEOUT_MS = 1_000
@@ -70,6 +74,12 @@ export const createStreamCapacity = (max: number, maxPerClient: number) => {
   const open = new Map<string, number>()
   let total = 0
   return {
+    /** Reads a page of a stream that begins in the past. Addresses take turns. */
+    catchUp: createConcurrencyLimit({
+      atOnce: CATCHING_UP,
+      waiting: max,
+      refuse: () => unavailable('too many streams begin in the past'),
+    }),
     /** Throws `service_unavailable` at `max` streams, and `rate_limited` at `maxPerClient`. */
     require(address: string): void {
       if (total >= max)
@@ -158,7 +168,9 @@ export const createStreams = <I extends StreamItem, F>(deps: {
     try {
       for (let hasMore = true; hasMore && streams.has(stream); ) {
         const reached = end
-        const page = await source.after(stream.after, stream.filter, PAGE_SIZE)
+        const read = async () => (streams.has(stream) ? source.after(stream.after, stream.filter, PAGE_SIZE) : null)
+        const page = await capacity.catchUp(read, undefined, stream.address)
+        if (page === null) return
         write(stream, page.items.map(({ text }) => text).join(''))
         hasMore = page.hasMore
         // The last page reaches the end, so it includes the items in memory.

@@ -94,7 +94,7 @@ export const programs: Readonly<Record<string, Command>> = {
   'webhooks rotate': {
     summary: 'replace the secret; the old one signs for 24 more hours',
     operand: 'ID',
-    flags: { 'end-previous': { summary: 'also during a rotation: the older secret of that rotation ends at once' } },
+    flags: { 'end-previous': { summary: 'rotate although two secrets sign: the older of them ends at once' } },
     run: webhooks('rotate'),
   },
   'webhooks pause': { summary: 'stop deliveries', operand: 'ID', run: webhooks('pause') },

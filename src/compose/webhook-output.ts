@@ -1,3 +1,4 @@
+import type { Delivery } from '../db/webhooks/deliveries.ts'
 import type { Endpoint, Subscription } from '../db/webhooks/endpoints.ts'
 import { OperatorError } from '../lib/errors.ts'
 
@@ -19,6 +20,10 @@ export const counted = (many: number, noun: string): string => `${many} ${noun}$
 /** The line that a command adds for an endpoint that is not active. */
 export const stopped = ({ id, state }: Endpoint): string[] =>
   state === 'active' ? [] : [`${id} is ${state}: deliveries stay stopped until webhooks resume ${id}`]
+
+/** When a delivery ended, or is due. */
+export const timeOf = ({ endedAt, nextAt }: Delivery): string =>
+  endedAt === null ? `due ${nextAt.toISOString()}` : `ended ${endedAt.toISOString()}`
 
 /** Values of a filter that are listed. */
 const MOST_LISTED = 3

@@ -26,7 +26,7 @@ import { createVault, newSecret, type Vault } from '../webhooks/secrets.ts'
 import { sign } from '../webhooks/signature.ts'
 import { type Flags, pastTimeOf, textOf } from './flags.ts'
 import { openDatabase, WORK_WITHIN_MS } from './parts.ts'
-import { counted, describe, print, printSecret, stopped } from './webhook-output.ts'
+import { counted, describe, print, printSecret, stopped, timeOf } from './webhook-output.ts'
 import { subscriptionOf } from './webhook-subscription.ts'
 
 /** Milliseconds that a command waits for a connection. */
@@ -111,7 +111,7 @@ const commands = {
       // Encrypted again, so that a rotation also replaces the key that it was stored with.
       const previousSecret = vault.encrypt(endpoint.id, vault.decrypt(endpoint.id, endpoint.secret))
       // Shown before the commit, so that messages are never signed with a secret that was lost.
-      const both = `Messages are signed with this secret and the last one until ${until.toISOString()}.`
+      const both = `Messages are signed with this secret and the one before it until ${until.toISOString()}.`
       await printSecret(`secret: ${secret}`, both)
       return { secret: vault.encrypt(endpoint.id, secret), previousSecret, previousUntil: until }
     })
@@ -144,9 +144,7 @@ const commands = {
     if (asked !== undefined && state === undefined) throw invalidField('state', `expected one of ${states.join(', ')}`)
     const rows = await tools.database.run((handle) => newestDeliveries(handle, endpoint.id, state, MOST_SHOWN))
     const lines = rows.map((it) =>
-      [it.id, it.state, `attempts ${it.attempt}`, (it.endedAt ?? it.nextAt).toISOString(), it.failure ?? '']
-        .join('  ')
-        .trimEnd(),
+      [it.id, it.state, `attempts ${it.attempt}`, timeOf(it), it.failure ?? ''].join('  ').trimEnd(),
     )
     const none = `no ${state ? `${state} ` : ''}delivery; delivered messages about changes are not kept`
     print(...(lines.length === 0 ? [none] : lines))
@@ -161,9 +159,12 @@ const commands = {
     const many = await tools.database.run((handle) => replayDeliveries(handle, endpoint.id, which, new Date()))
     if (many === 0 && message !== undefined)
       throw new OperatorError(
-        `no ended message ${JSON.stringify(message)} of ${endpoint.id} is kept: run webhooks deliveries ${endpoint.id} for the ids and states`,
+        `no delivered or dead message ${JSON.stringify(message)} of ${endpoint.id} is kept: run webhooks deliveries ${endpoint.id} for the ids and states`,
       )
-    const nothing = since === undefined ? 'nothing is dead' : `no kept message ended since ${since.toISOString()}`
+    const nothing =
+      since === undefined
+        ? 'nothing is dead'
+        : `no message that is kept was delivered or became dead since ${since.toISOString()}`
     print(many === 0 ? nothing : `sent again: ${counted(many, 'message')}`, ...stopped(endpoint))
   },
 } satisfies Record<string, (tools: Tools, flags: Flags, id: string | undefined) => Promise<void>>

@@ -17,10 +17,21 @@ export const bodyOf = ({ type, cursor, data }: Pick<Message, 'type' | 'cursor' |
 const Replaced = z.object({ data: z.object({ changed: z.array(z.enum(aspectNames)) }) })
 
 /** The message with the aspects of the messages that it replaces. */
-const merged = (message: Message, replaced: readonly string[]): Message => {
-  const bodies = [{ data: message.data }, ...replaced.map((body): unknown => JSON.parse(body))]
-  const all = new Set<Aspect>(bodies.flatMap((body) => Replaced.parse(body).data.changed))
+const merged = (message: Message, replaced: readonly unknown[]): Message => {
+  const all = new Set<Aspect>([message, ...replaced].flatMap((it) => Replaced.parse(it).data.changed))
   return { ...message, data: { ...message.data, changed: aspectNames.filter((name) => all.has(name)) } }
+}
+
+/** The messages of a page, of which the last one about an entity replaces the others. */
+const combined = (messages: readonly Message[]): Message[] => {
+  const kept = new Map<string, Message>()
+  for (const message of messages) {
+    const key = message.replaces ? message.entity : `${message.type}.${message.seq}`
+    const earlier = kept.get(key)
+    kept.delete(key)
+    kept.set(key, earlier === undefined ? message : merged(message, [earlier]))
+  }
+  return [...kept.values()]
 }
 
 /**
@@ -34,12 +45,15 @@ export const fillDeliveries = (database: Database, id: string, now: Date): Promi
   database.transaction(async (handle) => {
     const endpoint = await lockEndpoint(handle, id)
     if (endpoint === undefined || (await waitingOf(handle, id)) >= MAX_WAITING) return false
-    const { messages, next } = await messagesAfter(handle, endpoint, PAGE)
+    const { messages: found, next } = await messagesAfter(handle, endpoint, PAGE)
+    const messages = combined(found)
     const replacing = messages.filter(({ replaces }) => replaces).map(({ entity }) => entity)
     const replaced = replacing.length === 0 ? [] : await takeBack(handle, id, replacing)
     const rows = messages.map((message): NewDelivery => {
       const { type, seq, entity } = message
-      const earlier = replaced.flatMap((it) => (message.replaces && it.entity === entity ? [it.body] : []))
+      const earlier = replaced.flatMap((it) =>
+        message.replaces && it.entity === entity ? [JSON.parse(it.body) as unknown] : [],
+      )
       return {
         id: `${type}.${seq}`,
         seq,

@@ -3,8 +3,10 @@ import { pruneDeliveries } from '../db/webhooks/deliveries.ts'
 import { dueEndpoints } from '../db/webhooks/endpoints.ts'
 import { type Delivering, deliver } from './deliver.ts'
 
-/** How long an ended delivery is kept, for `webhooks deliveries` and `webhooks replay`. */
-const KEPT_MS = 3 * 24 * 60 * 60 * 1_000
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/** How long an ended delivery is kept, for `webhooks deliveries`, `resume` and `replay`. */
+const KEPT_MS = { delivered: 3 * DAY_MS, dead: 30 * DAY_MS }
 
 /** Deliveries that one run deletes at most. */
 const MOST_PRUNED = 5_000
@@ -24,7 +26,8 @@ export const createWebhookJobs = (
     if (to === null) return
     const now = to.now()
     for (const endpoint of await database.run((handle) => dueEndpoints(handle, new Date(now)))) await request(endpoint)
-    await database.run((handle) => pruneDeliveries(handle, new Date(now - KEPT_MS), MOST_PRUNED))
+    const before = { delivered: new Date(now - KEPT_MS.delivered), dead: new Date(now - KEPT_MS.dead) }
+    await database.run((handle) => pruneDeliveries(handle, before, MOST_PRUNED))
   },
   async deliver({ endpoint }: { readonly endpoint: string }, signal: AbortSignal): Promise<void> {
     if (to !== null) await deliver(to, endpoint, signal)

@@ -9,6 +9,7 @@ import { type Draft, insertSettlements } from '../../src/db/index/settlements.ts
 import { rollBack } from '../../src/db/index/write.ts'
 import type { Copy, Database, Handle } from '../../src/db/pool.ts'
 import { createClosers } from '../../src/lib/lifecycle.ts'
+import { configuredChains } from '../../src/protocol/chains.ts'
 import { freePort } from '../../src/sandbox/ports.ts'
 import { type Process, startProcess } from '../faults/process.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -338,4 +339,19 @@ test('a feed can be followed from an item on, and for wallets', async () => {
   }
   expect(listed.size).toBeLessThan(plan.events)
   expect(found).toEqual(concerned)
+})
+
+test('the last of several resets ends them, over streams and over pages', async () => {
+  await beginChanges()
+  const client = createClient({ baseUrl })
+  const foreign = '0123456789ab.5'
+  for (const options of [{}, { wallets: [walletOf(1)] }]) {
+    const cursors: string[] = []
+    for await (const { type, cursor } of client.changes.follow({ ...options, since: foreign })) {
+      expect(type).toBe('reset')
+      cursors.push(cursor)
+      if (cursor !== foreign) break
+    }
+    expect(cursors).toHaveLength(configuredChains().length)
+  }
 })

@@ -200,12 +200,12 @@ test('replay repeats dead messages, or ended ones that an option selects', async
   expect((await webhooks('replay', id)).text).toBe('nothing is dead\n')
   const endedAt = new Date('2026-11-20T00:00:00Z')
   await storeDead(id, 'settlement.settled.7', { endedAt })
-  const line = 'settlement.settled.7  dead  attempts 10  2026-11-20T00:00:00.000Z  status 500\n'
+  const line = 'settlement.settled.7  dead  attempts 10  ended 2026-11-20T00:00:00.000Z  status 500\n'
   expect((await webhooks('deliveries', id, '--state', 'dead')).text).toBe(line)
   expect((await webhooks('deliveries', id, '--state', 'waiting')).text).toContain('no waiting delivery')
 
   const after = await webhooks('replay', id, '--since', '2026-11-21T00:00:00Z')
-  expect(after.text).toBe('no kept message ended since 2026-11-21T00:00:00.000Z\n')
+  expect(after.text).toBe('no message that is kept was delivered or became dead since 2026-11-21T00:00:00.000Z\n')
   await webhooks('pause', id)
   const since = await webhooks('replay', id, '--since', '2026-11-20T01:00:00+02:00')
   expect(since.text).toBe(
@@ -218,7 +218,7 @@ test('replay repeats dead messages, or ended ones that an option selects', async
   for (const message of ['settlement.settled.7', 'settlement.settled.8', '']) {
     expect(await webhooks('replay', id, '--message', message)).toEqual({
       code: 1,
-      text: `no ended message "${message}" of ${id} is kept: run webhooks deliveries ${id} for the ids and states\n`,
+      text: `no delivered or dead message "${message}" of ${id} is kept: run webhooks deliveries ${id} for the ids and states\n`,
     })
   }
   const two = await webhooks('replay', id, '--since', '2026-11-20T00:00:00Z', '--message', 'settlement.settled.7')

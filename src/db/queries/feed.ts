@@ -95,8 +95,10 @@ export const createFeedQueries = (database: Pick<Database, 'run'>) => ({
           AND ${number} > 0 AND ${number} > greatest(read.start, chain.seq) AND ${number} <= read.last
         ORDER BY ${number} LIMIT ${limit + 1})`
     })
-    const named = sql`SELECT feed.* FROM ${feed} AS feed, read WHERE chain_id = ANY(${strings(chainIds, 'integer')})
-      AND type = ANY(${strings(types, 'text')}) AND key = ANY(${strings(keys ?? [], 'text')}) AND feed.seq > read.start`
+    const named = sql`SELECT found.* FROM read CROSS JOIN unnest(${strings(chainIds, 'integer')}) AS of_chain (id)
+      CROSS JOIN unnest(${strings(types, 'text')}) AS of (type) CROSS JOIN unnest(${strings(keys ?? [], 'text')}) AS given (key)
+      CROSS JOIN LATERAL (SELECT * FROM ${feed} AS feed WHERE feed.chain_id = of_chain.id AND feed.type = of.type
+        AND feed.key = given.key LIMIT 1) AS found WHERE found.seq > read.start`
     const { rows } = await database.run((handle) =>
       handle.execute<Read>(sql`WITH state AS MATERIALIZED (
         SELECT counter.epoch, least(counter.last, ${upTo}::bigint) AS last, counter.epoch = ${epoch} OR ${isOwn}::boolean

@@ -1,5 +1,21 @@
-import { and, asc, desc, eq, exists, gte, inArray, isNotNull, isNull, lt, lte, ne, notExists, sql } from 'drizzle-orm'
-import { alias } from 'drizzle-orm/pg-core'
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  exists,
+  gte,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  lte,
+  ne,
+  notExists,
+  or,
+  sql,
+} from 'drizzle-orm'
+import { alias, type PgColumn } from 'drizzle-orm/pg-core'
 import type { Database, Handle } from '../pool.ts'
 import { deliveries, webhookEndpoints } from '../schema-webhooks.ts'
 import type { Endpoint } from './endpoints.ts'
@@ -98,6 +114,10 @@ export const claimDeliveries = async (
 /** Milliseconds of a claim: longer than an attempt takes. Then another worker sends a message whose worker ended. */
 export const CLAIM_MS = 60_000
 
+/*
+ * Transactions lock an endpoint before its deliveries, as its removal does.
+ */
+
 type Key = Pick<Delivery, 'endpoint' | 'id'>
 
 const keyed = ({ endpoint, id }: Key) => and(eq(deliveries.endpoint, endpoint), eq(deliveries.id, id))
@@ -113,19 +133,19 @@ export const recordSuccess = (
   { keeps, retryAt }: { readonly keeps: boolean; readonly retryAt: Date | null },
 ): Promise<void> =>
   database.transaction(async (handle) => {
+    const { failingSince, retryAt: until, failure } = webhookEndpoints
+    const recovered = sql`${until} IS NOT DISTINCT FROM ${retryAt?.toISOString() ?? null}::timestamptz`
+    const unlessRecovered = (column: PgColumn) => sql`CASE WHEN NOT ${recovered} THEN ${column} END`
+    await handle
+      .update(webhookEndpoints)
+      .set({
+        ...{ succeededAt: at, failingSince: unlessRecovered(failingSince) },
+        ...{ retryAt: unlessRecovered(until), failure: unlessRecovered(failure) },
+      })
+      .where(eq(webhookEndpoints.id, key.endpoint))
     const ended = { state: 'delivered', endedAt: at, failure: null, attempt: sql`${deliveries.attempt} + 1` } as const
     if (keeps) await handle.update(deliveries).set(ended).where(keyed(key))
     else await handle.delete(deliveries).where(keyed(key))
-    await handle.update(webhookEndpoints).set({ succeededAt: at }).where(eq(webhookEndpoints.id, key.endpoint))
-    await handle
-      .update(webhookEndpoints)
-      .set({ failingSince: null, retryAt: null, failure: null })
-      .where(
-        and(
-          eq(webhookEndpoints.id, key.endpoint),
-          sql`${webhookEndpoints.retryAt} IS NOT DISTINCT FROM ${retryAt?.toISOString() ?? null}::timestamptz`,
-        ),
-      )
   })
 
 /** A failed attempt. */
@@ -145,15 +165,17 @@ export const recordFailure = (database: Database, key: Key, at: Date, it: Failur
   database.transaction(async (handle) => {
     const { failure, nextAt, retryAt, state } = it
     const next = nextAt === null ? ({ state: 'dead', endedAt: at } as const) : { nextAt }
+    // Messages that were sent together may ask for different pauses.
+    const latest = sql`greatest(${webhookEndpoints.retryAt}, ${retryAt.toISOString()}::timestamptz)`
+    const failingSince = sql`coalesce(${webhookEndpoints.failingSince}, ${at.toISOString()}::timestamptz)`
+    await handle
+      .update(webhookEndpoints)
+      .set({ failingSince, retryAt: latest, failure, ...(state !== 'active' && { state }) })
+      .where(and(eq(webhookEndpoints.id, key.endpoint), ne(webhookEndpoints.state, 'disabled')))
     await handle
       .update(deliveries)
       .set({ ...next, failure, attempt: sql`${deliveries.attempt} + 1` })
       .where(keyed(key))
-    const failingSince = sql`coalesce(${webhookEndpoints.failingSince}, ${at.toISOString()}::timestamptz)`
-    await handle
-      .update(webhookEndpoints)
-      .set({ failingSince, retryAt, failure, ...(state !== 'active' && { state }) })
-      .where(and(eq(webhookEndpoints.id, key.endpoint), ne(webhookEndpoints.state, 'disabled')))
   })
 
 /** The newest deliveries of an endpoint, `limit` at most. */
@@ -195,12 +217,17 @@ export const replayDeliveries = async (
   return replayed.length
 }
 
-/** Deletes deliveries that ended before a time, `limit` at most. Returns how many. */
-export const pruneDeliveries = async (handle: Handle, before: Date, limit: number): Promise<number> => {
+/** Deletes deliveries that ended before the time of their state, `limit` at most. Returns how many. */
+export const pruneDeliveries = async (
+  handle: Handle,
+  before: Readonly<Record<'delivered' | 'dead', Date>>,
+  limit: number,
+): Promise<number> => {
+  const ended = (state: 'delivered' | 'dead') => and(eq(deliveries.state, state), lt(deliveries.endedAt, before[state]))
   const old = handle
     .select({ place: sql`ctid` })
     .from(deliveries)
-    .where(and(isNotNull(deliveries.endedAt), lt(deliveries.endedAt, before)))
+    .where(and(isNotNull(deliveries.endedAt), or(ended('delivered'), ended('dead'))))
     .orderBy(asc(deliveries.endedAt))
     .limit(limit)
   const pruned = handle.delete(deliveries).where(sql`ctid IN (${old})`)

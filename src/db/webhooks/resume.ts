@@ -26,7 +26,7 @@ export const resumeEndpoint = (
       .select({ id: deliveries.id })
       .from(deliveries)
       .where(and(ofEndpoint, eq(deliveries.state, 'waiting'), gt(deliveries.nextAt, due)))
-      // The result of a locked message is being recorded, by a transaction that waits for the endpoint.
+      // A locked message is being claimed.
       .for('update', { skipLocked: true })
     await handle
       .update(deliveries)
