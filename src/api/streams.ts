@@ -109,7 +109,7 @@ type StreamCapacity = ReturnType<typeof createStreamCapacity>
  * reads the database until it reaches the items in memory. No client delays another one.
  */
 export const createStreams = <I extends StreamItem, F>(deps: {
-  readonly changes: Changes
+  readonly changes: Pick<Changes, 'position' | 'onCommit'>
   readonly source: StreamSource<I, F>
   readonly capacity: StreamCapacity
   readonly log: FastifyBaseLogger
