@@ -11,11 +11,11 @@ export const killWhileItFinalizes = async (options: {
   readonly client: Client
   readonly worker: Process
   readonly traffic: Traffic
-  /** The event that was settled last. */
-  readonly settled: bigint
+  /** The block of the last settlement. A reorg can give its event the id of an earlier one. */
+  readonly settledAt: number
   readonly withinMs: number
 }): Promise<void> => {
-  const { client, worker, traffic, settled, withinMs } = options
+  const { client, worker, traffic, settledAt, withinMs } = options
   /** Resolves when a query has a row. */
   const untilRow = async (what: string, text: string): Promise<void> => {
     for (const deadline = Date.now() + withinMs; (await client.query(text)).rowCount === 0; await sleep(50)) {
@@ -24,7 +24,10 @@ export const killWhileItFinalizes = async (options: {
       await client.query('SELECT pg_stat_clear_snapshot()')
     }
   }
-  await untilRow('indexed the settlement', `SELECT FROM settlements WHERE event_id = ${settled}`)
+  await untilRow(
+    'indexed the settlement',
+    `SELECT FROM settlements WHERE type = 'settled' AND block_number >= ${settledAt}`,
+  )
   await client.query('BEGIN')
   try {
     // Readers continue; a writer of settlements waits.

@@ -144,8 +144,8 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     return (await total()) - 1n
   }
 
-  /** Mines an event with a hedger, its short term and its settlement at a random price. Returns its id. */
-  const settle = async (): Promise<bigint> => {
+  /** Mines an event with a hedger, its short term and its settlement at a random price. Returns its block. */
+  const settle = async (): Promise<number> => {
     await mine()
     const { timestamp } = z
       .object({ timestamp: z.string() })
@@ -158,8 +158,7 @@ export const createTraffic = async ({ chain, seed }: { readonly chain: SandboxCh
     const args = [event, BigInt(random.int(1_000_000, 94_000_000))] as const
     const data = encodeFunctionData({ abi: protocolAbi, functionName: 'settleEvent', args })
     await submit([{ from: accounts.owner.account.address, to: diamond, data }])
-    await mine()
-    return event
+    return mine()
   }
 
   /** Mines a block every `everyMs` until the signal aborts, with about `perSecond` transactions a second. */

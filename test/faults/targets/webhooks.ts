@@ -66,9 +66,9 @@ export const webhooks: Target = {
           status = random.int(1, 3) === 1 ? 503 : 204
           const replace = kill % REORG_EVERY === 0 ? await traffic.fork() : null
           await traffic.mine(random.int(1, 5))
-          const settled = kill % SETTLE_EVERY === 0 ? await traffic.settle() : null
-          if (settled !== null && kill % REORG_EVERY !== 0) {
-            await killWhileItFinalizes({ client, worker, traffic, settled, withinMs: WITHIN_MS })
+          const settledAt = kill % SETTLE_EVERY === 0 ? await traffic.settle() : null
+          if (settledAt !== null && kill % REORG_EVERY !== 0) {
+            await killWhileItFinalizes({ client, worker, traffic, settledAt, withinMs: WITHIN_MS })
           } else {
             await sleep(random.int(500, 8_000))
             await worker.kill()
