@@ -82,15 +82,15 @@ export const receiveSettlements = async (envFile: string, onMessage: (message: W
   }
 }
 
+const ADVICE = 'the environment file that npm start printed'
+
 /** The argument, if it is the only one and a file that can be read. Throws what to do. */
 const envFileOf = async ([envFile, ...more]: readonly string[]): Promise<string> => {
-  if (envFile === undefined || more.length > 0)
-    throw new Error('pass one argument: the environment file that npm start printed')
-  const advice = 'pass the environment file that npm start printed'
+  if (envFile === undefined || more.length > 0) throw new Error(`pass one argument: ${ADVICE}`)
   const text = await readFile(envFile, 'utf8').catch(({ code }) => {
-    throw new Error(`cannot read ${envFile} (${code}): ${advice}`)
+    throw new Error(`cannot read ${envFile} (${code}): pass ${ADVICE}`)
   })
-  if (!/^WEBHOOKS_KEY=/m.test(text)) throw new Error(`${envFile} has no WEBHOOKS_KEY: ${advice}`)
+  if (!/^WEBHOOKS_KEY=/m.test(text)) throw new Error(`${envFile} has no WEBHOOKS_KEY: pass ${ADVICE}`)
   return envFile
 }
 

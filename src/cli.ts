@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { type Command, type Flag, programs, type Values } from './compose/commands.ts'
+import { type Command, type Flag, programs } from './compose/commands.ts'
+import type { Flags } from './compose/flags.ts'
 import { ConfigError } from './config/load.ts'
 import { errorText, OperatorError, ServiceError } from './lib/errors.ts'
 import { nearest } from './lib/nearest.ts'
@@ -34,7 +35,7 @@ const groups: Readonly<Record<string, Command>> = Object.fromEntries(
   [...groupNames].flatMap((group) => {
     const summary = listed[group]?.summary ?? `${PROGRAM} ${group} COMMAND --help describes one`
     const command: Command = { summary, run: async () => console.log(usageOf(group, command)) }
-    const help = async (_: Values, word: string | undefined): Promise<void> => {
+    const help = async (_: Flags, word: string | undefined): Promise<void> => {
       const member = listed[`${group} ${word}`]
       if (member === undefined && word !== undefined) throw unknownOf(group, word)
       console.log(member === undefined ? usageOf(group, command) : usageOf(`${group} ${word}`, member))
@@ -106,9 +107,9 @@ const unknownOf = (group: string, word: string): ConfigError => {
 const everyFlag = Object.assign({}, common, ...Object.values(listed).map(({ flags }) => flags))
 
 /** The values of the flags. Throws a ConfigError for a flag without its value. */
-const valuesOf = (flags: Readonly<Record<string, Flag>>, usageCommand: string): Values => {
+const valuesOf = (flags: Readonly<Record<string, Flag>>, usageCommand: string): Flags => {
   try {
-    return parseArgs({ allowPositionals: true, options: optionsOf(flags) }).values as Values
+    return parseArgs({ allowPositionals: true, options: optionsOf(flags) }).values as Flags
   } catch (fault) {
     // The first line names the option, the others explain how texts that begin with a dash are passed.
     const [line] = errorText(fault).split('\n')

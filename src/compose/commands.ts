@@ -1,7 +1,7 @@
+import type { Flags } from './flags.ts'
+
 /** A flag: the name of its value, if it takes one, and its purpose. */
 export type Flag = { readonly value?: string; readonly summary: string }
-
-export type Values = Readonly<Record<string, string | boolean | undefined>>
 
 export type Command = {
   readonly summary: string
@@ -10,7 +10,7 @@ export type Command = {
   readonly flags?: Readonly<Record<string, Flag>>
   /** It writes nothing but its log. */
   readonly isService?: true
-  readonly run: (flags: Values, operand: string | undefined) => Promise<void>
+  readonly run: (flags: Flags, operand: string | undefined) => Promise<void>
 }
 
 const text = (value: string | boolean | undefined): string | undefined =>

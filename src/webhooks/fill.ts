@@ -14,22 +14,23 @@ const MAX_WAITING = 10_000
 export const bodyOf = ({ type, cursor, data }: Pick<Message, 'type' | 'cursor' | 'data'>, at: Date): string =>
   JSON.stringify({ type, timestamp: at.toISOString(), cursor, data })
 
-const Replaced = z.object({ data: z.object({ changed: z.array(z.enum(aspectNames)) }) })
+const Changed = z.looseObject({ changed: z.array(z.enum(aspectNames)) })
+const Body = z.object({ type: z.string(), cursor: z.string(), data: Changed })
 
-/** The message with the aspects of the messages that it replaces. */
-const merged = (message: Message, replaced: readonly unknown[]): Message => {
-  const all = new Set<Aspect>([message, ...replaced].flatMap((it) => Replaced.parse(it).data.changed))
+/** A message with the aspects of the one that it replaces. */
+const merged = (message: Message, replaced: Message): Message => {
+  const all = new Set<Aspect>([message, replaced].flatMap(({ data }) => Changed.parse(data).changed))
   return { ...message, data: { ...message.data, changed: aspectNames.filter((name) => all.has(name)) } }
 }
 
-/** The messages of a page, of which the last one about an entity replaces the others. */
+/** Messages in their order, of which the last one about an entity replaces the others. */
 const combined = (messages: readonly Message[]): Message[] => {
   const kept = new Map<string, Message>()
   for (const message of messages) {
     const key = message.replaces ? message.entity : `${message.type}.${message.seq}`
     const earlier = kept.get(key)
     kept.delete(key)
-    kept.set(key, earlier === undefined ? message : merged(message, [earlier]))
+    kept.set(key, earlier === undefined ? message : merged(message, earlier))
   }
   return [...kept.values()]
 }
@@ -46,20 +47,15 @@ export const fillDeliveries = (database: Database, id: string, now: Date): Promi
     const endpoint = await lockEndpoint(handle, id)
     if (endpoint === undefined || (await waitingOf(handle, id)) >= MAX_WAITING) return false
     const { messages: found, next } = await messagesAfter(handle, endpoint, PAGE)
-    const messages = combined(found)
-    const replacing = messages.filter(({ replaces }) => replaces).map(({ entity }) => entity)
+    const replacing = found.filter(({ replaces }) => replaces).map(({ entity }) => entity)
     const replaced = replacing.length === 0 ? [] : await takeBack(handle, id, replacing)
+    const waiting = replaced.map(
+      ({ entity, seq, body }): Message => ({ ...Body.parse(JSON.parse(body)), entity, seq, replaces: true }),
+    )
+    const messages = combined([...waiting, ...found])
     const rows = messages.map((message): NewDelivery => {
       const { type, seq, entity } = message
-      const earlier = replaced.flatMap((it) =>
-        message.replaces && it.entity === entity ? [JSON.parse(it.body) as unknown] : [],
-      )
-      return {
-        id: `${type}.${seq}`,
-        seq,
-        entity,
-        body: bodyOf(earlier.length === 0 ? message : merged(message, earlier), now),
-      }
+      return { id: `${type}.${seq}`, seq, entity, body: bodyOf(message, now) }
     })
     await storeDeliveries(handle, id, rows, next, now)
     return messages.length > 0

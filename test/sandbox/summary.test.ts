@@ -5,7 +5,7 @@ import { summary } from '../../src/sandbox/summary.ts'
 
 const address = `0x${'12'.repeat(20)}` as const
 const chain = { chainId: 8453, rpcUrl: 'http://127.0.0.1:8545', diamond: address, tokens: [] }
-const text = summary('http://api', '/tmp/sandbox.env', [chain], createAccounts(), [])
+const text = summary('http://api', 'sandbox.env', [chain], createAccounts(), [])
 const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
 
 test('the calls of the summary are paths of the API, with quotes where a shell needs them', () => {

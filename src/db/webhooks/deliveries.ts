@@ -48,7 +48,7 @@ export const takeBack = (handle: Handle, endpoint: string, entities: readonly st
         isNull(deliveries.sentAt),
       ),
     )
-    .returning({ entity: deliveries.entity, body: deliveries.body })
+    .returning({ entity: deliveries.entity, seq: deliveries.seq, body: deliveries.body })
 
 /** Stores messages that may be sent from `now` on, and moves the cursor of their endpoint. */
 export const storeDeliveries = async (
