@@ -23,6 +23,8 @@ const { outputFiles } = await build({
   external: ['pg-native'],
   banner: { js: REQUIRE },
   define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' },
+  // Without white space and comments, a process keeps 5 MB less source in memory.
+  minifyWhitespace: true,
   sourcemap: true,
   sourcesContent: false,
   logLevel: 'warning',

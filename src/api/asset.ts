@@ -19,7 +19,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 const assetOf = async (type: string, identity: Buffer): Promise<Asset> => {
   const hash = createHash('sha256').update(identity).digest('base64url').slice(0, 22)
-  const compressed = identity.length < THRESHOLD ? {} : await encode(identity, identity.length, BROTLI_QUALITY)
+  const compressed = identity.length < THRESHOLD ? {} : await encode(identity, BROTLI_QUALITY)
   // Weak, because one tag covers every encoding.
   return { type, hash, etag: `W/"${hash}"`, bodies: { identity, ...compressed } }
 }

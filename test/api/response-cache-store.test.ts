@@ -10,7 +10,7 @@ const MAX_BYTES = 2 ** 20
 const entryOf = (bytes: number): Entry => ({
   ...{ resource: { chainIds: [], version: () => 0 } as never, tag: { version: 1, block: null }, etag: 'W/"1"' },
   ...{ route: url, headers: [], until: Number.POSITIVE_INFINITY, hits: 0, lists: null },
-  bodies: { identity: randomBytes(bytes / 2).toString('hex'), bytes },
+  bodies: { identity: Buffer.from(randomBytes(bytes / 2).toString('hex')) },
 })
 
 /** What a store holds after a body was sent twice, which has it compressed. */

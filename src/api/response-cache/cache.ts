@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { bytesOf } from '../../lib/bytes.ts'
 import type { Changes, Resource } from '../../reads/cache/resources.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { Waits } from '../../reads/freshness/waits.ts'
@@ -18,7 +19,7 @@ import { blockRefOf, type Tag, type Tags } from './tags.ts'
 type Hit = {
   readonly entry: Entry
   readonly etag: string
-  readonly body: string | Buffer | null
+  readonly body: Buffer | null
   readonly encoding: Encoding
   readonly allowance: Allowance | null
 }
@@ -170,7 +171,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
         return
       }
       const own = requestHeaders(id, ms)
-      own.push('content-length', String(typeof body === 'string' ? entry.bodies?.bytes : body.length))
+      own.push('content-length', String(body.length))
       if (encoding !== 'identity') own.push('content-encoding', encoding)
       if (allowance !== null) own.push(...listOf(allowanceHeaders(allowance)))
       response.writeHead(200, whole.concat(own)).end(body)
@@ -208,17 +209,29 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       reading.tagged = { tag, until: performance.now() + maxAgeMs }
     },
 
-    /** Caches a tagged response before it is compressed. */
-    keep({ reading, url, routeOptions }: FastifyRequest, reply: FastifyReply, payload: unknown): void {
-      if (reading?.tagged == null || reply.statusCode !== 200 || typeof payload !== 'string') return
+    /** Caches a tagged response before it is compressed. Returns the body to send. */
+    keep({ reading, url, routeOptions }: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
+      if (reading?.tagged == null || reply.statusCode !== 200) return payload
+      if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
       const { config, url: route } = routeOptions
-      if (route === undefined || config.operation?.bearer === true) return
+      if (route === undefined || config.operation?.bearer === true) return payload
       const { tag, until } = reading.tagged
       const { resource } = reading
       const etag = tags.encode(tag)
       const headers = lastingHeaders(reply.getHeaders())
-      const bodies = tag.block === null ? { identity: payload, bytes: Buffer.byteLength(payload) } : null
-      store.set(url, { resource, tag, etag, route, headers, bodies, until, hits: 0, lists: null })
+      const body = typeof payload === 'string' ? bytesOf(payload) : payload
+      store.set(url, {
+        resource,
+        tag,
+        etag,
+        route,
+        headers,
+        bodies: tag.block === null ? { identity: body } : null,
+        until,
+        hits: 0,
+        lists: null,
+      })
+      return body
     },
   }
 }
@@ -242,8 +255,7 @@ export const markCacheMiss = (request: object): void => {
 export const responseCache = fp<{ readonly cache: ResponseCache }>(async (app, { cache }) => {
   app.decorateRequest('reading', null)
   app.addHook('onSend', (request, reply, payload, done) => {
-    cache.keep(request, reply, payload)
-    done(null, payload)
+    done(null, cache.keep(request, reply, payload))
   })
   app.addHook('onRequest', (request, reply, done) => {
     const hit = lastMiss === request.raw ? null : cache.decide(request.raw, performance.now())

@@ -5,7 +5,7 @@ import Negotiator from 'negotiator'
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
 import type { Bodies } from './entry.ts'
 
-export type Encoding = Exclude<keyof Bodies, 'bytes'>
+export type Encoding = keyof Bodies
 
 /** Smallest body that is compressed, in bytes. Compressing a smaller one saves no packet. */
 export const THRESHOLD = 1_024
@@ -40,13 +40,11 @@ const busy = new Error('too many bodies are being compressed')
 const limited = createConcurrencyLimit({ atOnce: MAX_CONCURRENT, waiting: 0, refuse: () => busy })
 
 /** Compresses a body into each encoding, in the thread pool. */
-export const encode = async (body: string | Buffer, bytes: number, quality: number) => {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_SIZE_HINT]: bytes }
+export const encode = async (body: Buffer, quality: number) => {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_SIZE_HINT]: body.length }
   return { gzip: await toGzip(body), br: await toBrotli(body, { params }) }
 }
 
 /** Returns the body in every encoding; null for a small body. Throws while too many bodies are being compressed. */
-export const compress = async ({ identity, bytes }: Bodies): Promise<Bodies | null> =>
-  bytes < THRESHOLD
-    ? null
-    : limited(async () => ({ identity, bytes, ...(await encode(identity, bytes, BROTLI_QUALITY)) }))
+export const compress = async ({ identity }: Bodies): Promise<Bodies | null> =>
+  identity.length < THRESHOLD ? null : limited(async () => ({ identity, ...(await encode(identity, BROTLI_QUALITY)) }))

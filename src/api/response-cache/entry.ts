@@ -5,11 +5,12 @@ import type { Tag } from './tags.ts'
 /** A header list for Node's `writeHead`: alternating names and values. */
 export type HeaderList = readonly string[]
 
-/** A body in its cached encodings. The compressed ones are made after the second hit. */
+/**
+ * A body in its cached encodings. The compressed ones are made after the second hit. Bytes, not a string: Node would copy
+ * the string twice for each response, and the heap would be fragmented by strings that live long.
+ */
 export type Bodies = {
-  /** A string, because Node then writes head and body together. */
-  readonly identity: string
-  readonly bytes: number
+  readonly identity: Buffer
   readonly gzip?: Buffer
   readonly br?: Buffer
 }

@@ -15,7 +15,7 @@ export const createStore = (maxBytes: number) => {
   const sizeOf = (bodies: Bodies | null, key: string): number =>
     ENTRY_OVERHEAD_BYTES +
     2 * key.length +
-    (bodies?.bytes ?? 0) +
+    (bodies?.identity.length ?? 0) +
     (bodies?.gzip?.length ?? 0) +
     (bodies?.br?.length ?? 0)
   const entries = new LRUCache<string, Entry>({

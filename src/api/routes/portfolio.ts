@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { ofKind, ofWallet } from '../../db/changes/scopes.ts'
+import { bytesOf } from '../../lib/bytes.ts'
 import { resourceOf } from '../../reads/cache/resources.ts'
 import { afterRefresh, awaitHead, awaitIndex } from '../../reads/freshness/consistency.ts'
 import { freshnessHeaders } from '../../reads/freshness/freshness.ts'
@@ -35,11 +36,11 @@ const about = {
 const sendPortfolios = (
   reply: FastifyReply,
   { freshness }: Portfolios,
-  data: string,
+  data: readonly string[],
   meta: RevertedMeta | undefined,
 ): FastifyReply => {
   reply.headers(freshnessHeaders(freshness)).type('application/json; charset=utf-8')
-  return reply.send(`{"data":${data}${meta === undefined ? '' : `,"meta":${JSON.stringify(meta)}`}}`)
+  return reply.send(bytesOf('{"data":', ...data, meta === undefined ? '}' : `,"meta":${JSON.stringify(meta)}}`))
 }
 
 type Include = z.output<typeof PortfoliosQuery>['include']
@@ -87,9 +88,9 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
           : null,
       ])
       reply.header('cache-control', live ? 'no-store' : REVALIDATE)
-      if (withBalances !== null) return sendPortfolios(reply, found, found.records.map(withBalances).join(), reverted)
+      if (withBalances !== null) return sendPortfolios(reply, found, found.records.map(withBalances), reverted)
       if (found.isIndexed) cache.tag(request, reply, found.freshness, LAG_MAX_AGE_MS)
-      return sendPortfolios(reply, found, found.records.join(), reverted)
+      return sendPortfolios(reply, found, found.records, reverted)
     },
   )
 
@@ -146,7 +147,8 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       ])
       if (isLive(query.include)) reply.header('cache-control', 'no-store')
       const records = withBalances === null ? found.records : found.records.map(withBalances)
-      return sendPortfolios(reply, found, `[${records.join()}]`, reverted)
+      const list = records.map((record, at) => (at === 0 ? record : `,${record}`))
+      return sendPortfolios(reply, found, ['[', ...list, ']'], reverted)
     },
   )
 }
