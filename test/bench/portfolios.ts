@@ -37,8 +37,8 @@ const contestants = (url: string, pool: Pool) => {
   }
   return {
     portfolios,
-    'the texts, one a row': statement('texts', texts),
-    'the texts as one': statement('text', `SELECT array_to_string(ARRAY(${texts}), ',')`),
+    'the texts, one a row': statement('portfolio texts', texts),
+    'the texts as one': statement('portfolio text', `SELECT array_to_string(ARRAY(${texts}), ',')`),
   }
 }
 

@@ -221,7 +221,7 @@ export const placeOf = (row: string) => {
  */
 export const createListings = (database: Pick<Database, 'rows'>) => {
   const answer = async (statementOf: (hasColumns: boolean) => Statement): Promise<ListingRows> => {
-    const [tips, rows, total] = await readTexts(database, statementOf)
+    const [[tips, rows, total] = []] = await readTexts(database, statementOf)
     return {
       tips: parseTips(tips),
       rows: rows ? rows.split(RECORD) : [],

@@ -5,7 +5,7 @@ import type { Database } from '../pool.ts'
 import { UNIT } from '../rendering.ts'
 import { bytes, isActive, isClaimable } from './filters.ts'
 import { addresses, bounds, type ListQuery, listQueryText, listQueryValues } from './listings.ts'
-import { asOneText, feeRateOf, observedJoins, RECORD, readTexts, rowSql, tables } from './rows.ts'
+import { feeRateOf, observedJoins, readTexts, rowSql, tables } from './rows.ts'
 import { parseTips, tipsText } from './tips.ts'
 
 /** One entity of a wallet: a row (see `rows.ts`), and the figures from which totals are computed. */
@@ -77,20 +77,27 @@ const holdings = (
   const each = `SELECT f.id, f.block_timestamp, ${rowSql(kind, { head, include: shownBy(kind, include), columns })} AS row
     FROM (SELECT *, query.render_key FROM ${facts}) f ${observedJoins(kind)} WHERE f.chain_id = query.chain_id AND f.${owner} = owned.by AND f.block_number <= query.up_to ${activeOnly ? `AND ${isActive[kind]}` : ''}
     ORDER BY coalesce(${isClaimable[kind]}, false) DESC, f.id DESC LIMIT ${limit}`
-  return asOneText(`SELECT f.row FROM (SELECT *, chain_id = ANY(${roundUp}::integer[]) AS rounds_up FROM query) query CROSS JOIN ${owned}
-    CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, query.chain_id, f.id DESC`)
+  return `(SELECT '${kind}', f.row FROM (SELECT *, chain_id = ANY(${roundUp}::integer[]) AS rounds_up FROM query) query CROSS JOIN ${owned}
+    CROSS JOIN LATERAL (${each}) f ORDER BY owned.nth, f.block_timestamp DESC, query.chain_id, f.id DESC)`
 }
+
+const TIPS = 'tips'
 
 const start = { after: null, upTo: null, now: null, rollback: null } as const
 
-/** The statement for a number of chains. Its first `after` values are those of the chains. */
+/**
+ * The statement for a number of chains. Its first `after` values are those of the chains. Its rows are `TIPS` with the
+ * tips, and each holding with its kind: one text of all holdings would be megabytes, which take the server and this
+ * process longer to make than the holdings.
+ */
 const textFor = (chains: number, after: number, isOne: boolean, form: Form): string => {
   // One wallet is a single value: for an array, a generic plan expects many rows and looks too expensive.
   const owned = isOne
     ? `(VALUES ($${after + 1}::bytea, 1)) AS owned (by, nth)`
     : `unnest($${after + 1}::bytea[]) WITH ORDINALITY AS owned (by, nth)`
   const each = kinds.map((kind) => holdings(kind, form, [owned, `$${after + 2}`, `$${after + 3}`]))
-  return `WITH ${listQueryText(chains)} SELECT ${tipsText({ reorged: false, refreshing: true })}, ${each.join(', ')}`
+  const tips = `SELECT '${TIPS}', ${tipsText({ reorged: false, refreshing: true })}`
+  return `WITH ${listQueryText(chains)} ${[tips, ...each].join(' UNION ALL ')}`
 }
 
 const texts = new Map<string, string>()
@@ -101,8 +108,6 @@ const parse = (line: string): Holding => {
   const feeRate = rate ? BigInt(rate) : null
   return { wallet: Number(nth) - 1, chainId, id, token, feeRate, figures: rest.map(BigInt), text: line }
 }
-
-const parseAll = (lines: string | null): Holding[] => (lines ? lines.split(RECORD).map(parse) : [])
 
 type PortfolioQuery = {
   readonly wallets: readonly Address[]
@@ -130,13 +135,13 @@ export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
     const ofChains = listQueryValues(queries, bounds.asc)
     const roundUp = chains.flatMap(({ chainId, roundsCapitalUp }) => (roundsCapitalUp ? [chainId] : []))
     const values = [...ofChains, isOne ? bytes(first) : addresses(wallets), limit, `{${roundUp.join()}}`]
-    const [tips, ...found] = await readTexts(database, (columns) => {
+    const rows = await readTexts(database, (columns) => {
       const name = ['portfolio', activeOnly, isOne, queries.length, columns, ...include].join(' ')
       const text = texts.get(name) ?? textFor(queries.length, ofChains.length, isOne, { activeOnly, include, columns })
       texts.set(name, text)
       return { name, text, values }
     })
-    const [event = [], deposit = [], position = []] = found.map(parseAll)
-    return { tips: parseTips(tips), holdings: { event, deposit, position } }
+    const of = (kind: string): string[] => rows.flatMap(([of, text]) => (of === kind && text != null ? [text] : []))
+    return { tips: parseTips(of(TIPS)[0]), holdings: perKind((kind) => of(kind).map(parse)) }
   },
 })

@@ -131,12 +131,10 @@ export const rowSql = (kind: Kind, { head, include = [], columns }: RowParts): s
 const lacksText = (rows: string | null): boolean =>
   rows !== null && (rows.endsWith(UNIT) || rows.includes(UNIT + RECORD))
 
-/** Reads the texts of a statement (`asOneText`) without columns, and all again with columns if a row has no text. */
+/** Reads list rows by a statement without columns, and all again with columns if one has no text. */
 export const readTexts = async (database: Pick<Database, 'rows'>, statementOf: (columns: boolean) => Statement) => {
-  const [texts = []] = await database.rows(statementOf(false))
-  if (!texts.some(lacksText)) return texts
-  const [again = []] = await database.rows(statementOf(true))
-  return again
+  const rows = await database.rows(statementOf(false))
+  return rows.some((texts) => texts.some(lacksText)) ? database.rows(statementOf(true)) : rows
 }
 
 /** The rows of a query as one text. */
