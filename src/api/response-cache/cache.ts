@@ -219,18 +219,10 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       const { resource } = reading
       const etag = tags.encode(tag)
       const headers = lastingHeaders(reply.getHeaders())
-      const body = typeof payload === 'string' ? bytesOf(payload) : payload
-      store.set(url, {
-        resource,
-        tag,
-        etag,
-        route,
-        headers,
-        bodies: tag.block === null ? { identity: body } : null,
-        until,
-        hits: 0,
-        lists: null,
-      })
+      const isKept = tag.block === null
+      const body = isKept && typeof payload === 'string' ? bytesOf(payload) : payload
+      const bodies = isKept && Buffer.isBuffer(body) ? { identity: body } : null
+      store.set(url, { resource, tag, etag, route, headers, bodies, until, hits: 0, lists: null })
       return body
     },
   }
