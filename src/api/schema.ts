@@ -5,6 +5,7 @@ import { closestMatch } from 'leven'
 import { z } from 'zod'
 import { refusal } from '../lib/parse.ts'
 import { compileDecoder } from '../protocol/decode.ts'
+import { hints } from '../protocol/request-fields.ts'
 import { isIgnored } from './response-cache/key.ts'
 
 /** Most faults in an error, most characters of a name in it, and the largest edit distance of a suggested name. */
@@ -31,19 +32,20 @@ const fieldsAt = (schema: unknown, path: readonly PropertyKey[]): readonly strin
 }
 
 /** The fault of a parameter's name or of its repetition, whose value is a list; null when there is none. */
-const faultOf = (name: string, value: unknown, known: readonly string[]): string | null => {
+const faultOf = (name: string, value: unknown, known: readonly string[], hint: string | undefined): string | null => {
   if (known.includes(name)) return Array.isArray(value) ? `expected once, got ${value.length} times` : null
-  return `unknown parameter '${shown(name)}'${suggestion(name, known)}`
+  return `unknown parameter '${shown(name)}'${hint === undefined ? suggestion(name, known) : `; ${hint}`}`
 }
 
 /** Parses a query without its ignored parameters. Repeated and unknown parameters are faults. */
 const parseQuery = <S extends z.ZodObject>(schema: S, value: object): z.ZodSafeParseResult<z.output<S>> => {
   const query = Object.entries(value).filter(([name]) => !isIgnored(name))
   const known = Object.keys(schema.shape)
+  const hinted = new Map(Object.entries(hints.get(schema) ?? {}))
   const faults: z.core.$ZodIssue[] = []
   for (const [name, given] of query) {
     if (faults.length === MAX_FAULTS) break
-    const message = faultOf(name, given, known)
+    const message = faultOf(name, given, known, hinted.get(name))
     if (message !== null) faults.push({ code: 'custom', path: [shown(name)], message, input: undefined })
   }
   const parsed = schema.safeParse(Object.fromEntries(query))

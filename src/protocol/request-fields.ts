@@ -10,6 +10,9 @@ import { MAX_TEXT } from './text.ts'
  * signs are rejected. OpenAPI shows the `.meta` of each.
  */
 
+/** Parameters that a query does not have, and what the error adds about each: which request has it. */
+export const hints = z.registry<Readonly<Record<string, string>>>()
+
 const DIGITS = /^\d+$/
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const BYTES32 = /^0x[0-9a-fA-F]{64}$/

@@ -36,6 +36,13 @@ test('a name that is nearly that of a parameter is refused with the name that ma
   expect(await details('/v1/hedge/positions?something=1')).toEqual([400, [{ path: 'something', message }]])
 })
 
+test('a parameter that only another request has is refused with the name of that request', async () => {
+  for (const path of ['/v1/changes', '/v1/changes/stream']) {
+    const message = "unknown parameter 'wallet'; POST /v1/changes takes `wallets` in its body"
+    expect(await details(`${path}?wallet=${wallet}`)).toEqual([400, [{ path: 'wallet', message }]])
+  }
+})
+
 test('every GET of the API, with parameters of its own or without, refuses a parameter that it does not know', async () => {
   expect(paths.length).toBeGreaterThan(35)
   for (const path of paths) {

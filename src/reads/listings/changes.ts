@@ -12,7 +12,7 @@ import {
 } from '../../db/queries/feed.ts'
 import { invalidField, nullIfUnavailable } from '../../lib/errors.ts'
 import { BodyChainId, OfChain, PathChainId } from '../../protocol/chains.ts'
-import { Address20, AT_LEAST_ONE, atMost, PageLimit } from '../../protocol/request-fields.ts'
+import { Address20, AT_LEAST_ONE, atMost, hints, PageLimit } from '../../protocol/request-fields.ts'
 import { Account, Id, Integer, integer } from '../../protocol/response-fields.ts'
 import type { Changes } from '../cache/resources.ts'
 import type { ReadSources } from '../read.ts'
@@ -114,19 +114,27 @@ const since = Cursor.optional().meta({
   pattern: `^(now|[0-9a-f]{0,12}\\.\\d{1,16})$`,
 })
 
-export const ChangesQuery = z.object({
-  chainId: PathChainId.optional().meta({ description: 'The chain; all chains when omitted' }),
-  since,
-  types: listOf(types, subjectTypes.length).optional().meta({
-    description: 'Return only changes of these types, comma-separated; all types when omitted',
-  }),
-  limit: PageLimit(MAX_CHANGES)
-    .default(DEFAULT_CHANGES)
-    .meta({ description: `Changes per page; ${DEFAULT_CHANGES} by default` }),
-})
+const inBody = (name: string): string => `POST /v1/changes takes \`${name}\` in its body`
+const elsewhere = {
+  ...{ wallet: inBody('wallets'), wallets: inBody('wallets') },
+  ...{ eventId: inBody('eventIds'), eventIds: inBody('eventIds') },
+}
+
+export const ChangesQuery = z
+  .object({
+    chainId: PathChainId.optional().meta({ description: 'The chain; all chains when omitted' }),
+    since,
+    types: listOf(types, subjectTypes.length).optional().meta({
+      description: 'Return only changes of these types, comma-separated; all types when omitted',
+    }),
+    limit: PageLimit(MAX_CHANGES)
+      .default(DEFAULT_CHANGES)
+      .meta({ description: `Changes per page; ${DEFAULT_CHANGES} by default` }),
+  })
+  .register(hints, elsewhere)
 
 /** The query of a stream, which has no pages. */
-export const ChangesStreamQuery = ChangesQuery.omit({ limit: true })
+export const ChangesStreamQuery = ChangesQuery.omit({ limit: true }).register(hints, elsewhere)
 
 export const ChangesBody = z.strictObject({
   chainId: BodyChainId.optional().meta({ description: 'The chain; all chains when omitted' }),
