@@ -20,17 +20,19 @@ import { chainId, from, planOf, ROWS, startMillion } from './million.ts'
  *
  *   npm run bench:memory             SECONDS=60: how long the load lasts
  *
- * V8 collects the garbage of an idle process about ten seconds after its last collection, so the memory counts 30 s after
- * the load.
+ * V8 collects the garbage of an idle process 8 s after its last collection or later, so the memory counts 30 s after the
+ * load.
  *
  * The process runs with the environment of the image. API_NODE_OPTIONS, API_MALLOC_ARENA_MAX,
  * API_MALLOC_MMAP_THRESHOLD_ and API_PAGE_CACHE_BYTES replace its settings. The cache gets full from 200,000 positions
- * (ROWS) on; the output has its size, because figures with a different size cannot be compared.
+ * on (ROWS, 1,000,000 by default); the output has its size, because figures with a different size cannot be compared.
  */
 
 const SECONDS = Number(process.env.SECONDS ?? 60)
 const CALLERS = 32
 const MOST = 200 * 1_048_576
+/** The share of its limit from which the cache counts as full. */
+const FULL = 0.95
 
 const nobody = `0x${'1'.repeat(40)}`
 const NOWHERE = 'http://127.0.0.1:9'
@@ -104,7 +106,7 @@ const cached = async (): Promise<number> => {
 
 /** Requests the page of each wallet until the cache is full. */
 const fill = async (): Promise<void> => {
-  for (let nth = 0; nth < wallets && (await cached()) < 0.95 * cacheBytes; nth += CALLERS) {
+  for (let nth = 0; nth < wallets && (await cached()) < FULL * cacheBytes; nth += CALLERS) {
     const pages = from(nth, CALLERS).map(async (wallet) => (await fetch(pageOf(wallet))).arrayBuffer())
     await Promise.all(pages)
   }
@@ -138,15 +140,22 @@ try {
   console.log(`answers: ${[...statuses].map(([status, times]) => `${times} of ${status}`).join(', ')}`)
   const parts = {
     'at rest': rest.rssBytes,
-    'cache full': filled.rssBytes,
+    'cache filled': filled.rssBytes,
     'under load': loaded.rssBytes,
     peak: idle.peakBytes,
     '10 s later': soon.rssBytes,
     '30 s later': idle.rssBytes,
   }
-  console.log(`response cache: ${mebibytes(await cached())} of ${mebibytes(cacheBytes)}`)
+  const bytes = await cached()
+  const isFull = bytes >= FULL * cacheBytes
+  console.log(`response cache: ${mebibytes(bytes)} of ${mebibytes(cacheBytes)}`)
   for (const [what, bytes] of Object.entries(parts)) console.log(`  ${what.padEnd(12)} ${mebibytes(bytes)}`)
-  console.log(`  target: at most ${mebibytes(MOST)} after 30 s, ${idle.rssBytes <= MOST ? 'met' : 'MISSED'}`)
+  const verdict = idle.rssBytes <= MOST ? 'met' : 'MISSED'
+  console.log(
+    isFull
+      ? `  target: at most ${mebibytes(MOST)} after 30 s, ${verdict}`
+      : '  not compared with the target: the cache is not full, so use ROWS=200000 or more',
+  )
 } finally {
   clearInterval(beating)
   api.kill()
