@@ -32,13 +32,14 @@ const dev = (addressIndex: number): LocalAccount => mnemonicToAccount(DEV_MNEMON
 
 const RATE = 1_000_000n
 const terms = { initialRate: 11_400_000n, strike: 12_000_000n, payoutCap: 13_500_000n, premiumRate: 27_322n }
-const [settlement, secondsToExpiry] = [12_500_000n, 15]
+const settlement = 12_500_000n
 
 /** Runs the whole lifecycle on one market and returns the balances. Throws at the first unexpected result. */
 export const runLifecycle = async (
   baseUrl: string,
   { chainId, token: symbol }: Market,
   print: Print,
+  secondsToExpiry = 15,
 ): Promise<Outcome> => {
   const client = createClient({ baseUrl })
   const chain = (await client.get('/v1/chains')).data.find((each) => each.chainId === chainId)

@@ -73,12 +73,16 @@ const startApi = async (more: Readonly<Record<string, string>> = {}) => {
   return { url, ask }
 }
 
+/** Time for the actions before an event's expiry, in seconds. */
+const OPEN_SECONDS = 120
+
 /** Runs the life of an event on a chain. The node's clock skips the time until its expiry. */
 const play = (chain: SandboxChain) => {
   const node = createTestClient({ mode: 'anvil', transport: http(chain.rpcUrl) })
-  return runLifecycle(api.url, { chainId: chain.chainId, token: 'usdc' }, (line) => {
-    if (line.includes('position')) void node.increaseTime({ seconds: 15 })
-  })
+  const skip = (line: string): void => {
+    if (line.includes('position')) void node.increaseTime({ seconds: OPEN_SECONDS })
+  }
+  return runLifecycle(api.url, { chainId: chain.chainId, token: 'usdc' }, skip, OPEN_SECONDS)
 }
 
 beforeAll(async () => {

@@ -91,7 +91,7 @@ beforeAll(async () => {
     WEBHOOKS_KEY: planted.webhooks,
     RATE_LIMIT_PER_MINUTE: '100000',
     ...longTimeouts,
-    NODE_TIMEOUT_MS: '500',
+    NODE_TIMEOUT_MS: '3000',
     ENGINE_TIMEOUT_MS: '1000',
     IDENTITY_TIMEOUT_MS: '1000',
     HOST: '127.0.0.1',

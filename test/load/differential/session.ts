@@ -6,7 +6,7 @@ import { createChainCheck } from './chain-check.ts'
 import { createClient } from './client.ts'
 import { createPairCheck } from './pair-check.ts'
 import { createRecordCheck } from './record-check.ts'
-import { createReport, hasEveryKind, type Report } from './report.ts'
+import { createReport, isComplete, type Report } from './report.ts'
 import { openSystem } from './system.ts'
 import { createTagCheck } from './tag-check.ts'
 import { urlsOf } from './urls.ts'
@@ -24,7 +24,7 @@ const MOST_PAGES = 20
 
 const REPORT_MS = 10_000
 
-/** A slow machine gets up to this many times the requested duration, until the cache has given every kind of answer. */
+/** A slow machine gets up to this many times the requested duration, until it has compared enough of every kind of answer. */
 const MOST_TIMES = 8
 
 /**
@@ -76,7 +76,7 @@ export const differential = async (options: {
     const began = performance.now()
     const elapsed = (): number => (performance.now() - began) / 1_000
     const sendRequests = async (): Promise<void> => {
-      while (elapsed() < seconds || (!hasEveryKind(report) && elapsed() < MOST_TIMES * seconds)) {
+      while (elapsed() < seconds || (!isComplete(report) && elapsed() < MOST_TIMES * seconds)) {
         const path = random.pick(pages.length > 0 && random.int(1, 6) === 1 ? pages : urls)
         if (random.int(1, RECORD_EVERY) === 1) await checkRecord(path)
         const { link } = (await checkPair(path))?.headers ?? {}
