@@ -56,6 +56,7 @@ import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
 import { settlementStream } from './settlement-stream.ts'
 import { createStreamCapacity, createStreams } from './streams.ts'
+import { createUnread, unreadBodies } from './unread.ts'
 
 /** The sources of all routes. */
 export type AppSources = Omit<ListSources, 'pricing'> &
@@ -92,7 +93,8 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const forkBlocks = createForkBlocks({ chains, changes, log })
   const store = createStore(options.maxPageBytes)
   const tags = createTags(editionOf([...chains.keys()].map((id) => [id, sources.lists.renderer(id).key])))
-  const cache = createResponseCache({ changes, forkBlocks, store, tags, limit, trustedProxies })
+  const unread = createUnread(limits.maxUnreadBytes)
+  const cache = createResponseCache({ changes, forkBlocks, store, tags, limit, trustedProxies, unread })
   const lines = createLineBuffer(options.log)
   const access = createAccess(createRequestMetrics(metrics), lines)
 
@@ -137,6 +139,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
     store,
     streams: [...Object.values(settled), changeStreams],
     waits,
+    unread,
     refused,
     limit,
   })
@@ -144,6 +147,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(headers)
   await app.register(timing)
   await app.register(responseCache, { cache })
+  await app.register(unreadBodies, { unread, refused })
   await app.register(preflights)
   if (limit !== null) await app.register(rateLimits, { limit, refused })
   await app.register(fastifyCompress, {

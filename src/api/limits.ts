@@ -18,6 +18,8 @@ export type Limits = {
   readonly maxEventLoopDelayMs: number
   /** Requests are rejected while more than this is used of the heap, in bytes; 0 for never. */
   readonly maxHeapBytes: number
+  /** Most bytes of large bodies that clients have not read yet. */
+  readonly maxUnreadBytes: number
   /** Proxies in front of the service, each of which adds the address it saw to `X-Forwarded-For`. */
   readonly trustedProxies: number
 }

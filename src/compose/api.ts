@@ -146,6 +146,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       maxWaitsPerClient: 1,
       maxEventLoopDelayMs: 0,
       maxHeapBytes: 0,
+      maxUnreadBytes: 1,
       trustedProxies: 0,
     }
     const app = await buildApp({

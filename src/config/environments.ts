@@ -138,6 +138,7 @@ export const api = {
   MAX_WAITS_PER_CLIENT: integer(1, 100_000).default(50),
   MAX_EVENT_LOOP_DELAY_MS: integer(0, 60_000).default(500),
   MAX_HEAP_BYTES: integer(0, 1_099_511_627_776).default(0),
+  MAX_UNREAD_BYTES: integer(1, 1_099_511_627_776).default(134_217_728),
   RATE_LIMIT_PER_MINUTE: integer(0, 1_000_000).default(0),
   TRUSTED_PROXIES: integer(0, 100).default(0),
   ...redis,

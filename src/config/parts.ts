@@ -74,6 +74,7 @@ export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => (
   maxWaitsPerClient: config.MAX_WAITS_PER_CLIENT,
   maxEventLoopDelayMs: config.MAX_EVENT_LOOP_DELAY_MS,
   maxHeapBytes: config.MAX_HEAP_BYTES,
+  maxUnreadBytes: config.MAX_UNREAD_BYTES,
   trustedProxies: config.TRUSTED_PROXIES,
 })
 

@@ -125,6 +125,7 @@ export const openApp = async (options: Options) => {
     // A machine that runs many tests at once may pause.
     maxEventLoopDelayMs: 0,
     maxHeapBytes: 0,
+    maxUnreadBytes: 134_217_728,
     trustedProxies: 0,
     ...options.limits,
   }

@@ -7,6 +7,7 @@ import type { Refused } from '../limits.ts'
 import type { RateLimit } from '../rate-limit.ts'
 import type { Store } from '../response-cache/store.ts'
 import type { Streams } from '../streams.ts'
+import type { Unread } from '../unread.ts'
 
 type Options = {
   readonly metrics: Metrics
@@ -14,6 +15,7 @@ type Options = {
   readonly store: Store
   readonly streams: readonly Pick<Streams<never>, 'counts'>[]
   readonly waits: Waits
+  readonly unread: Unread
   readonly refused: Readonly<Refused>
   readonly limit: RateLimit | null
 }
@@ -40,6 +42,12 @@ const rows: readonly Row[] = [
     'fx_streams_dropped_total',
     'Streams ended because their client read too slowly or the database was out of reach',
     ({ streams }) => sum(streams.map((it) => it.counts().dropped)),
+  ],
+  ['fx_unread_bytes', 'Bytes of large bodies that clients have not read yet', ({ unread }) => unread.counts().bytes],
+  [
+    'fx_unread_dropped_total',
+    'Responses ended because their client read too slowly',
+    ({ unread }) => unread.counts().dropped,
   ],
   ['fx_waits_open', 'Requests that wait for a block or a transaction', ({ waits }) => waits.counts().open],
   [
