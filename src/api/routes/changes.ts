@@ -25,7 +25,8 @@ const about: Operation = {
     'Returns the wallets and events that changed after a position of the feed. Each aspect in `changed` of a subject appears once, at its',
     'newest change. Who fetches again what the feed names, and nothing else, has the same state as a full fetch. Continue with',
     '`since=meta.nextCursor`; a cursor never expires. Where `meta.reset` is true, fetch everything again that you keep of the chains in',
-    '`meta.resets`. With `Accept: text/event-stream`, the response is the stream that `/v1/changes/stream` sends.',
+    '`meta.resets`. With `Accept: text/event-stream`, the response is the stream that `/v1/changes/stream` sends. For some wallets or events',
+    'only, use `POST /v1/changes`.',
   ].join(' '),
   headers: ['Cache-Control', 'Server-Timing'],
 }
