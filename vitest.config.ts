@@ -9,9 +9,9 @@ const long = form === 'long' ? 60 : 1
 
 /** Conditions that tests wait for become true soon, or later on a machine that is busy or pauses. */
 const patience = {
-  testTimeout: 60_000 * long,
-  hookTimeout: 60_000,
-  expect: { poll: { timeout: 30_000 } },
+  testTimeout: 120_000 * long,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
 }
 
 const common = {
@@ -37,8 +37,8 @@ export default defineConfig({
   test: {
     // The projects load mostly the same modules: each file is transformed once for all of them.
     experimental: { fsModuleCache: true },
-    // Two more than a small machine has cores: many tests wait, for a lease, a block or a process.
-    maxWorkers: 4,
+    // One more than a small machine has cores: many tests wait, for a lease, a block or a process.
+    maxWorkers: 3,
     // A sandbox stops in order, which takes up to the grace period of its processes.
     teardownTimeout: 60_000,
     sequence: { sequencer: LongestFirst },

