@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
+import { Client, DatabaseError } from 'pg'
 import { inject } from 'vitest'
 import { sleep } from '../../src/lib/lifecycle.ts'
 
@@ -25,6 +25,21 @@ const noConnections = (run: Run, { database }: Names): Promise<void> =>
 
 const endSessions = (run: Run, { database }: Names): Promise<void> =>
   run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${database}'`)
+
+const OBJECT_IN_USE = '55006'
+
+/** Runs a statement that takes a database without sessions: again while one that was being authenticated has opened. */
+const runAlone = async (run: Run, names: Names, statement: string): Promise<void> => {
+  await noConnections(run, names)
+  for (let left = 10; ; left -= 1) {
+    await endSessions(run, names)
+    try {
+      return await run(statement)
+    } catch (fault) {
+      if (left === 0 || !(fault instanceof DatabaseError) || fault.code !== OBJECT_IN_USE) throw fault
+    }
+  }
+}
 
 /** Ways in which a server that runs refuses a process its database, and what ends each. */
 export const refusals = {
@@ -61,11 +76,7 @@ export const refusals = {
   'another name': {
     code: '3D000',
     advice: 'the database does not exist',
-    async begin(run, names) {
-      await noConnections(run, names)
-      await endSessions(run, names)
-      await run(`ALTER DATABASE ${names.database} RENAME TO ${names.database}_old`)
-    },
+    begin: (run, names) => runAlone(run, names, `ALTER DATABASE ${names.database} RENAME TO ${names.database}_old`),
     async end(run, { database }) {
       await run(`ALTER DATABASE ${database}_old RENAME TO ${database}`)
       await run(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)
@@ -76,9 +87,7 @@ export const refusals = {
     advice: 'the database does not exist',
     async begin(run, names) {
       // What is restored below, as from a backup.
-      await noConnections(run, names)
-      await endSessions(run, names)
-      await run(`CREATE DATABASE ${names.database}_backup TEMPLATE ${names.database}`)
+      await runAlone(run, names, `CREATE DATABASE ${names.database}_backup TEMPLATE ${names.database}`)
       await run(`DROP DATABASE ${names.database} WITH (FORCE)`)
     },
     end: (run, { database, role }) =>
