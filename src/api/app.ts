@@ -88,7 +88,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const log: FastifyBaseLogger = options.log
   const { chains, changes, settlements } = sources
   const { requestsPerMinute: most, trustedProxies } = limits
-  const refused = { load: 0, rate: 0 }
+  const refused = { load: 0, rate: 0, unread: 0 }
   const limit = most > 0 ? createRateLimit(most, limitStore) : null
   const forkBlocks = createForkBlocks({ chains, changes, log })
   const store = createStore(options.maxPageBytes)
@@ -146,8 +146,9 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   if (options.tracing !== undefined) await app.register(tracing, { tracing: options.tracing })
   await app.register(headers)
   await app.register(timing)
-  await app.register(responseCache, { cache })
+  // Before the cache: a rejected body is not kept.
   await app.register(unreadBodies, { unread, refused })
+  await app.register(responseCache, { cache })
   await app.register(preflights)
   if (limit !== null) await app.register(rateLimits, { limit, refused })
   await app.register(fastifyCompress, {

@@ -18,14 +18,14 @@ export type Limits = {
   readonly maxEventLoopDelayMs: number
   /** Requests are rejected while more than this is used of the heap, in bytes; 0 for never. */
   readonly maxHeapBytes: number
-  /** Most bytes of large bodies that clients have not read yet. */
+  /** Most bytes of large bodies that clients have not read yet; half of it for one client. */
   readonly maxUnreadBytes: number
   /** Proxies in front of the service, each of which adds the address it saw to `X-Forwarded-For`. */
   readonly trustedProxies: number
 }
 
 /** The number of rejected requests by reason. */
-export type Refused = { load: number; rate: number }
+export type Refused = { load: number; rate: number; unread: number }
 
 declare module 'fastify' {
   interface FastifyContextConfig {

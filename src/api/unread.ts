@@ -1,21 +1,26 @@
 import type { ServerResponse } from 'node:http'
 import fp from 'fastify-plugin'
+import { bytesOf } from '../lib/bytes.ts'
 import { unavailable } from '../lib/errors.ts'
 import { addressOf } from './client.ts'
 import type { Refused } from './limits.ts'
 
 /*
- * Bodies that clients have not read yet. They stay in memory, outside the heap, for as long as a client takes. So their
- * sum is bounded, and a client that reads nothing for some time is disconnected.
+ * Bodies that clients have not read yet. Each stays in memory until its last reader has it or leaves, so their sum is
+ * bounded, and a client has limited time to read one. They are bytes outside the heap: the heap has a limit of its own.
  */
 
-/** Smaller bodies are not counted, in bytes: the number of connections bounds them. */
-const SMALL_BYTES = 65_536
+/** Smaller bodies are not counted, in bytes or UTF-16 units: the number of connections bounds them. */
+const LARGE_FROM = 65_536
 
-/** A client that reads nothing of a counted body for this long is disconnected, in milliseconds. */
-const STALLED_MS = 30_000
+/** Whether a body is counted. */
+export const isLarge = ({ length }: string | Buffer): boolean => length >= LARGE_FROM
 
-/** A response that has taken longer than this may be ended to make room for others, in milliseconds. */
+/** The time to read a body, in milliseconds, and how much more for each byte: a second for 16 KiB. */
+const READ_WITHIN_MS = 30_000
+const MS_PER_BYTE = 1_000 / 16_384
+
+/** A body whose newest reader has taken longer than this may be dropped to make room, in milliseconds. */
 const SLOW_MS = 5_000
 
 /** When a rejected client should try again, in seconds. */
@@ -23,98 +28,110 @@ const RETRY_AFTER_SECONDS = 2
 
 const MESSAGE = `too many large responses are not read yet: try again after ${RETRY_AFTER_SECONDS} s`
 
-type Reading = {
-  readonly body: object
+type Body = {
   readonly size: number
-  /** The address of the client. */
+  /** The address of its first reader. */
   readonly address: string
-  readonly startedAt: number
+  /** The responses that send it, and what ends the count of each. Responses from the cache share a body. */
+  readonly readers: Map<ServerResponse, () => void>
+  /** When the newest reader began, as `now`. */
+  newestAt: number
 }
 
-/** The number of counted bodies and their bytes, and the responses that were ended because of their client. */
-type Counts = { readonly bytes: number; readonly dropped: number }
-
-/** Bounds the bodies that clients have not read yet to `maxBytes`. A single body is always let through. */
+/** Bounds the bodies that clients have not read yet to `maxBytes`, and those of one address to half of it. */
 export const createUnread = (
   maxBytes: number,
-  { stalledMs = STALLED_MS, slowMs = SLOW_MS, now = () => performance.now() } = {},
+  { readWithinMs = READ_WITHIN_MS, msPerByte = MS_PER_BYTE, slowMs = SLOW_MS, now = () => performance.now() } = {},
 ) => {
-  /** The responses that are being sent, oldest first. */
-  const readings = new Map<ServerResponse, Reading>()
-  /** The number of responses by body: those from the response cache share theirs. */
-  const readers = new Map<object, number>()
+  /** Ordered by `newestAt`, oldest first. */
+  const bodies = new Map<Buffer, Body>()
+  const held = new Map<string, number>()
   let bytes = 0
   let dropped = 0
 
-  const release = (response: ServerResponse): void => {
-    const reading = readings.get(response)
-    if (reading === undefined) return
-    readings.delete(response)
-    const others = (readers.get(reading.body) ?? 1) - 1
-    if (others > 0) return void readers.set(reading.body, others)
-    readers.delete(reading.body)
-    bytes -= reading.size
+  const count = (address: string, size: number): void => {
+    bytes += size
+    const rest = (held.get(address) ?? 0) + size
+    if (rest > 0) held.set(address, rest)
+    else held.delete(address)
   }
 
-  const drop = (response: ServerResponse): void => {
+  const drop = (response: ServerResponse, release: () => void): void => {
     dropped += 1
-    release(response)
+    release()
     response.destroy()
   }
 
-  /**
-   * Whether a body fits. Makes room by ending the oldest response of the client with the most bytes, while it is slow or
-   * that client has more than this one would have.
-   */
-  const hasRoom = (body: object, size: number, address: string): boolean => {
-    if (readers.has(body)) return true
-    while (bytes > 0 && bytes + size > maxBytes) {
-      const held = new Map<string, number>()
-      for (const reading of readings.values())
-        held.set(reading.address, (held.get(reading.address) ?? 0) + reading.size)
-      const most = Math.max(...held.values())
-      const heaviest = [...readings].find(([, reading]) => held.get(reading.address) === most)
-      if (heaviest === undefined) return true
-      const [response, { startedAt }] = heaviest
-      if (most <= (held.get(address) ?? 0) + size && now() - startedAt < slowMs) return false
-      drop(response)
+  /** Drops slow bodies, oldest first, until so many bytes are free. Drops none and returns false when they do not suffice. */
+  const makeRoom = (needed: number, isIncluded: (body: Body) => boolean): boolean => {
+    const slow: Body[] = []
+    let free = 0
+    for (const body of bodies.values()) {
+      if (free >= needed || now() - body.newestAt < slowMs) break
+      if (!isIncluded(body)) continue
+      slow.push(body)
+      free += body.size
     }
+    if (free < needed) return false
+    for (const { readers } of slow) for (const [response, release] of readers) drop(response, release)
     return true
   }
 
   return {
-    /**
-     * Counts a body from now until its response ends. Returns false when there is no room for it. A small body is not
-     * counted.
-     */
-    admit(response: ServerResponse, body: string | Buffer, addressOf: () => string): boolean {
+    /** Whether a body may be added. Drops slow bodies to make room. Without any other, every body may be added. */
+    hasRoom(body: Buffer, address: string): boolean {
       const size = body.length
-      if (size < SMALL_BYTES || response.destroyed) return true
-      release(response)
-      const address = addressOf()
-      const key = typeof body === 'string' ? response : body
-      if (!hasRoom(key, size, address)) return false
-      const others = readers.get(key) ?? 0
-      readers.set(key, others + 1)
-      if (others === 0) bytes += size
-      readings.set(response, { body: key, size, address, startedAt: now() })
-      // Starts again with every part that the client takes. Node ends the time-out with the response.
-      response.setTimeout(stalledMs, () => drop(response)).once('close', () => release(response))
-      return true
+      if (bodies.has(body)) return true
+      const own = held.get(address) ?? 0
+      const tooMany = own + size - maxBytes / 2
+      if (own > 0 && tooMany > 0 && !makeRoom(tooMany, (it) => it.address === address)) return false
+      const tooManyOfAll = bytes + size - maxBytes
+      return bytes === 0 || tooManyOfAll <= 0 || makeRoom(tooManyOfAll, () => true)
     },
-    counts: (): Counts => ({ bytes, dropped }),
+
+    /** Counts a body until its response ends, which it does at the latest when the time to read it is over. */
+    add(response: ServerResponse, buffer: Buffer, address: string): void {
+      if (response.destroyed) return
+      const size = buffer.length
+      const body = bodies.get(buffer) ?? { size, address, readers: new Map(), newestAt: 0 }
+      if (body.readers.size === 0) count(address, size)
+      const release = (): void => {
+        clearTimeout(timer)
+        if (!body.readers.delete(response) || body.readers.size > 0) return
+        bodies.delete(buffer)
+        count(body.address, -size)
+      }
+      const timer = setTimeout(() => drop(response, release), readWithinMs + size * msPerByte).unref()
+      body.readers.set(response, release)
+      body.newestAt = now()
+      bodies.delete(buffer)
+      bodies.set(buffer, body)
+      response.once('close', release)
+    },
+
+    /** The bytes of all counted bodies, and the number of responses that were ended because of a slow client. */
+    counts: () => ({ bytes, dropped }),
   }
 }
 
 export type Unread = ReturnType<typeof createUnread>
 
-/** Rejects a body for which there is no room with a 503. */
+/**
+ * Counts bodies that the response cache does not have, and rejects those without room with a 503. Those that it has are
+ * never rejected: they need no more memory until they leave the cache, which only other bodies make them do.
+ */
 export const unreadBodies = fp<{ readonly unread: Unread; readonly refused: Refused }>(
   async (app, { unread, refused }) => {
     app.addHook('onSend', (request, reply, payload, done) => {
       const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
-      if (!isBody || unread.admit(reply.raw, payload, () => addressOf(request))) return done(null, payload)
-      refused.load += 1
+      if (!isBody || !isLarge(payload) || request.method === 'HEAD') return done(null, payload)
+      const body = typeof payload === 'string' ? bytesOf(payload) : payload
+      const address = addressOf(request)
+      if (unread.hasRoom(body, address)) {
+        unread.add(reply.raw, body, address)
+        return done(null, body)
+      }
+      refused.unread += 1
       done(unavailable(MESSAGE, undefined, RETRY_AFTER_SECONDS))
     })
   },

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { createUnread } from '../../src/api/unread.ts'
+import { createUnread, isLarge } from '../../src/api/unread.ts'
 import { openApp } from '../support/app.ts'
 import { eventually } from '../support/process.ts'
 
@@ -18,24 +18,28 @@ const stalled = (port: number, path: string): Socket => {
   return socket.pause()
 }
 
-/** A server whose paths name the client's address, and whose responses are bodies of their own, or a common one. */
+/** Bodies that a path may ask for in place of one of `BODY_BYTES`. */
+const sizes: Readonly<Record<string, number>> = { small: 65_535, double: 2 * BODY_BYTES }
+
+/** A server whose paths have the client's address, and a body: one of their own, or a common one. */
 const open = async (maxBytes: number, options: Parameters<typeof createUnread>[1] = {}) => {
   const unread = createUnread(maxBytes, options)
   const common = Buffer.alloc(BODY_BYTES)
-  const open = new Set<string>()
+  const sent = new Set<string>()
   const handled = new Set<string>()
   const refused: string[] = []
   const server = createServer((request, response) => {
     const url = request.url ?? ''
-    const [, address = '', kind] = url.split('/')
-    const body = kind === 'common' ? common : Buffer.alloc(kind === 'small' ? 65_535 : BODY_BYTES)
+    const [, address = '', kind = ''] = url.split('/')
+    const body = kind === 'common' ? common : Buffer.alloc(sizes[kind] ?? BODY_BYTES)
     handled.add(url)
-    if (!unread.admit(response, body, () => address)) {
+    if (isLarge(body) && !unread.hasRoom(body, address)) {
       refused.push(url)
       return void response.writeHead(503).end()
     }
-    open.add(url)
-    response.once('close', () => open.delete(url)).end(body)
+    if (isLarge(body)) unread.add(response, body, address)
+    sent.add(url)
+    response.once('close', () => sent.delete(url)).end(body)
   })
   onTestFinished(() => void server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -45,58 +49,63 @@ const open = async (maxBytes: number, options: Parameters<typeof createUnread>[1
     await eventually(`${path} is handled`, () => handled.has(path))
     return socket
   }
-  return { unread, open, refused, ask }
+  return { unread, sent, refused, ask }
 }
 
-test('a client that reads nothing is disconnected, and one that reads slowly is not', async () => {
-  const { open: responses, ask, unread } = await open(2 * BODY_BYTES, { stalledMs: 3_000 })
+test('a client that has not read a body in time is disconnected', async () => {
+  const { sent, ask, unread } = await open(2 * BODY_BYTES, { readWithinMs: 5_000, msPerByte: 0 })
   await ask('/a/stalled')
-  const slow = await ask('/a/slow')
+  const reader = await ask('/b/reader')
   let read = 0
-  slow.on('data', async (chunk) => {
+  reader.on('data', (chunk) => {
     read += chunk.length
-    slow.pause()
-    await sleep(15)
-    slow.resume()
   })
-  slow.resume()
-  await eventually('the stalled one is disconnected', () => !responses.has('/a/stalled'))
-  await eventually('the slow one has read all', () => read > BODY_BYTES)
+  reader.resume()
+  await eventually('the reader has all', () => read > BODY_BYTES)
+  await eventually('the other is disconnected', () => sent.size === 0)
   expect(unread.counts()).toEqual({ bytes: 0, dropped: 1 })
 })
 
-test('the sum of the bodies is bounded: a client with the most of them makes room for others', async () => {
-  const { open: responses, refused, ask, unread } = await open(2 * BODY_BYTES, { now: () => 0 })
-  await ask('/a/1')
-  await ask('/a/2')
-  await ask('/a/3')
-  expect(refused).toEqual(['/a/3'])
-  await ask('/b/1')
-  expect([...responses]).toEqual(['/a/2', '/b/1'])
-  // Neither has more than the other, or than a third would have.
-  await ask('/c/1')
+test('all bodies have a bound, and those of one address half of it', async () => {
+  const { sent, refused, ask, unread } = await open(4 * BODY_BYTES, { now: () => 0 })
+  for (const path of ['/a/1', '/a/2', '/a/3', '/b/1', '/b/2', '/c/1']) await ask(path)
   expect(refused).toEqual(['/a/3', '/c/1'])
-  expect(unread.counts()).toEqual({ bytes: 2 * BODY_BYTES, dropped: 1 })
+  expect([...sent]).toEqual(['/a/1', '/a/2', '/b/1', '/b/2'])
+  expect(unread.counts()).toEqual({ bytes: 4 * BODY_BYTES, dropped: 0 })
 })
 
-test('a slow response makes room for every other', async () => {
+test('slow bodies make room, the oldest first, and only when they suffice', async () => {
   let now = 0
-  const { open: responses, ask } = await open(BODY_BYTES, { slowMs: 5_000, now: () => now })
+  const { sent, refused, ask, unread } = await open(3 * BODY_BYTES, { slowMs: 5_000, now: () => now })
   await ask('/a/1')
+  await ask('/b/1')
   now = 5_000
-  await ask('/a/2')
-  expect([...responses]).toEqual(['/a/2'])
+  await ask('/c/1')
+  await ask('/d/1')
+  await eventually('the oldest is dropped', () => !sent.has('/a/1'))
+  await ask('/e/double')
+  expect(refused).toEqual(['/e/double'])
+  expect([...sent]).toEqual(['/b/1', '/c/1', '/d/1'])
+  now = 10_000
+  await ask('/f/double')
+  await eventually('two are dropped', () => sent.size === 2)
+  expect([...sent]).toEqual(['/d/1', '/f/double'])
+  expect(unread.counts()).toEqual({ bytes: 3 * BODY_BYTES, dropped: 3 })
 })
 
-test('a shared body counts once, and a small one does not', async () => {
-  const { ask, unread } = await open(BODY_BYTES)
-  const sockets = [await ask('/a/common'), await ask('/b/common'), await ask('/c/small')]
-  expect(unread.counts().bytes).toBe(BODY_BYTES)
-  sockets[0]?.destroy()
-  sockets[2]?.destroy()
+test('a shared body counts once, until its last reader leaves, and is as slow as its newest reader', async () => {
+  let now = 0
+  const { ask, unread, refused } = await open(BODY_BYTES, { slowMs: 5_000, now: () => now })
+  const first = await ask('/a/common')
+  now = 5_000
+  const second = await ask('/b/common')
+  await ask('/b/small')
+  await ask('/c/1')
+  expect(refused).toEqual(['/c/1'])
+  first.destroy()
   await sleep(50)
-  expect(unread.counts().bytes).toBe(BODY_BYTES)
-  sockets[1]?.destroy()
+  expect(unread.counts()).toEqual({ bytes: BODY_BYTES, dropped: 0 })
+  second.destroy()
   await eventually('nothing is unread', () => unread.counts().bytes === 0)
 })
 
@@ -104,6 +113,7 @@ test('the API answers 503 for a large body without room, and counts it', async (
   const api = await openApp({ limits: { maxUnreadBytes: BODY_BYTES } })
   onTestFinished(() => api.close())
   api.app.get('/v1/large', (_, reply) => reply.header('etag', '"a"').send(Buffer.alloc(BODY_BYTES)))
+  api.app.get('/v1/text', (_, reply) => reply.type('text/plain').send('a'.repeat(BODY_BYTES)))
   const origin = await api.app.listen({ port: 0, host: '127.0.0.1' })
   const metric = async (name: string): Promise<number> =>
     Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(await api.metrics.metrics())?.[1])
@@ -111,7 +121,7 @@ test('the API answers 503 for a large body without room, and counts it', async (
   let response: Response | undefined
   // When the machine pauses in between, the first response is slow and makes room.
   await eventually('a second body is refused', async () => {
-    socket = stalled(Number(new URL(origin).port), '/v1/large')
+    socket = stalled(Number(new URL(origin).port), '/v1/text')
     await eventually('the first is unread', async () => (await metric('fx_unread_bytes')) === BODY_BYTES)
     response = await fetch(`${origin}/v1/large`)
     return response.status === 503
@@ -120,8 +130,9 @@ test('the API answers 503 for a large body without room, and counts it', async (
   expect(await response?.json()).toEqual({
     error: { code: 'service_unavailable', message: 'too many large responses are not read yet: try again after 2 s' },
   })
+  expect((await fetch(`${origin}/v1/large`, { method: 'HEAD' })).status).toBe(200)
   expect((await fetch(`${origin}/livez`)).status).toBe(200)
-  expect(await metric('fx_http_refused_total{reason="load"}'.replace(/[{}]/g, '\\$&'))).toBe(1)
+  expect(await metric('fx_http_refused_total{reason="unread"}'.replace(/[{}]/g, '\\$&'))).toBe(1)
   socket?.destroy()
   await eventually('nothing is unread', async () => (await metric('fx_unread_bytes')) === 0)
   expect((await fetch(`${origin}/v1/large`)).status).toBe(200)

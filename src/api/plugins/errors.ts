@@ -28,7 +28,7 @@ const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply): F
   else if (status > 500 && !request.raw.socket.destroyed)
     request.log.warn({ code: body.error.code, fault: errorText(error) }, 'request failed')
   // The next request may succeed, so an error is never cached.
-  reply.header('cache-control', 'no-store').removeHeader('etag')
+  reply.header('cache-control', 'no-store').removeHeader('etag').removeHeader('content-encoding')
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   // Closing the connection while the client still sends would lose the response: the rest of the body is dropped.

@@ -46,7 +46,7 @@ const rows: readonly Row[] = [
   ['fx_unread_bytes', 'Bytes of large bodies that clients have not read yet', ({ unread }) => unread.counts().bytes],
   [
     'fx_unread_dropped_total',
-    'Responses ended because their client read too slowly',
+    'Responses ended because their client reads too slowly',
     ({ unread }) => unread.counts().dropped,
   ],
   ['fx_waits_open', 'Requests that wait for a block or a transaction', ({ waits }) => waits.counts().open],
@@ -64,7 +64,7 @@ export const metrics = fp<Options>(async (app, options) => {
     ...rows.map(([name, help, of]): Shown<Options> => ({ name, help, of: (it) => [[{}, of(it)]] })),
     {
       name: 'fx_http_refused_total',
-      help: 'Requests rejected because of the load of the process (503) or the rate limit (429)',
+      help: 'Requests rejected because of the load of the process (503), the rate limit (429) or unread bodies (503)',
       labels: ['reason'],
       of: ({ refused }) => Object.entries(refused).map(([reason, count]) => [{ reason }, count]),
     },

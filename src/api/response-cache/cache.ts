@@ -9,7 +9,7 @@ import { lagOfReached } from '../../reads/lag/lag.ts'
 import { rawAddressOf } from '../client.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../rate-limit.ts'
 import { isStream } from '../streams.ts'
-import type { Unread } from '../unread.ts'
+import { isLarge, type Unread } from '../unread.ts'
 import { acceptedEncodings, type Encoding } from './compress.ts'
 import { type Entry, type HeaderList, lastingHeaders, listOf, notModifiedHeaders } from './entry.ts'
 import type { ForkBlocks } from './fork-blocks.ts'
@@ -139,9 +139,9 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
 
     /**
      * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null). It uses only
-     * memory. `now` is as `performance.now`. A body counts for the rate limit and as unread, a 304 does not.
+     * memory. `now` is as `performance.now`. A body counts for the rate limit, a 304 does not.
      */
-    decide(request: IncomingMessage, response: ServerResponse, now: number): Hit | null {
+    decide(request: IncomingMessage, now: number): Hit | null {
       const { method, url = '', headers } = request
       if (method !== 'GET' && method !== 'HEAD') return null
       const entry = store.get(url)
@@ -154,14 +154,12 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       if (bodies === null || now > until) return null
       const accepted = acceptedEncodings(headers['accept-encoding'])
       const encoding = accepted.find((it) => bodies[it] !== undefined)
-      const body = encoding && bodies[encoding]
-      if (encoding === undefined || body === undefined) return null
-      // The framework rejects a body without room and requests above the limit, because it counts exactly.
-      if (!unread.admit(response, body, () => addressOf(request))) return null
+      if (encoding === undefined) return null
       const allowance = limit?.take(addressOf(request)) ?? null
+      // The framework rejects requests above the limit, because it counts exactly.
       if (limit !== null && allowance === null) return null
       if (accepted[0] !== 'identity') store.sent(url, entry)
-      return { entry, etag, body, encoding, allowance }
+      return { entry, etag, body: bodies[encoding] ?? null, encoding, allowance }
     },
 
     /** Sends a hit. The framework is not involved, so this sets every header. */
@@ -178,6 +176,8 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       own.push('content-length', String(body.length))
       if (encoding !== 'identity') own.push('content-encoding', encoding)
       if (allowance !== null) own.push(...listOf(allowanceHeaders(allowance)))
+      const { req } = response
+      if (isLarge(body) && req.method !== 'HEAD') unread.add(response, body, addressOf(req))
       response.writeHead(200, whole.concat(own)).end(body)
     },
 
@@ -254,7 +254,7 @@ export const responseCache = fp<{ readonly cache: ResponseCache }>(async (app, {
     done(null, cache.keep(request, reply, payload))
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const hit = lastMiss === request.raw ? null : cache.decide(request.raw, reply.raw, performance.now())
+    const hit = lastMiss === request.raw ? null : cache.decide(request.raw, performance.now())
     if (hit === null) return done()
     reply.hijack()
     cache.send(reply.raw, hit, request.id, reply.elapsedTime)
