@@ -13,12 +13,15 @@ import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
 import { blockOf, seedToken, walletOf } from '../support/seed-index.ts'
 import { chainId, from, planOf, ROWS, startMillion } from './million.ts'
+import { openStalled } from './stalled.ts'
 
 /*
  * Measures the memory of an API process whose response cache is full, after a minute of wallet pages, portfolios of 100
  * wallets and requests that the cache answers.
  *
  *   npm run bench:memory             SECONDS=60: how long the load lasts
+ *
+ * Then STALLED clients (60) request portfolios of 100 wallets and do not read them. `MAX_UNREAD_BYTES` bounds what they add.
  *
  * V8 collects the garbage of an idle process 8 s after its last collection or later, so the memory counts 30 s after the
  * load.
@@ -30,6 +33,7 @@ import { chainId, from, planOf, ROWS, startMillion } from './million.ts'
 
 const SECONDS = Number(process.env.SECONDS ?? 60)
 const CALLERS = 32
+const STALLED = Number(process.env.STALLED ?? 60)
 const MOST = 200 * 1_048_576
 /** The share of its limit from which the cache counts as full. */
 const FULL = 0.95
@@ -82,6 +86,13 @@ const { wallets } = planOf(ROWS)
 const pageOf = (nth: number): string => `${url}/v1/hedge/positions?chainId=${chainId}&wallet=${walletOf(nth % wallets)}`
 const anyWallet = (): number => Math.floor(Math.random() * wallets)
 
+const PORTFOLIOS = '/v1/wallets/portfolio'
+/** The body of a request for the portfolios of 100 wallets in a row. */
+const anyPortfolios = (): string => {
+  const asked = from(anyWallet(), 100).map((nth) => walletOf(nth % wallets))
+  return JSON.stringify({ wallets: asked, chainIds: [chainId], state: 'all' })
+}
+
 /** The requests, and how often each is made of a hundred. */
 const requests: readonly (readonly [number, () => Promise<Response>])[] = [
   [60, () => fetch(pageOf(77))],
@@ -89,10 +100,8 @@ const requests: readonly (readonly [number, () => Promise<Response>])[] = [
   [
     2,
     () => {
-      const asked = from(anyWallet(), 100).map((nth) => walletOf(nth % wallets))
-      const body = JSON.stringify({ wallets: asked, chainIds: [chainId], state: 'all' })
       const headers = { 'content-type': 'application/json' }
-      return fetch(`${url}/v1/wallets/portfolio`, { method: 'POST', headers, body })
+      return fetch(`${url}${PORTFOLIOS}`, { method: 'POST', headers, body: anyPortfolios() })
     },
   ],
 ]
@@ -137,6 +146,9 @@ try {
   const soon = usageOf(pid)
   await sleep(20_000)
   const idle = usageOf(pid)
+  const stalled = await openStalled(port, PORTFOLIOS, Array.from({ length: STALLED }, anyPortfolios))
+  const unread = usageOf(pid)
+  stalled.close()
   console.log(`answers: ${[...statuses].map(([status, times]) => `${times} of ${status}`).join(', ')}`)
   const parts = {
     'at rest': rest.rssBytes,
@@ -150,6 +162,10 @@ try {
   const isFull = bytes >= FULL * cacheBytes
   console.log(`response cache: ${mebibytes(bytes)} of ${mebibytes(cacheBytes)}`)
   for (const [what, bytes] of Object.entries(parts)) console.log(`  ${what.padEnd(12)} ${mebibytes(bytes)}`)
+  const rejected = stalled.statuses.filter((status) => status === 503).length
+  console.log(
+    `  ${mebibytes(unread.rssBytes)} with ${STALLED} clients that read nothing, ${rejected} of which got a 503`,
+  )
   const verdict = idle.rssBytes <= MOST ? 'met' : 'MISSED'
   console.log(
     isFull
