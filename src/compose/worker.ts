@@ -7,6 +7,7 @@ import { appendSet, newestSet } from '../db/calibrations.ts'
 import { requestSweep } from '../db/index/refresh-queue.ts'
 import { rerender } from '../db/index/rerender.ts'
 import { isAuditDue } from '../db/index/upgrades.ts'
+import { limitConnections } from '../db/limited.ts'
 import { measureDatabases } from '../db/metrics.ts'
 import { createRenderer } from '../db/rendering.ts'
 import { createConfirm } from '../indexer/audit/repair.ts'
@@ -112,12 +113,14 @@ export const runWorker = async (): Promise<void> => {
     const histories = new Map(
       [...chains].map(([chainId, chain]) => [chainId, createFeeHistory({ chain, database, log })]),
     )
+    // Endpoints are many. On a busy machine their work would keep every connection from the observers.
+    const half = limitConnections(database, Math.ceil(maxConnections / 2))
     const delivering = config.WEBHOOKS_KEY && {
-      ...{ database, vault: createVault(config.WEBHOOKS_KEY), now: Date.now, random: Math.random },
+      ...{ database: half, vault: createVault(config.WEBHOOKS_KEY), now: Date.now, random: Math.random },
       post: createPost({ allowsLoopback: config.WEBHOOKS_ALLOW_LOOPBACK }),
     }
     const request = (endpoint: string): Promise<void> => jobs.add('deliver', { endpoint })
-    const webhooks = createWebhookJobs(database, delivering ?? null, request)
+    const webhooks = createWebhookJobs(half, delivering ?? null, request)
     await jobs.work({
       // The queue may hold jobs of chains that only other workers have, or that were removed from CHAINS: they are
       // skipped.

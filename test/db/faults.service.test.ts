@@ -8,10 +8,12 @@ import {
   type RefreshSubject,
   requestRefresh,
 } from '../../src/db/index/refresh-queue.ts'
+import { limitConnections } from '../../src/db/limited.ts'
 import { createDatabase, type Database, type Handle } from '../../src/db/pool.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { openDatabase } from '../support/open-database.ts'
+import { eventually } from '../support/process.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -126,6 +128,29 @@ test('the server cancels a statement that takes too long, and its connection sta
     expect(await short.rows({ text: left, values: [] })).toEqual([['0']])
   } finally {
     await short.close()
+  }
+})
+
+test('work that waits for one of few connections is given up by the pool, and not by a limit in front of it', async () => {
+  const small = createDatabase({
+    url: test_.url,
+    log,
+    maxConnections: 4,
+    statementTimeoutMs: 10_000,
+    connectTimeoutMs: 300,
+  })
+  const failuresOf = async (database: Database): Promise<number> => {
+    const work = Array.from({ length: 20 }, () => database.run((handle) => handle.execute(sql`SELECT pg_sleep(0.2)`)))
+    return (await Promise.allSettled(work)).filter(({ status }) => status === 'rejected').length
+  }
+  try {
+    expect(await failuresOf(small)).toBeGreaterThan(0)
+    const limited = failuresOf(limitConnections(small, 2))
+    await eventually('work has begun', () => small.connections().total - small.connections().idle > 0)
+    expect(small.connections().total - small.connections().idle).toBeLessThanOrEqual(2)
+    expect(await limited).toBe(0)
+  } finally {
+    await small.close()
   }
 })
 
