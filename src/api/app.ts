@@ -30,6 +30,7 @@ import { openapi } from './plugins/openapi.ts'
 import { rateLimits } from './plugins/rate-limit.ts'
 import { shedding } from './plugins/shedding.ts'
 import { timing, tracing } from './plugins/timing.ts'
+import { unreadBodies } from './plugins/unread.ts'
 import { urls } from './plugins/urls.ts'
 import { createRateLimit, type LimitStore } from './rate-limit.ts'
 import { createResponseCache, responseCache } from './response-cache/cache.ts'
@@ -56,7 +57,7 @@ import { txRoutes } from './routes/tx.ts'
 import { serializerCompiler, validatorCompiler } from './schema.ts'
 import { settlementStream } from './settlement-stream.ts'
 import { createStreamCapacity, createStreams } from './streams.ts'
-import { createUnread, unreadBodies } from './unread.ts'
+import { createUnread } from './unread.ts'
 
 /** The sources of all routes. */
 export type AppSources = Omit<ListSources, 'pricing'> &

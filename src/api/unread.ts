@@ -1,9 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import fp from 'fastify-plugin'
-import { bytesOf } from '../lib/bytes.ts'
-import { unavailable } from '../lib/errors.ts'
-import { addressOf } from './client.ts'
-import type { Refused } from './limits.ts'
 
 /*
  * Bodies that clients have not read yet. Each stays in memory until its last reader has it or leaves, so their sum is
@@ -22,11 +17,6 @@ const MS_PER_BYTE = 1_000 / 16_384
 
 /** A body whose newest reader has taken longer than this may be dropped to make room, in milliseconds. */
 const SLOW_MS = 5_000
-
-/** When a rejected client should try again, in seconds. */
-const RETRY_AFTER_SECONDS = 2
-
-const MESSAGE = `too many large responses are not read yet: try again after ${RETRY_AFTER_SECONDS} s`
 
 type Body = {
   readonly size: number
@@ -77,36 +67,45 @@ export const createUnread = (
     return true
   }
 
-  return {
-    /** Whether a body may be added. Drops slow bodies to make room. Without any other, every body may be added. */
-    hasRoom(body: Buffer, address: string): boolean {
-      const size = body.length
-      if (bodies.has(body)) return true
-      const own = held.get(address) ?? 0
-      const tooMany = own + size - maxBytes / 2
-      if (own > 0 && tooMany > 0 && !makeRoom(tooMany, (it) => it.address === address)) return false
-      const tooManyOfAll = bytes + size - maxBytes
-      return bytes === 0 || tooManyOfAll <= 0 || makeRoom(tooManyOfAll, () => true)
-    },
+  /** Whether a body may be added. Drops slow bodies to make room. Without any other, every body may be added. */
+  const hasRoom = (body: Buffer, address: string): boolean => {
+    const size = body.length
+    if (bodies.has(body)) return true
+    const own = held.get(address) ?? 0
+    const tooMany = own + size - maxBytes / 2
+    if (own > 0 && tooMany > 0 && !makeRoom(tooMany, (it) => it.address === address)) return false
+    const tooManyOfAll = bytes + size - maxBytes
+    return bytes === 0 || tooManyOfAll <= 0 || makeRoom(tooManyOfAll, () => true)
+  }
 
-    /** Counts a body until its response ends, which it does at the latest when the time to read it is over. */
-    add(response: ServerResponse, buffer: Buffer, address: string): void {
-      if (response.destroyed) return
-      const size = buffer.length
-      const body = bodies.get(buffer) ?? { size, address, readers: new Map(), newestAt: 0 }
-      if (body.readers.size === 0) count(address, size)
-      const release = (): void => {
-        clearTimeout(timer)
-        if (!body.readers.delete(response) || body.readers.size > 0) return
-        bodies.delete(buffer)
-        count(body.address, -size)
-      }
-      const timer = setTimeout(() => drop(response, release), readWithinMs + size * msPerByte).unref()
-      body.readers.set(response, release)
-      body.newestAt = now()
+  /** Counts a body until its response ends, which it does at the latest when the time to read it is over. */
+  const add = (response: ServerResponse, buffer: Buffer, address: string): void => {
+    if (response.destroyed) return
+    const size = buffer.length
+    const body = bodies.get(buffer) ?? { size, address, readers: new Map(), newestAt: 0 }
+    if (body.readers.size === 0) count(address, size)
+    const release = (): void => {
+      clearTimeout(timer)
+      if (!body.readers.delete(response) || body.readers.size > 0) return
       bodies.delete(buffer)
-      bodies.set(buffer, body)
-      response.once('close', release)
+      count(body.address, -size)
+    }
+    const timer = setTimeout(() => drop(response, release), readWithinMs + size * msPerByte).unref()
+    body.readers.set(response, release)
+    body.newestAt = now()
+    bodies.delete(buffer)
+    bodies.set(buffer, body)
+    response.once('close', release)
+  }
+
+  return {
+    add,
+
+    /** As `add`, when there is room. Otherwise returns false. */
+    addIfRoom(response: ServerResponse, body: Buffer, address: string): boolean {
+      if (!hasRoom(body, address)) return false
+      add(response, body, address)
+      return true
     },
 
     /** The bytes of all counted bodies, and the number of responses that were ended because of a slow client. */
@@ -115,24 +114,3 @@ export const createUnread = (
 }
 
 export type Unread = ReturnType<typeof createUnread>
-
-/**
- * Counts bodies that the response cache does not have, and rejects those without room with a 503. Those that it has are
- * never rejected: they need no more memory until they leave the cache, which only other bodies make them do.
- */
-export const unreadBodies = fp<{ readonly unread: Unread; readonly refused: Refused }>(
-  async (app, { unread, refused }) => {
-    app.addHook('onSend', (request, reply, payload, done) => {
-      const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
-      if (!isBody || !isLarge(payload) || request.method === 'HEAD') return done(null, payload)
-      const body = typeof payload === 'string' ? bytesOf(payload) : payload
-      const address = addressOf(request)
-      if (unread.hasRoom(body, address)) {
-        unread.add(reply.raw, body, address)
-        return done(null, body)
-      }
-      refused.unread += 1
-      done(unavailable(MESSAGE, undefined, RETRY_AFTER_SECONDS))
-    })
-  },
-)

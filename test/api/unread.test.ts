@@ -3,6 +3,10 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { createResponseCache } from '../../src/api/response-cache/cache.ts'
+import { cachingServer } from '../../src/api/response-cache/server.ts'
+import { createStore } from '../../src/api/response-cache/store.ts'
+import { createTags } from '../../src/api/response-cache/tags.ts'
 import { createUnread, isLarge } from '../../src/api/unread.ts'
 import { openApp } from '../support/app.ts'
 import { eventually } from '../support/process.ts'
@@ -33,11 +37,10 @@ const open = async (maxBytes: number, options: Parameters<typeof createUnread>[1
     const [, address = '', kind = ''] = url.split('/')
     const body = kind === 'common' ? common : Buffer.alloc(sizes[kind] ?? BODY_BYTES)
     handled.add(url)
-    if (isLarge(body) && !unread.hasRoom(body, address)) {
+    if (isLarge(body) && !unread.addIfRoom(response, body, address)) {
       refused.push(url)
       return void response.writeHead(503).end()
     }
-    if (isLarge(body)) unread.add(response, body, address)
     sent.add(url)
     response.once('close', () => sent.delete(url)).end(body)
   })
@@ -106,6 +109,36 @@ test('a shared body counts once, until its last reader leaves, and is as slow as
   await sleep(50)
   expect(unread.counts()).toEqual({ bytes: BODY_BYTES, dropped: 0 })
   second.destroy()
+  await eventually('nothing is unread', () => unread.counts().bytes === 0)
+})
+
+test('a body from the response cache counts once and is never refused, and not for HEAD', async () => {
+  const unread = createUnread(1)
+  const store = createStore(32 * BODY_BYTES)
+  const tags = createTags('test')
+  const tag = { version: 0, block: null }
+  store.set('/cached', {
+    ...{ resource: { chainIds: [] } as never, tag, etag: tags.encode(tag), route: '/cached', headers: [] },
+    ...{ bodies: { identity: Buffer.alloc(BODY_BYTES) }, until: Number.POSITIVE_INFINITY, hits: 0, lists: null },
+  })
+  // An index in which nothing changes.
+  const changes = { isCurrent: () => true, version: () => 0, position: () => 0, reached: () => undefined } as never
+  const options = { changes, store, tags, unread, forkBlocks: null as never, limit: null, trustedProxies: 0 }
+  let sent = 0
+  const access = (): void => {
+    sent += 1
+  }
+  const cache = createResponseCache(options)
+  const server = cachingServer({ cache, access, tracing: undefined })((_, response) => response.destroy())
+  onTestFinished(() => void server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  expect((await fetch(`http://127.0.0.1:${port}/cached`, { method: 'HEAD' })).status).toBe(200)
+  expect(unread.counts().bytes).toBe(0)
+  const sockets = [1, 2].map(() => stalled(port, '/cached'))
+  await eventually('both are sent', () => sent === 3)
+  expect(unread.counts()).toEqual({ bytes: BODY_BYTES, dropped: 0 })
+  for (const socket of sockets) socket.destroy()
   await eventually('nothing is unread', () => unread.counts().bytes === 0)
 })
 
