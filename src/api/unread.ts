@@ -20,8 +20,8 @@ const SLOW_MS = 5_000
 
 type Body = {
   readonly size: number
-  /** The address of its first reader. */
-  readonly address: string
+  /** The address that it counts for; null once several read it. */
+  address: string | null
   /** The responses that send it, and what ends the count of each. Responses from the cache share a body. */
   readonly readers: Map<ServerResponse, () => void>
   /** When the newest reader began, as `now`. */
@@ -39,10 +39,10 @@ export const createUnread = (
   let bytes = 0
   let dropped = 0
 
-  const count = (address: string, size: number): void => {
-    bytes += size
-    const rest = (held.get(address) ?? 0) + size
-    if (rest > 0) held.set(address, rest)
+  const charge = (address: string | null, size: number): void => {
+    if (address === null) return
+    const sum = (held.get(address) ?? 0) + size
+    if (sum > 0) held.set(address, sum)
     else held.delete(address)
   }
 
@@ -52,43 +52,49 @@ export const createUnread = (
     response.destroy()
   }
 
-  /** Drops slow bodies, oldest first, until so many bytes are free. Drops none and returns false when they do not suffice. */
-  const makeRoom = (needed: number, isIncluded: (body: Body) => boolean): boolean => {
-    const slow: Body[] = []
-    let free = 0
+  /** The oldest slow bodies with so many bytes together; null when all slow ones do not suffice. */
+  const slowest = (needed: number, isIncluded: (body: Body) => boolean): ReadonlySet<Body> | null => {
+    const slow = new Set<Body>()
+    let missing = needed
     for (const body of bodies.values()) {
-      if (free >= needed || now() - body.newestAt < slowMs) break
+      if (missing <= 0 || now() - body.newestAt < slowMs) break
       if (!isIncluded(body)) continue
-      slow.push(body)
-      free += body.size
+      slow.add(body)
+      missing -= body.size
     }
-    if (free < needed) return false
-    for (const { readers } of slow) for (const [response, release] of readers) drop(response, release)
+    return missing > 0 ? null : slow
+  }
+
+  /** Whether there is room for a body. Drops slow bodies to make it. Without any other, there is room for every body. */
+  const hasRoom = (size: number, address: string): boolean => {
+    const own = held.get(address) ?? 0
+    const ofAddress = slowest(own > 0 ? own + size - maxBytes / 2 : 0, (it) => it.address === address)
+    if (ofAddress === null) return false
+    const freed = [...ofAddress].reduce((sum, it) => sum + it.size, 0)
+    const others = slowest(bytes > 0 ? bytes - freed + size - maxBytes : 0, (it) => !ofAddress.has(it))
+    if (others === null) return false
+    for (const { readers } of [...ofAddress, ...others])
+      for (const [response, release] of readers) drop(response, release)
     return true
   }
 
-  /** Whether a body may be added. Drops slow bodies to make room. Without any other, every body may be added. */
-  const hasRoom = (body: Buffer, address: string): boolean => {
-    const size = body.length
-    if (bodies.has(body)) return true
-    const own = held.get(address) ?? 0
-    const tooMany = own + size - maxBytes / 2
-    if (own > 0 && tooMany > 0 && !makeRoom(tooMany, (it) => it.address === address)) return false
-    const tooManyOfAll = bytes + size - maxBytes
-    return bytes === 0 || tooManyOfAll <= 0 || makeRoom(tooManyOfAll, () => true)
-  }
-
   /** Counts a body until its response ends, which it does at the latest when the time to read it is over. */
-  const add = (response: ServerResponse, buffer: Buffer, address: string): void => {
-    if (response.destroyed) return
+  const count = (response: ServerResponse, buffer: Buffer, address: string): void => {
     const size = buffer.length
     const body = bodies.get(buffer) ?? { size, address, readers: new Map(), newestAt: 0 }
-    if (body.readers.size === 0) count(address, size)
+    if (body.readers.size === 0) {
+      bytes += size
+      charge(address, size)
+    } else if (body.address !== address) {
+      charge(body.address, -size)
+      body.address = null
+    }
     const release = (): void => {
       clearTimeout(timer)
       if (!body.readers.delete(response) || body.readers.size > 0) return
       bodies.delete(buffer)
-      count(body.address, -size)
+      bytes -= size
+      charge(body.address, -size)
     }
     const timer = setTimeout(() => drop(response, release), readWithinMs + size * msPerByte).unref()
     body.readers.set(response, release)
@@ -99,12 +105,11 @@ export const createUnread = (
   }
 
   return {
-    add,
-
-    /** As `add`, when there is room. Otherwise returns false. */
-    addIfRoom(response: ServerResponse, body: Buffer, address: string): boolean {
-      if (!hasRoom(body, address)) return false
-      add(response, body, address)
+    /** Counts a large body that a response is about to send. Returns false when there is no room for it. */
+    add(response: ServerResponse, body: Buffer, address: string): boolean {
+      if (response.destroyed) return true
+      if (!bodies.has(body) && !hasRoom(body.length, address)) return false
+      count(response, body, address)
       return true
     },
 

@@ -114,13 +114,13 @@ export const runWorker = async (): Promise<void> => {
       [...chains].map(([chainId, chain]) => [chainId, createFeeHistory({ chain, database, log })]),
     )
     // Endpoints are many. On a busy machine their work would keep every connection from the observers.
-    const half = limitConnections(database, Math.ceil(maxConnections / 2))
+    const half = limitConnections(database, Math.max(1, Math.floor(maxConnections / 2)))
     const delivering = config.WEBHOOKS_KEY && {
       ...{ database: half, vault: createVault(config.WEBHOOKS_KEY), now: Date.now, random: Math.random },
       post: createPost({ allowsLoopback: config.WEBHOOKS_ALLOW_LOOPBACK }),
     }
     const request = (endpoint: string): Promise<void> => jobs.add('deliver', { endpoint })
-    const webhooks = createWebhookJobs(half, delivering ?? null, request)
+    const webhooks = createWebhookJobs(database, delivering ?? null, request)
     await jobs.work({
       // The queue may hold jobs of chains that only other workers have, or that were removed from CHAINS: they are
       // skipped.

@@ -1,15 +1,23 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
+/** The time in which a closing server's clients receive their responses, in milliseconds: less than an orderly stop takes. */
+const ANSWER_WITHIN_MS = 7_000
+
 /**
  * Tracks a server's connections. Once `draining` aborts, every response carries `Connection: close`, so that clients
  * reconnect elsewhere between two requests and never in the middle of one. The returned function closes at once every
  * connection without a complete unanswered request: idle ones, and those whose request has arrived only in part, for
- * which the server's own `close` would wait. Each other connection closes after its response.
+ * which the server's own `close` would wait. Each other connection closes after its response, or when the client has not
+ * received it in time.
  *
  * @example app.addHook('preClose', closesHalfOpen(app.server, drain.signal))
  */
-export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Promise<void>) => {
+export const closesHalfOpen = (
+  server: Server,
+  draining: AbortSignal,
+  answerWithinMs = ANSWER_WITHIN_MS,
+): (() => Promise<void>) => {
   const connections = new Map<Socket, Set<ServerResponse>>()
   let closing = false
   const isWaiting = (socket: Socket): boolean => [...(connections.get(socket) ?? [])].some(({ req }) => req.complete)
@@ -42,5 +50,8 @@ export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Pr
     closing = true
     lastAnswers()
     for (const socket of connections.keys()) if (!isWaiting(socket)) socket.destroy()
+    setTimeout(() => {
+      for (const socket of connections.keys()) socket.destroy()
+    }, answerWithinMs).unref()
   }
 }

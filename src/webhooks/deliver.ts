@@ -1,7 +1,8 @@
 import type { Database } from '../db/pool.ts'
 import { CLAIM_MS, claimDeliveries, type Delivery, recordFailure, recordSuccess } from '../db/webhooks/deliveries.ts'
 import { changeEndpoint, type Endpoint, readEndpoint } from '../db/webhooks/endpoints.ts'
-import { errorText } from '../lib/errors.ts'
+import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
+import { errorText, unavailable } from '../lib/errors.ts'
 import { attempts } from './channel.ts'
 import { fillDeliveries } from './fill.ts'
 import type { Post, Posted } from './post.ts'
@@ -50,6 +51,10 @@ const stateAfter = (status: number | undefined, isLast: boolean): Endpoint['stat
 export const deliver = async (to: Delivering, id: string, signal: AbortSignal): Promise<void> => {
   const { database, vault, post, now, random } = to
 
+  // Records of an endpoint change the same row: at once, they would only take more connections.
+  const refuse = () => unavailable('too many messages wait to be recorded')
+  const inTurn = createConcurrencyLimit({ atOnce: 1, waiting: AT_ONCE, refuse })
+
   const record = async (
     { retryAt }: Endpoint,
     { endpoint, attempt, id: message }: Delivery,
@@ -70,7 +75,7 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
       post(endpoint.url, headers, delivery.body, signal),
     )
     // What a stopping worker interrupted is sent again after the claim, and is not an attempt.
-    if (posted.ok || !signal.aborted) await record(endpoint, delivery, posted)
+    if (posted.ok || !signal.aborted) await inTurn(() => record(endpoint, delivery, posted))
   }
 
   /** The secrets of an endpoint. Without the right key no attempt is made for a while. */
@@ -92,8 +97,11 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
     if (endpoint?.state !== 'active' || (endpoint.retryAt !== null && endpoint.retryAt > at)) return
     const secrets = await secretsNow(endpoint, at)
     const limit = endpoint.failingSince === null ? AT_ONCE : 1
-    const claimed = await claimDeliveries(database, id, limit, at, new Date(at.getTime() + CLAIM_MS))
+    if (signal.aborted) return
+    const claimed = await claimDeliveries(database, id, limit, now)
     if (claimed.length === 0) return
-    await Promise.all(claimed.map((delivery) => send(endpoint, secrets, delivery)))
+    // All have ended when the job ends: the next one may begin at once.
+    const sent = await Promise.allSettled(claimed.map((delivery) => send(endpoint, secrets, delivery)))
+    for (const each of sent) if (each.status === 'rejected') throw each.reason
   }
 }

@@ -8,7 +8,10 @@ const HEAD = 'GET /v1/slow HTTP/1.1\r\nHost: a\r\n'
 const POST =
   'POST /v1/tx/hedge/deposit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n'
 
-/** The app on a port, with a route that answers on command. */
+/** More than the buffers of a connection take. */
+const LARGE_BYTES = 16_777_216
+
+/** The app on a port, with a route that answers on command and one with a large body. */
 const listening = async () => {
   const drain = new AbortController()
   const api = await openApp({ draining: drain.signal })
@@ -23,6 +26,7 @@ const listening = async () => {
       return { data: 'late' }
     })
   })
+  api.app.get('/v1/large', (_, reply) => reply.send(Buffer.alloc(LARGE_BYTES)))
   await api.app.listen({ port: 0, host: '127.0.0.1' })
   const address = api.app.server.address()
   if (address === null || typeof address === 'string') throw new Error('the app does not listen')
@@ -70,6 +74,18 @@ test('requests in progress are answered before the stop, and their connections a
   expect(await whole.ended).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n[\s\S]*\{"data":"late"\}$/i)
   await closed
   expect(ranMs() - started).toBeLessThan(5_000)
+})
+
+test('a client that does not read its response does not delay the stop past its limit', async () => {
+  const { api, open } = await listening()
+  const { socket, ended } = await open('GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n')
+  await once(socket, 'data')
+  socket.pause()
+  const started = ranMs()
+  await api.close()
+  expect(ranMs() - started).toBeLessThan(10_000)
+  socket.resume()
+  expect((await ended).length).toBeLessThan(LARGE_BYTES)
 })
 
 test('each response of a draining process is complete and the last of its connection, and readiness is refused', async () => {

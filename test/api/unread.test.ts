@@ -37,7 +37,7 @@ const open = async (maxBytes: number, options: Parameters<typeof createUnread>[1
     const [, address = '', kind = ''] = url.split('/')
     const body = kind === 'common' ? common : Buffer.alloc(sizes[kind] ?? BODY_BYTES)
     handled.add(url)
-    if (isLarge(body) && !unread.addIfRoom(response, body, address)) {
+    if (isLarge(body) && !unread.add(response, body, address)) {
       refused.push(url)
       return void response.writeHead(503).end()
     }
@@ -112,15 +112,42 @@ test('a shared body counts once, until its last reader leaves, and is as slow as
   await eventually('nothing is unread', () => unread.counts().bytes === 0)
 })
 
-test('a body from the response cache counts once and is never refused, and not for HEAD', async () => {
-  const unread = createUnread(1)
+test('nothing is dropped for a body that has no room even so, and for a client that has gone', async () => {
+  let now = 0
+  const { sent, refused, ask, unread } = await open(4 * BODY_BYTES, { slowMs: 5_000, now: () => now })
+  await ask('/a/1')
+  now = 5_000
+  const others = ['/b/1', '/b/2', '/c/1']
+  for (const path of others) await ask(path)
+  // Of address `a` enough is slow, of all it is not.
+  await ask('/a/double')
+  expect(refused).toEqual(['/a/double'])
+  expect(unread.add({ destroyed: true } as never, Buffer.alloc(BODY_BYTES), 'd')).toBe(true)
+  expect([...sent]).toEqual(['/a/1', ...others])
+  expect(unread.counts()).toEqual({ bytes: 4 * BODY_BYTES, dropped: 0 })
+})
+
+test('a body that several addresses read makes no room for one of them', async () => {
+  let now = 0
+  const { sent, ask, unread } = await open(4 * BODY_BYTES, { slowMs: 5_000, now: () => now })
+  for (const path of ['/a/common', '/b/common', '/a/1']) await ask(path)
+  now = 5_000
+  await ask('/a/double')
+  await eventually('its own is dropped', () => !sent.has('/a/1'))
+  expect([...sent]).toEqual(['/a/common', '/b/common', '/a/double'])
+  expect(unread.counts()).toEqual({ bytes: 3 * BODY_BYTES, dropped: 1 })
+})
+
+test('a body from the response cache counts once, and not for HEAD; without room, the framework has the request', async () => {
+  const unread = createUnread(BODY_BYTES)
   const store = createStore(32 * BODY_BYTES)
   const tags = createTags('test')
   const tag = { version: 0, block: null }
-  store.set('/cached', {
-    ...{ resource: { chainIds: [] } as never, tag, etag: tags.encode(tag), route: '/cached', headers: [] },
-    ...{ bodies: { identity: Buffer.alloc(BODY_BYTES) }, until: Number.POSITIVE_INFINITY, hits: 0, lists: null },
-  })
+  for (const path of ['/cached', '/other'])
+    store.set(path, {
+      ...{ resource: { chainIds: [] } as never, tag, etag: tags.encode(tag), route: path, headers: [] },
+      ...{ bodies: { identity: Buffer.alloc(BODY_BYTES) }, until: Number.POSITIVE_INFINITY, hits: 0, lists: null },
+    })
   // An index in which nothing changes.
   const changes = { isCurrent: () => true, version: () => 0, position: () => 0, reached: () => undefined } as never
   const options = { changes, store, tags, unread, forkBlocks: null as never, limit: null, trustedProxies: 0 }
@@ -129,7 +156,7 @@ test('a body from the response cache counts once and is never refused, and not f
     sent += 1
   }
   const cache = createResponseCache(options)
-  const server = cachingServer({ cache, access, tracing: undefined })((_, response) => response.destroy())
+  const server = cachingServer({ cache, access, tracing: undefined })((_, response) => response.writeHead(503).end())
   onTestFinished(() => void server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
@@ -138,6 +165,8 @@ test('a body from the response cache counts once and is never refused, and not f
   const sockets = [1, 2].map(() => stalled(port, '/cached'))
   await eventually('both are sent', () => sent === 3)
   expect(unread.counts()).toEqual({ bytes: BODY_BYTES, dropped: 0 })
+  // When the machine pauses in between, the first body is slow and makes room.
+  expect((await fetch(`http://127.0.0.1:${port}/other`)).status).toBe(503)
   for (const socket of sockets) socket.destroy()
   await eventually('nothing is unread', () => unread.counts().bytes === 0)
 })

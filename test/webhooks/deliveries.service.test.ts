@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { eq } from 'drizzle-orm'
+import { eq, isNotNull } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
 import { finalizeSettlements, newestNotFinal } from '../../src/db/index/settlements.ts'
+import type { Database } from '../../src/db/pool.ts'
 import { feed } from '../../src/db/schema-feed.ts'
 import { settlements } from '../../src/db/schema-index.ts'
 import { deliveries, webhookTypes } from '../../src/db/schema-webhooks.ts'
@@ -246,10 +247,9 @@ test('a status of 410 disables an endpoint, and Retry-After delays it', async ()
   expect(receiver.received).toHaveLength(2)
 })
 
-test('no message that was sent with others shortens the pause that one of them asks for', async () => {
-  await index()
-  await add('we_1')
-  const messages = Array.from({ length: 30 }, (_, seq) => ({
+/** Stores messages to `we_1`, each of an entity of its own. */
+const store = async (count: number): Promise<void> => {
+  const messages = Array.from({ length: count }, (_, seq) => ({
     id: `event.changed.${seq}`,
     seq,
     entity: `event ${seq}`,
@@ -257,6 +257,61 @@ test('no message that was sent with others shortens the pause that one of them a
   }))
   const cursor = { epoch: '', seq: Number.MAX_SAFE_INTEGER }
   await steps.database.transaction((handle) => storeDeliveries(handle, 'we_1', messages, cursor, new Date(clock)))
+}
+
+test('records of an endpoint take one connection at a time, and when one fails the others still end with the job', async () => {
+  await index()
+  await add('we_1')
+  await store(10)
+  let [records, most, begun, ended] = [0, 0, 0, 0]
+  const transaction: Database['transaction'] = async (work) => {
+    records += 1
+    most = Math.max(most, records)
+    try {
+      return await steps.database.transaction(work)
+    } finally {
+      records -= 1
+    }
+  }
+  const post: Post = async () => {
+    begun += 1
+    if (begun === 1) throw new Error('lost')
+    await setTimeout(100)
+    ended += 1
+    return { ok: true, status: 204 }
+  }
+  const to = { database: { ...steps.database, transaction }, vault, post, now: () => clock, random: () => 0.5 }
+  await expect(deliver(to, 'we_1', new AbortController().signal)).rejects.toThrow('lost')
+  expect({ most, ended }).toEqual({ most: 1, ended: 9 })
+  const claimed = isNotNull(deliveries.sentAt)
+  expect(await steps.database.run((handle) => handle.$count(deliveries, claimed))).toBe(1)
+})
+
+test('a worker that stops claims nothing more', async () => {
+  await index()
+  await add('we_1')
+  await store(10)
+  const stop = new AbortController()
+  const stopping: typeof vault = {
+    ...vault,
+    decrypt(...args) {
+      stop.abort()
+      return vault.decrypt(...args)
+    },
+  }
+  await deliver(
+    { database: steps.database, vault: stopping, post: toLocal, now: () => clock, random: () => 0.5 },
+    'we_1',
+    stop.signal,
+  )
+  const sent = await steps.database.run((handle) => handle.$count(deliveries, isNotNull(deliveries.sentAt)))
+  expect([stop.signal.aborted, sent, receiver.received.length]).toEqual([true, 0, 0])
+})
+
+test('no message that was sent with others shortens the pause that one of them asks for', async () => {
+  await index()
+  await add('we_1')
+  await store(30)
   let posts = 0
   const limiting: Post = async () => {
     posts += 1

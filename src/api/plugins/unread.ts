@@ -10,17 +10,14 @@ const RETRY_AFTER_SECONDS = 2
 
 const MESSAGE = `too many large responses are not read yet: try again after ${RETRY_AFTER_SECONDS} s`
 
-/**
- * Counts bodies that the response cache does not have, and rejects those without room with a 503. Those that it has are
- * never rejected: they need no more memory until they leave the cache, which only other bodies make them do.
- */
+/** Counts bodies, and rejects those without room with a 503. */
 export const unreadBodies = fp<{ readonly unread: Unread; readonly refused: Refused }>(
   async (app, { unread, refused }) => {
     app.addHook('onSend', (request, reply, payload, done) => {
       const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
       if (!isBody || !isLarge(payload) || request.method === 'HEAD') return done(null, payload)
       const body = typeof payload === 'string' ? bytesOf(payload) : payload
-      if (unread.addIfRoom(reply.raw, body, addressOf(request))) return done(null, body)
+      if (unread.add(reply.raw, body, addressOf(request))) return done(null, body)
       refused.unread += 1
       done(unavailable(MESSAGE, undefined, RETRY_AFTER_SECONDS))
     })

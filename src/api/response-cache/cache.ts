@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { bytesOf } from '../../lib/bytes.ts'
@@ -138,10 +138,12 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
     reached: changes.reached,
 
     /**
-     * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null). It uses only
-     * memory. `now` is as `performance.now`. A body counts for the rate limit, a 304 does not.
+     * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null), as when there
+     * is no room for an unread body: the framework rejects such a request. It uses only memory. `now` is as
+     * `performance.now`. A body counts for the rate limit, a 304 does not.
      */
-    decide(request: IncomingMessage, now: number): Hit | null {
+    decide(response: ServerResponse, now: number): Hit | null {
+      const request = response.req
       const { method, url = '', headers } = request
       if (method !== 'GET' && method !== 'HEAD') return null
       const entry = store.get(url)
@@ -154,12 +156,14 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       if (bodies === null || now > until) return null
       const accepted = acceptedEncodings(headers['accept-encoding'])
       const encoding = accepted.find((it) => bodies[it] !== undefined)
-      if (encoding === undefined) return null
+      const body = encoding === undefined ? undefined : bodies[encoding]
+      if (encoding === undefined || body === undefined) return null
+      if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body, addressOf(request))) return null
       const allowance = limit?.take(addressOf(request)) ?? null
       // The framework rejects requests above the limit, because it counts exactly.
       if (limit !== null && allowance === null) return null
       if (accepted[0] !== 'identity') store.sent(url, entry)
-      return { entry, etag, body: bodies[encoding] ?? null, encoding, allowance }
+      return { entry, etag, body, encoding, allowance }
     },
 
     /** Sends a hit. The framework is not involved, so this sets every header. */
@@ -176,8 +180,6 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       own.push('content-length', String(body.length))
       if (encoding !== 'identity') own.push('content-encoding', encoding)
       if (allowance !== null) own.push(...listOf(allowanceHeaders(allowance)))
-      const { req } = response
-      if (isLarge(body) && req.method !== 'HEAD') unread.add(response, body, addressOf(req))
       response.writeHead(200, whole.concat(own)).end(body)
     },
 
@@ -254,7 +256,7 @@ export const responseCache = fp<{ readonly cache: ResponseCache }>(async (app, {
     done(null, cache.keep(request, reply, payload))
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const hit = lastMiss === request.raw ? null : cache.decide(request.raw, performance.now())
+    const hit = lastMiss === request.raw ? null : cache.decide(reply.raw, performance.now())
     if (hit === null) return done()
     reply.hijack()
     cache.send(reply.raw, hit, request.id, reply.elapsedTime)

@@ -27,7 +27,7 @@ export const cachingServer =
   (handler: RequestListener): Server => {
     const respond = (request: IncomingMessage, response: ServerResponse): boolean => {
       const startedAt = performance.now()
-      const hit = cache.decide(request, startedAt)
+      const hit = cache.decide(response, startedAt)
       if (hit === null) return false
       const { method = 'GET', headers } = request
       const { route } = hit.entry

@@ -64,20 +64,24 @@ export const storeDeliveries = async (
   await handle.insert(deliveries).values(rows).onConflictDoNothing()
 }
 
+/** Milliseconds of a claim: longer than an attempt takes. Then another worker sends a message whose worker ended. */
+export const CLAIM_MS = 60_000
+
 /**
- * Claims the deliveries of an endpoint that are due at a time, the longest due first and `limit` at most: no other worker
- * sends them before `until`. Of each entity only the oldest is due, and nothing while the endpoint is not active. Returns them in the order of their numbers.
+ * Claims the deliveries of an endpoint that are due, the longest due first and `limit` at most: no other worker sends
+ * them for the time of a claim, which begins when the database is asked. `now` is in Unix milliseconds. Of each entity
+ * only the oldest is due, and nothing while the endpoint is not active. Returns them in the order of their numbers.
  */
 export const claimDeliveries = async (
   database: Database,
   endpoint: string,
   limit: number,
-  now: Date,
-  until: Date,
+  now: () => number,
 ): Promise<Delivery[]> => {
   const older = alias(deliveries, 'older')
   const ofEndpoint = and(eq(deliveries.endpoint, endpoint), eq(deliveries.state, 'waiting'))
   const claimed = await database.run((handle) => {
+    const at = new Date(now())
     const before = handle
       .select({ one: sql`1` })
       .from(older)
@@ -95,14 +99,14 @@ export const claimDeliveries = async (
     const due = handle
       .select({ id: deliveries.id })
       .from(deliveries)
-      .where(and(ofEndpoint, lte(deliveries.nextAt, now), exists(active), notExists(before)))
+      .where(and(ofEndpoint, lte(deliveries.nextAt, at), exists(active), notExists(before)))
       .orderBy(asc(deliveries.nextAt), asc(deliveries.seq))
       .limit(limit)
       .for('update', { skipLocked: true })
     return (
       handle
         .update(deliveries)
-        .set({ nextAt: until, sentAt: now })
+        .set({ nextAt: new Date(at.getTime() + CLAIM_MS), sentAt: at })
         // As an array it is read once. A join could read it again, and lock more than `limit`.
         .where(and(ofEndpoint, sql`${deliveries.id} = ANY(ARRAY(${due}))`))
         .returning()
@@ -110,9 +114,6 @@ export const claimDeliveries = async (
   })
   return claimed.toSorted((a, b) => a.seq - b.seq)
 }
-
-/** Milliseconds of a claim: longer than an attempt takes. Then another worker sends a message whose worker ended. */
-export const CLAIM_MS = 60_000
 
 /*
  * Transactions lock an endpoint before its deliveries, as its removal does.
