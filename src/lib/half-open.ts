@@ -20,6 +20,8 @@ export const closesHalfOpen = (
 ): (() => Promise<void>) => {
   const connections = new Map<Socket, Set<ServerResponse>>()
   let closing = false
+  // The server calls this when it closes. Its own one ends connections whose response is complete and not yet received.
+  server.closeIdleConnections = () => {}
   const isWaiting = (socket: Socket): boolean => [...(connections.get(socket) ?? [])].some(({ req }) => req.complete)
 
   /** Makes each pending response the last one of its connection, unless its headers were already sent. */

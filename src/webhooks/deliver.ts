@@ -1,8 +1,7 @@
 import type { Database } from '../db/pool.ts'
-import { CLAIM_MS, claimDeliveries, type Delivery, recordFailure, recordSuccess } from '../db/webhooks/deliveries.ts'
+import { type Attempt, CLAIM_MS, claimDeliveries, type Delivery, recordAttempts } from '../db/webhooks/deliveries.ts'
 import { changeEndpoint, type Endpoint, readEndpoint } from '../db/webhooks/endpoints.ts'
-import { createConcurrencyLimit } from '../lib/concurrency-limit.ts'
-import { errorText, unavailable } from '../lib/errors.ts'
+import { errorText } from '../lib/errors.ts'
 import { attempts } from './channel.ts'
 import { fillDeliveries } from './fill.ts'
 import type { Post, Posted } from './post.ts'
@@ -51,22 +50,30 @@ const stateAfter = (status: number | undefined, isLast: boolean): Endpoint['stat
 export const deliver = async (to: Delivering, id: string, signal: AbortSignal): Promise<void> => {
   const { database, vault, post, now, random } = to
 
-  // Records of an endpoint change the same row: at once, they would only take more connections.
-  const refuse = () => unavailable('too many messages wait to be recorded')
-  const inTurn = createConcurrencyLimit({ atOnce: 1, waiting: AT_ONCE, refuse })
+  /** Attempts that are not recorded yet, at most `AT_ONCE`, and when the earlier ones are. */
+  const unrecorded: Attempt[] = []
+  let recorded = Promise.resolve()
 
-  const record = async (
-    { retryAt }: Endpoint,
-    { endpoint, attempt, id: message }: Delivery,
-    posted: Posted,
-  ): Promise<void> => {
-    const key = { endpoint, id: message }
+  /** Records an attempt: one at once, and those that end meanwhile together, because all change the endpoint's row. */
+  const record = (endpoint: Endpoint, attempt: Attempt): Promise<void> => {
+    unrecorded.push(attempt)
+    recorded = recorded
+      .catch(() => {})
+      .then(() => {
+        const ended = unrecorded.splice(0)
+        return ended.length > 0 ? recordAttempts(database, endpoint, ended) : undefined
+      })
+    return recorded
+  }
+
+  const attemptOf = ({ id: message, attempt }: Delivery, posted: Posted): Attempt => {
     const at = new Date(now())
-    if (posted.ok) return recordSuccess(database, key, at, { keeps: !isChange(message), retryAt })
+    const result = { id: message, at, keeps: !isChange(message) }
+    if (posted.ok) return { ...result, failed: null }
     const { status, failure } = posted
-    const next = nextAttempt(attempt + 1, now(), retryAfterMs(posted.retryAfter, now()), random)
+    const next = nextAttempt(attempt + 1, at.getTime(), retryAfterMs(posted.retryAfter, at.getTime()), random)
     const state = stateAfter(status, attempt + 1 >= MAX_ATTEMPTS)
-    await recordFailure(database, key, at, { ...next, failure, state })
+    return { ...result, failed: { ...next, failure, state } }
   }
 
   const send = async (endpoint: Endpoint, secrets: readonly string[], delivery: Delivery): Promise<void> => {
@@ -75,7 +82,7 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
       post(endpoint.url, headers, delivery.body, signal),
     )
     // What a stopping worker interrupted is sent again after the claim, and is not an attempt.
-    if (posted.ok || !signal.aborted) await inTurn(() => record(endpoint, delivery, posted))
+    if (posted.ok || !signal.aborted) await record(endpoint, attemptOf(delivery, posted))
   }
 
   /** The secrets of an endpoint. Without the right key no attempt is made for a while. */
@@ -97,8 +104,7 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
     if (endpoint?.state !== 'active' || (endpoint.retryAt !== null && endpoint.retryAt > at)) return
     const secrets = await secretsNow(endpoint, at)
     const limit = endpoint.failingSince === null ? AT_ONCE : 1
-    if (signal.aborted) return
-    const claimed = await claimDeliveries(database, id, limit, now)
+    const claimed = await claimDeliveries(database, id, limit, now, signal)
     if (claimed.length === 0) return
     // All have ended when the job ends: the next one may begin at once.
     const sent = await Promise.allSettled(claimed.map((delivery) => send(endpoint, secrets, delivery)))

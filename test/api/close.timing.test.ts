@@ -76,6 +76,18 @@ test('requests in progress are answered before the stop, and their connections a
   expect(ranMs() - started).toBeLessThan(5_000)
 })
 
+test('a client that reads its response during the stop gets all of it', async () => {
+  const { api, open } = await listening()
+  const { socket, ended } = await open('GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n')
+  await once(socket, 'data')
+  socket.pause()
+  const closed = api.close()
+  await arrived()
+  socket.resume()
+  expect((await ended).length).toBeGreaterThan(LARGE_BYTES)
+  await closed
+})
+
 test('a client that does not read its response does not delay the stop past its limit', async () => {
   const { api, open } = await listening()
   const { socket, ended } = await open('GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n')

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { eq, isNotNull } from 'drizzle-orm'
+import { eq, isNotNull, sql } from 'drizzle-orm'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
 import { finalizeSettlements, newestNotFinal } from '../../src/db/index/settlements.ts'
@@ -285,6 +285,26 @@ test('records of an endpoint take one connection at a time, and when one fails t
   expect({ most, ended }).toEqual({ most: 1, ended: 9 })
   const claimed = isNotNull(deliveries.sentAt)
   expect(await steps.database.run((handle) => handle.$count(deliveries, claimed))).toBe(1)
+})
+
+test('a result waits three seconds for the row of its endpoint, which an operator may hold', async () => {
+  await index()
+  await add('we_1')
+  await store(1)
+  let hold = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    hold = resolve
+  })
+  const holder = steps.database.transaction(async (handle) => {
+    await handle.execute(sql`SELECT FROM webhook_endpoints FOR UPDATE`)
+    hold()
+    await handle.execute(sql`SELECT pg_sleep(5)`)
+  })
+  await held
+  const to = { database: steps.database, vault, post: toLocal, now: () => clock, random: () => 0.5 }
+  const ended = deliver(to, 'we_1', new AbortController().signal).then(() => 'recorded', String)
+  expect(await Promise.race([ended, holder.then(() => 'held for too long')])).toMatch(/lock timeout/)
+  await holder
 })
 
 test('a worker that stops claims nothing more', async () => {

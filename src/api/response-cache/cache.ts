@@ -158,10 +158,10 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       const encoding = accepted.find((it) => bodies[it] !== undefined)
       const body = encoding === undefined ? undefined : bodies[encoding]
       if (encoding === undefined || body === undefined) return null
-      if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body, addressOf(request))) return null
       const allowance = limit?.take(addressOf(request)) ?? null
       // The framework rejects requests above the limit, because it counts exactly.
       if (limit !== null && allowance === null) return null
+      if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body, addressOf(request))) return null
       if (accepted[0] !== 'identity') store.sent(url, entry)
       return { entry, etag, body, encoding, allowance }
     },

@@ -70,17 +70,20 @@ export const CLAIM_MS = 60_000
 /**
  * Claims the deliveries of an endpoint that are due, the longest due first and `limit` at most: no other worker sends
  * them for the time of a claim, which begins when the database is asked. `now` is in Unix milliseconds. Of each entity
- * only the oldest is due, and nothing while the endpoint is not active. Returns them in the order of their numbers.
+ * only the oldest is due, and nothing while the endpoint is not active or once `signal` has aborted. Returns them in the
+ * order of their numbers.
  */
 export const claimDeliveries = async (
   database: Database,
   endpoint: string,
   limit: number,
   now: () => number,
+  signal: AbortSignal,
 ): Promise<Delivery[]> => {
   const older = alias(deliveries, 'older')
   const ofEndpoint = and(eq(deliveries.endpoint, endpoint), eq(deliveries.state, 'waiting'))
-  const claimed = await database.run((handle) => {
+  const claimed = await database.run(async (handle) => {
+    if (signal.aborted) return []
     const at = new Date(now())
     const before = handle
       .select({ one: sql`1` })
@@ -115,42 +118,14 @@ export const claimDeliveries = async (
   return claimed.toSorted((a, b) => a.seq - b.seq)
 }
 
-/*
- * Transactions lock an endpoint before its deliveries, as its removal does.
- */
-
-type Key = Pick<Delivery, 'endpoint' | 'id'>
-
-const keyed = ({ endpoint, id }: Key) => and(eq(deliveries.endpoint, endpoint), eq(deliveries.id, id))
-
 /**
- * Records that a message was delivered at a time, and keeps it for a replay, or does not. The endpoint has recovered
- * unless another message failed since this one was sent, when `retryAt` was the endpoint's.
+ * The longest wait for the row of an endpoint, in milliseconds, which an operator's command may hold: shorter than the
+ * orderly stop of a worker takes.
  */
-export const recordSuccess = (
-  database: Database,
-  key: Key,
-  at: Date,
-  { keeps, retryAt }: { readonly keeps: boolean; readonly retryAt: Date | null },
-): Promise<void> =>
-  database.transaction(async (handle) => {
-    const { failingSince, retryAt: until, failure } = webhookEndpoints
-    const recovered = sql`${until} IS NOT DISTINCT FROM ${retryAt?.toISOString() ?? null}::timestamptz`
-    const unlessRecovered = (column: PgColumn) => sql`CASE WHEN NOT ${recovered} THEN ${column} END`
-    await handle
-      .update(webhookEndpoints)
-      .set({
-        ...{ succeededAt: at, failingSince: unlessRecovered(failingSince) },
-        ...{ retryAt: unlessRecovered(until), failure: unlessRecovered(failure) },
-      })
-      .where(eq(webhookEndpoints.id, key.endpoint))
-    const ended = { state: 'delivered', endedAt: at, failure: null, attempt: sql`${deliveries.attempt} + 1` } as const
-    if (keeps) await handle.update(deliveries).set(ended).where(keyed(key))
-    else await handle.delete(deliveries).where(keyed(key))
-  })
+const LOCK_WITHIN_MS = 3_000
 
 /** A failed attempt. */
-export type Failure = {
+type Failure = {
   /** What failed, for operators. */
   readonly failure: string
   /** When to send the message again; null after its last attempt. */
@@ -161,22 +136,70 @@ export type Failure = {
   readonly state: Endpoint['state']
 }
 
-/** Records a failed attempt at a time. */
-export const recordFailure = (database: Database, key: Key, at: Date, it: Failure): Promise<void> =>
+/** The result of an attempt to send a message at a time. */
+export type Attempt = {
+  readonly id: string
+  readonly at: Date
+  /** Null when the message was delivered. */
+  readonly failed: Failure | null
+  /** Whether it is kept for a replay when it was delivered. */
+  readonly keeps: boolean
+}
+
+const keyed = ({ id }: Pick<Endpoint, 'id'>, ids: readonly string[]) =>
+  and(eq(deliveries.endpoint, id), inArray(deliveries.id, [...ids]))
+
+/** The endpoint has recovered unless another message failed since these were sent. */
+const recordDelivered = async (handle: Handle, endpoint: Endpoint, delivered: readonly Attempt[]): Promise<void> => {
+  const at = delivered.at(-1)?.at
+  if (at === undefined) return
+  const { failingSince, retryAt, failure } = webhookEndpoints
+  const recovered = sql`${retryAt} IS NOT DISTINCT FROM ${endpoint.retryAt?.toISOString() ?? null}::timestamptz`
+  const unlessRecovered = (column: PgColumn) => sql`CASE WHEN NOT ${recovered} THEN ${column} END`
+  await handle
+    .update(webhookEndpoints)
+    .set({
+      ...{ succeededAt: at, failingSince: unlessRecovered(failingSince) },
+      ...{ retryAt: unlessRecovered(retryAt), failure: unlessRecovered(failure) },
+    })
+    .where(eq(webhookEndpoints.id, endpoint.id))
+  const ended = { state: 'delivered', endedAt: at, failure: null, attempt: sql`${deliveries.attempt} + 1` } as const
+  const idsOf = (keeps: boolean) => delivered.flatMap((it) => (it.keeps === keeps ? [it.id] : []))
+  const [kept, done] = [idsOf(true), idsOf(false)]
+  if (kept.length > 0) await handle.update(deliveries).set(ended).where(keyed(endpoint, kept))
+  if (done.length > 0) await handle.delete(deliveries).where(keyed(endpoint, done))
+}
+
+const recordFailure = async (handle: Handle, endpoint: Endpoint, { id, at }: Attempt, it: Failure): Promise<void> => {
+  const { failure, nextAt, retryAt, state } = it
+  const next = nextAt === null ? ({ state: 'dead', endedAt: at } as const) : { nextAt }
+  // Messages that were sent together may ask for different pauses.
+  const latest = sql`greatest(${webhookEndpoints.retryAt}, ${retryAt.toISOString()}::timestamptz)`
+  const failingSince = sql`coalesce(${webhookEndpoints.failingSince}, ${at.toISOString()}::timestamptz)`
+  await handle
+    .update(webhookEndpoints)
+    .set({ failingSince, retryAt: latest, failure, ...(state !== 'active' && { state }) })
+    .where(and(eq(webhookEndpoints.id, endpoint.id), ne(webhookEndpoints.state, 'disabled')))
+  await handle
+    .update(deliveries)
+    .set({ ...next, failure, attempt: sql`${deliveries.attempt} + 1` })
+    .where(keyed(endpoint, [id]))
+}
+
+/**
+ * Records attempts to send messages of an endpoint, as it was when they were sent. Transactions lock an endpoint before
+ * its deliveries, as its removal does.
+ */
+export const recordAttempts = (database: Database, endpoint: Endpoint, attempts: readonly Attempt[]): Promise<void> =>
   database.transaction(async (handle) => {
-    const { failure, nextAt, retryAt, state } = it
-    const next = nextAt === null ? ({ state: 'dead', endedAt: at } as const) : { nextAt }
-    // Messages that were sent together may ask for different pauses.
-    const latest = sql`greatest(${webhookEndpoints.retryAt}, ${retryAt.toISOString()}::timestamptz)`
-    const failingSince = sql`coalesce(${webhookEndpoints.failingSince}, ${at.toISOString()}::timestamptz)`
-    await handle
-      .update(webhookEndpoints)
-      .set({ failingSince, retryAt: latest, failure, ...(state !== 'active' && { state }) })
-      .where(and(eq(webhookEndpoints.id, key.endpoint), ne(webhookEndpoints.state, 'disabled')))
-    await handle
-      .update(deliveries)
-      .set({ ...next, failure, attempt: sql`${deliveries.attempt} + 1` })
-      .where(keyed(key))
+    await handle.execute(sql.raw(`SET LOCAL lock_timeout = ${LOCK_WITHIN_MS}`))
+    await recordDelivered(
+      handle,
+      endpoint,
+      attempts.filter(({ failed }) => failed === null),
+    )
+    for (const attempt of attempts)
+      if (attempt.failed !== null) await recordFailure(handle, endpoint, attempt, attempt.failed)
   })
 
 /** The newest deliveries of an endpoint, `limit` at most. */
