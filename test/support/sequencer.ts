@@ -24,6 +24,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/plans/random-plans.service.test.ts': 18,
   'test/plans/unsimulated.service.test.ts': 16,
   'test/jobs/run.service.test.ts': 16,
+  'test/webhooks/deliveries.service.test.ts': 25,
   'test/webhooks/commands.service.test.ts': 20,
   'test/plans/quoted.service.test.ts': 12,
   'test/plans/wallet-calls.service.test.ts': 12,
