@@ -1,5 +1,6 @@
 import type { Database } from '../db/pool.ts'
-import { type Attempt, CLAIM_MS, claimDeliveries, type Delivery, recordAttempts } from '../db/webhooks/deliveries.ts'
+import { type Attempt, recordAttempts } from '../db/webhooks/attempts.ts'
+import { CLAIM_MS, claimDeliveries, type Delivery } from '../db/webhooks/deliveries.ts'
 import { changeEndpoint, type Endpoint, readEndpoint } from '../db/webhooks/endpoints.ts'
 import { errorText } from '../lib/errors.ts'
 import { attempts } from './channel.ts'
