@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { type ServiceError, unavailable } from '../lib/errors.ts'
 
 /*
  * Bodies that clients have not read yet. Each stays in memory until its last reader has it or leaves, so their sum is
@@ -17,6 +18,17 @@ const MS_PER_BYTE = 1_000 / 16_384
 
 /** A body whose newest reader has taken longer than this may be dropped to make room, in milliseconds. */
 const SLOW_MS = 5_000
+
+/** When a rejected client should try again, in seconds. */
+const RETRY_AFTER_SECONDS = 2
+
+/** The error of a request whose body has no room. */
+export const noRoom = (): ServiceError =>
+  unavailable(
+    `too many large responses are not read yet: try again after ${RETRY_AFTER_SECONDS} s`,
+    undefined,
+    RETRY_AFTER_SECONDS,
+  )
 
 type Body = {
   readonly size: number

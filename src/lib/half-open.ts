@@ -1,15 +1,18 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The time in which a closing server's clients receive their responses, in milliseconds: less than an orderly stop takes. */
+/**
+ * The time in which a closing server's requests are answered and their responses received, in milliseconds: less than the
+ * limit of an orderly stop (`STOP_WITHIN_MS`).
+ */
 const ANSWER_WITHIN_MS = 7_000
 
 /**
  * Tracks a server's connections. Once `draining` aborts, every response carries `Connection: close`, so that clients
  * reconnect elsewhere between two requests and never in the middle of one. The returned function closes at once every
  * connection without a complete unanswered request: idle ones, and those whose request has arrived only in part, for
- * which the server's own `close` would wait. Each other connection closes after its response, or when the client has not
- * received it in time.
+ * which the server's own `close` would wait. Each other connection closes after its response, or when the time for
+ * that is over.
  *
  * @example app.addHook('preClose', closesHalfOpen(app.server, drain.signal))
  */

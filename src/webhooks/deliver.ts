@@ -60,9 +60,16 @@ export const deliver = async (to: Delivering, id: string, signal: AbortSignal): 
     unrecorded.push(attempt)
     recorded = recorded
       .catch(() => {})
-      .then(() => {
+      .then(async () => {
         const ended = unrecorded.splice(0)
-        return ended.length > 0 ? recordAttempts(database, endpoint, ended) : undefined
+        if (ended.length === 0) return
+        try {
+          await recordAttempts(database, endpoint, ended)
+        } catch (fault) {
+          // The next one records these too.
+          unrecorded.unshift(...ended)
+          throw fault
+        }
       })
     return recorded
   }

@@ -2,8 +2,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
-import { createResponseCache } from '../../src/api/response-cache/cache.ts'
+import { errors } from '../../src/api/plugins/errors.ts'
+import { createRateLimit } from '../../src/api/rate-limit.ts'
+import { createResponseCache, NO_ROOM, responseCache } from '../../src/api/response-cache/cache.ts'
 import { cachingServer } from '../../src/api/response-cache/server.ts'
 import { createStore } from '../../src/api/response-cache/store.ts'
 import { createTags } from '../../src/api/response-cache/tags.ts'
@@ -139,7 +142,7 @@ test('a body that several addresses read makes no room for one of them', async (
 })
 
 test('a body from the response cache counts once, and not for HEAD; without room, the framework has the request', async () => {
-  const unread = createUnread(BODY_BYTES)
+  const unread = createUnread(BODY_BYTES, { now: () => 0 })
   const store = createStore(32 * BODY_BYTES)
   const tags = createTags('test')
   const tag = { version: 0, block: null }
@@ -150,13 +153,14 @@ test('a body from the response cache counts once, and not for HEAD; without room
     })
   // An index in which nothing changes.
   const changes = { isCurrent: () => true, version: () => 0, position: () => 0, reached: () => undefined } as never
-  const options = { changes, store, tags, unread, forkBlocks: null as never, limit: null, trustedProxies: 0 }
+  const limit = createRateLimit(4, undefined)
+  const options = { changes, store, tags, unread, forkBlocks: null as never, limit, trustedProxies: 0 }
   let sent = 0
   const access = (): void => {
     sent += 1
   }
   const cache = createResponseCache(options)
-  const server = cachingServer({ cache, access, tracing: undefined })((_, response) => response.writeHead(503).end())
+  const server = cachingServer({ cache, access, tracing: undefined })((_, response) => response.writeHead(418).end())
   onTestFinished(() => void server.close())
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
@@ -165,10 +169,25 @@ test('a body from the response cache counts once, and not for HEAD; without room
   const sockets = [1, 2].map(() => stalled(port, '/cached'))
   await eventually('both are sent', () => sent === 3)
   expect(unread.counts()).toEqual({ bytes: BODY_BYTES, dropped: 0 })
-  // When the machine pauses in between, the first body is slow and makes room.
-  expect((await fetch(`http://127.0.0.1:${port}/other`)).status).toBe(503)
+  const other = async () => (await fetch(`http://127.0.0.1:${port}/other`)).status
+  expect(await other()).toBe(418)
   for (const socket of sockets) socket.destroy()
   await eventually('nothing is unread', () => unread.counts().bytes === 0)
+  // No request is left of the limit. Such a request does not count.
+  expect([await other(), unread.counts().bytes]).toEqual([418, 0])
+})
+
+test('a request whose cached body has no room is rejected before it is handled', async () => {
+  const refused = { load: 0, rate: 0, unread: 0 }
+  let handled = 0
+  const app = Fastify()
+  await app.register(responseCache, { cache: { decide: () => NO_ROOM, keep: String } as never, refused })
+  await app.register(errors)
+  app.get('/cached', async () => {
+    handled += 1
+  })
+  const { statusCode, headers } = await app.inject('/cached')
+  expect([statusCode, headers['retry-after'], refused.unread, handled]).toEqual([503, '2', 1, 0])
 })
 
 test('the API answers 503 for a large body without room, and counts it', async () => {

@@ -1,14 +1,8 @@
 import fp from 'fastify-plugin'
 import { bytesOf } from '../../lib/bytes.ts'
-import { unavailable } from '../../lib/errors.ts'
 import { addressOf } from '../client.ts'
 import type { Refused } from '../limits.ts'
-import { isLarge, type Unread } from '../unread.ts'
-
-/** When a rejected client should try again, in seconds. */
-const RETRY_AFTER_SECONDS = 2
-
-const MESSAGE = `too many large responses are not read yet: try again after ${RETRY_AFTER_SECONDS} s`
+import { isLarge, noRoom, type Unread } from '../unread.ts'
 
 /** Counts bodies, and rejects those without room with a 503. */
 export const unreadBodies = fp<{ readonly unread: Unread; readonly refused: Refused }>(
@@ -19,7 +13,7 @@ export const unreadBodies = fp<{ readonly unread: Unread; readonly refused: Refu
       const body = typeof payload === 'string' ? bytesOf(payload) : payload
       if (unread.add(reply.raw, body, addressOf(request))) return done(null, body)
       refused.unread += 1
-      done(unavailable(MESSAGE, undefined, RETRY_AFTER_SECONDS))
+      done(noRoom())
     })
   },
 )

@@ -7,9 +7,10 @@ import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshnes
 import type { Waits } from '../../reads/freshness/waits.ts'
 import { lagOfReached } from '../../reads/lag/lag.ts'
 import { rawAddressOf } from '../client.ts'
+import type { Refused } from '../limits.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../rate-limit.ts'
 import { isStream } from '../streams.ts'
-import { isLarge, type Unread } from '../unread.ts'
+import { isLarge, noRoom, type Unread } from '../unread.ts'
 import { acceptedEncodings, type Encoding } from './compress.ts'
 import { type Entry, type HeaderList, lastingHeaders, listOf, notModifiedHeaders } from './entry.ts'
 import type { ForkBlocks } from './fork-blocks.ts'
@@ -59,6 +60,9 @@ type Deps = {
   readonly trustedProxies: number
   readonly unread: Unread
 }
+
+/** What `decide` returns for a request whose body has no room. */
+export const NO_ROOM = 'no room'
 
 /** Whether a request must not be answered from the cache: it has a body, or asks for a stream or an upgrade. */
 const bypassesCache = (headers: IncomingHttpHeaders): boolean =>
@@ -138,11 +142,11 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
     reached: changes.reached,
 
     /**
-     * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null), as when there
-     * is no room for an unread body: the framework rejects such a request. It uses only memory. `now` is as
-     * `performance.now`. A body counts for the rate limit, a 304 does not.
+     * Decides whether the cache answers a request: with a 304, with a cached body, or not at all (null). `NO_ROOM` means
+     * that its body would be too much that clients have not read. It uses only memory. `now` is as `performance.now`. A
+     * body counts for the rate limit, a 304 does not.
      */
-    decide(response: ServerResponse, now: number): Hit | null {
+    decide(response: ServerResponse, now: number): Hit | typeof NO_ROOM | null {
       const request = response.req
       const { method, url = '', headers } = request
       if (method !== 'GET' && method !== 'HEAD') return null
@@ -161,7 +165,7 @@ export const createResponseCache = ({ changes, forkBlocks, store, tags, limit, t
       const allowance = limit?.take(addressOf(request)) ?? null
       // The framework rejects requests above the limit, because it counts exactly.
       if (limit !== null && allowance === null) return null
-      if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body, addressOf(request))) return null
+      if (isLarge(body) && method !== 'HEAD' && !unread.add(response, body, addressOf(request))) return NO_ROOM
       if (accepted[0] !== 'identity') store.sent(url, entry)
       return { entry, etag, body, encoding, allowance }
     },
@@ -241,23 +245,34 @@ export type CachedRoutes<Options> = FastifyPluginAsync<
   Options & { readonly waits: Waits; readonly cache: ResponseCache }
 >
 
-/** The last request that the server did not find in the cache. Its hooks run before the next request arrives. */
+/** The last request that the cache does not answer, and why. Its hooks run before the next request arrives. */
 let lastMiss: object | null = null
+let lastReason: typeof NO_ROOM | null = null
 
 /** Records that the cache does not answer a request, so that the hook does not look it up again. */
-export const markCacheMiss = (request: object): void => {
+export const markCacheMiss = (request: object, reason: typeof NO_ROOM | null): void => {
   lastMiss = request
+  lastReason = reason
 }
 
-/** Caches responses, and answers requests from the cache that did not come through the server: injected requests. */
-export const responseCache = fp<{ readonly cache: ResponseCache }>(async (app, { cache }) => {
+type Options = { readonly cache: ResponseCache; readonly refused: Refused }
+
+/**
+ * Caches responses, and answers requests from the cache that did not come through the server: injected requests. Rejects
+ * those without room for their body with a 503.
+ */
+export const responseCache = fp<Options>(async (app, { cache, refused }) => {
   app.decorateRequest('reading', null)
   app.addHook('onSend', (request, reply, payload, done) => {
     done(null, cache.keep(request, reply, payload))
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const hit = lastMiss === request.raw ? null : cache.decide(reply.raw, performance.now())
+    const hit = lastMiss === request.raw ? lastReason : cache.decide(reply.raw, performance.now())
     if (hit === null) return done()
+    if (hit === NO_ROOM) {
+      refused.unread += 1
+      return done(noRoom())
+    }
     reply.hijack()
     cache.send(reply.raw, hit, request.id, reply.elapsedTime)
   })

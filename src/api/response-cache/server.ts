@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Tracing } from '../../lib/tracing.ts'
 import { type Access, requestId, traceOf } from '../access.ts'
-import { markCacheMiss, type ResponseCache } from './cache.ts'
+import { markCacheMiss, NO_ROOM, type ResponseCache } from './cache.ts'
 
 /** Time for the head of a request and for all of it before a 408, and time between checks, in milliseconds. */
 const HEAD_TIMEOUT_MS = 10_000
@@ -28,7 +28,10 @@ export const cachingServer =
     const respond = (request: IncomingMessage, response: ServerResponse): boolean => {
       const startedAt = performance.now()
       const hit = cache.decide(response, startedAt)
-      if (hit === null) return false
+      if (hit === null || hit === NO_ROOM) {
+        markCacheMiss(request, hit)
+        return false
+      }
       const { method = 'GET', headers } = request
       const { route } = hit.entry
       const id = requestId(request)
@@ -42,9 +45,7 @@ export const cachingServer =
     }
 
     const handle: RequestListener = (request, response) => {
-      if (respond(request, response)) return
-      markCacheMiss(request)
-      handler(request, response)
+      if (!respond(request, response)) handler(request, response)
     }
 
     const server = createServer(
