@@ -16,11 +16,7 @@ const ANSWER_WITHIN_MS = 7_000
  *
  * @example app.addHook('preClose', closesHalfOpen(app.server, drain.signal))
  */
-export const closesHalfOpen = (
-  server: Server,
-  draining: AbortSignal,
-  answerWithinMs = ANSWER_WITHIN_MS,
-): (() => Promise<void>) => {
+export const closesHalfOpen = (server: Server, draining: AbortSignal): (() => Promise<void>) => {
   const connections = new Map<Socket, Set<ServerResponse>>()
   let closing = false
   // The server calls this when it closes. Its own one ends connections whose response is complete and not yet received.
@@ -57,6 +53,6 @@ export const closesHalfOpen = (
     for (const socket of connections.keys()) if (!isWaiting(socket)) socket.destroy()
     setTimeout(() => {
       for (const socket of connections.keys()) socket.destroy()
-    }, answerWithinMs).unref()
+    }, ANSWER_WITHIN_MS).unref()
   }
 }
