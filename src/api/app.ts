@@ -17,6 +17,7 @@ import type { SettlementSources } from '../reads/listings/settlements.ts'
 import type { ListSources } from '../reads/listings/sources.ts'
 import { createSenders } from '../reads/transactions/replacement.ts'
 import { createTransactions } from '../reads/transactions/transactions.ts'
+import { createReadTurns } from '../reads/turns.ts'
 import { decodeCall } from '../tx/decode-call.ts'
 import { createAccess, requestId } from './access.ts'
 import { changeStream } from './change-stream.ts'
@@ -131,6 +132,7 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   const { maxWaits: max, maxWaitsPerClient: maxPerClient } = limits
   const waits = createWaits({ chains, changes, refreshState: sources.lists.refreshState, max, maxPerClient, draining })
   app.addHook('onClose', async () => waits.close())
+  const turns = createReadTurns(limits.connections)
   const senders = createSenders()
   const transactions = createTransactions({ ...sources, senders, decodeCall }, waits)
 
@@ -170,12 +172,12 @@ export const buildApp = async (options: AppOptions): Promise<FastifyInstance> =>
   await app.register(changelogRoutes, { prefix: '/v1' })
   await app.register(docsRoutes)
   await app.register(meRoutes, { prefix: '/v1', identity })
-  await app.register(readRoutes, { prefix: '/v1', sources, waits, cache, defaultChainId })
+  await app.register(readRoutes, { prefix: '/v1', sources, waits, turns, cache, defaultChainId })
   const lists: ListSources = { ...sources, pricing }
-  await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, cache })
-  await app.register(portfolioRoutes, { prefix: '/v1', sources: lists, waits, cache })
-  await app.register(settlementRoutes, { prefix: '/v1', sources, lists, waits, cache, streams: settled })
-  await app.register(changeRoutes, { prefix: '/v1', sources, resume: changed.resume, streams: changeStreams })
+  await app.register(listingRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
+  await app.register(portfolioRoutes, { prefix: '/v1', sources: lists, waits, turns, cache })
+  await app.register(settlementRoutes, { prefix: '/v1', sources, lists, waits, turns, cache, streams: settled })
+  await app.register(changeRoutes, { prefix: '/v1', sources, turns, resume: changed.resume, streams: changeStreams })
   await app.register(pricingRoutes, { prefix: '/v1', pricing, chains })
   await app.register(txRoutes, { prefix: '/v1', chains, senders })
   await app.register(transactionRoutes, { prefix: '/v1', transactions })

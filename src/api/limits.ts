@@ -20,6 +20,8 @@ export type Limits = {
   readonly maxHeapBytes: number
   /** Most bytes of large bodies that clients have not read yet; half of it for one client. */
   readonly maxUnreadBytes: number
+  /** Connections to the database that reads use. */
+  readonly connections: number
   /** Proxies in front of the service, each of which adds the address it saw to `X-Forwarded-For`. */
   readonly trustedProxies: number
 }

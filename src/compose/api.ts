@@ -147,6 +147,7 @@ export const runOpenapi = async ({ check }: { readonly check: boolean }): Promis
       maxEventLoopDelayMs: 0,
       maxHeapBytes: 0,
       maxUnreadBytes: 1,
+      connections: 1,
       trustedProxies: 0,
     }
     const app = await buildApp({

@@ -75,6 +75,7 @@ export const limitsOf = (config: z.output<z.ZodObject<typeof api>>): Limits => (
   maxEventLoopDelayMs: config.MAX_EVENT_LOOP_DELAY_MS,
   maxHeapBytes: config.MAX_HEAP_BYTES,
   maxUnreadBytes: config.MAX_UNREAD_BYTES,
+  connections: config.API_POOL_SIZE,
   trustedProxies: config.TRUSTED_PROXIES,
 })
 

@@ -1,15 +1,19 @@
 /**
  * Runs a task once a slot is free, or throws. When `signal` aborts before that, throws its reason. Slots go to the
- * clients with waiting tasks in turns; tasks without a client count as those of one.
+ * clients with waiting tasks in turns; tasks without a client count as those of one, which may take all slots.
  */
 export type ConcurrencyLimit = <T>(run: () => Promise<T>, signal?: AbortSignal, client?: string) => Promise<T>
 
 type Waiting = { readonly begin: () => void; readonly reject: (reason: unknown) => void }
 
+/** The client of tasks that no client asked for. */
+const NOBODY = ''
+
 /**
- * Runs at most `atOnce` tasks concurrently; up to `waiting` more wait, those of one client in order. A further call
- * throws the error of `refuse`. If another client has more waiting tasks, the newest of those throws it instead: one
- * client cannot keep the others out. There is no time-out: each task must end by itself.
+ * Runs at most `atOnce` tasks concurrently, and at most half as many of one client, so that a slot is free for another
+ * one; up to `waiting` more wait, those of one client in order. A further call throws the error of `refuse`. If another
+ * client has more waiting tasks, the newest of those throws it instead: one client cannot keep the others out. There is
+ * no time-out: each task must end by itself.
  *
  * @example
  * const limited = createConcurrencyLimit({ atOnce: 16, waiting: 256, refuse: () => unavailable('overloaded, retry after 1 s') })
@@ -19,10 +23,22 @@ export const createConcurrencyLimit = (options: {
   readonly waiting: number
   readonly refuse: () => Error
 }): ConcurrencyLimit => {
+  const { atOnce } = options
+  const atOncePerClient = Math.ceil(atOnce / 2)
+  /** The number of running tasks by client, if any. */
+  const running = new Map<string, number>()
   /** The waiting tasks by client. The first client is the next one; no set is empty. */
   const queues = new Map<string, Set<Waiting>>()
-  let running = 0
+  let taken = 0
   let waiting = 0
+
+  const mayBegin = (client: string): boolean =>
+    taken < atOnce && (client === NOBODY || (running.get(client) ?? 0) < atOncePerClient)
+
+  const take = (client: string): void => {
+    taken += 1
+    running.set(client, (running.get(client) ?? 0) + 1)
+  }
 
   const remove = (client: string, task: Waiting): void => {
     const queue = queues.get(client)
@@ -66,25 +82,28 @@ export const createConcurrencyLimit = (options: {
       waiting += 1
     })
 
-  /** Hands a slot over to the next client, which then goes behind the others. */
-  const handOver = (): void => {
-    const [next] = queues
-    if (next === undefined) {
-      running -= 1
+  /** Frees a slot and hands it over to the next client that may begin, which then goes behind the others. */
+  const handOver = (from: string): void => {
+    taken -= 1
+    const rest = (running.get(from) ?? 1) - 1
+    if (rest > 0) running.set(from, rest)
+    else running.delete(from)
+    for (const [client, queue] of queues) {
+      if (!mayBegin(client)) continue
+      const [task] = queue
+      if (task === undefined) throw new RangeError('expected no empty queue')
+      queues.delete(client)
+      queues.set(client, queue)
+      remove(client, task)
+      take(client)
+      task.begin()
       return
     }
-    const [client, queue] = next
-    const [task] = queue
-    queues.delete(client)
-    queues.set(client, queue)
-    if (task === undefined) throw new RangeError('expected no empty queue')
-    remove(client, task)
-    task.begin()
   }
 
-  return async (run, signal, client = '') => {
+  return async (run, signal, client = NOBODY) => {
     signal?.throwIfAborted()
-    if (running < options.atOnce) running += 1
+    if (mayBegin(client)) take(client)
     else {
       if (waiting >= options.waiting) makeRoom(client)
       await turn(signal, client)
@@ -92,7 +111,7 @@ export const createConcurrencyLimit = (options: {
     try {
       return await run()
     } finally {
-      handOver()
+      handOver(client)
     }
   }
 }

@@ -74,3 +74,48 @@ test('clients take turns, and a full queue rejects the newest task of the client
   // Nothing is left behind.
   expect(await limited(async () => 'free')).toBe('free')
 })
+
+test('a client takes half of the slots, and the others wait for another client', async () => {
+  const limited = createConcurrencyLimit({ atOnce: 4, waiting: 100, refuse: () => new Error('overloaded') })
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  const run = (name: string, client?: string): Promise<void> => {
+    const task = () => {
+      begun.push(name)
+      return new Promise<void>((resolve) => ends.set(name, resolve))
+    }
+    return limited(task, undefined, client)
+  }
+  const all = ['a1', 'a2', 'a3', 'a4'].map((name) => run(name, 'a'))
+  expect(begun).toEqual(['a1', 'a2'])
+  all.push(run('b1', 'b'), run('n1'), run('n2'), run('b2', 'b'), run('c1', 'c'))
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'n1'])
+  // A slot of the client that waited first, which then has half of them again.
+  ends.get('a1')?.()
+  await all[0]
+  expect(begun.slice(4)).toEqual(['a3'])
+  // Slots of others: the client with half of them is passed over.
+  for (const [nth, name] of [
+    [4, 'b1'],
+    [5, 'n1'],
+  ] as const) {
+    ends.get(name)?.()
+    await all[nth]
+  }
+  expect(begun.slice(5)).toEqual(['n2', 'b2'])
+  for (const name of ['a2', 'a3', 'n2', 'b2', 'a4', 'c1']) {
+    await expect.poll(() => ends.has(name)).toBe(true)
+    ends.get(name)?.()
+  }
+  await Promise.all(all)
+  expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1', 'n1', 'n2'])
+})
+
+test('tasks without a client may take all slots', async () => {
+  const limited = createConcurrencyLimit({ atOnce: 4, waiting: 0, refuse: () => new Error('overloaded') })
+  const ends: (() => void)[] = []
+  const all = [1, 2, 3, 4].map(() => limited(() => new Promise<void>((resolve) => ends.push(resolve))))
+  await expect(limited(async () => {})).rejects.toThrow('overloaded')
+  for (const end of ends) end()
+  await Promise.all(all)
+})

@@ -126,6 +126,7 @@ export const openApp = async (options: Options) => {
     maxEventLoopDelayMs: 0,
     maxHeapBytes: 0,
     maxUnreadBytes: 134_217_728,
+    connections: 10,
     trustedProxies: 0,
     ...options.limits,
   }

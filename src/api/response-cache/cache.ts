@@ -6,6 +6,7 @@ import type { Changes, Resource } from '../../reads/cache/resources.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
 import type { Waits } from '../../reads/freshness/waits.ts'
 import { lagOfReached } from '../../reads/lag/lag.ts'
+import type { ReadTurns } from '../../reads/turns.ts'
 import { rawAddressOf } from '../client.ts'
 import type { Refused } from '../limits.ts'
 import { type Allowance, allowanceHeaders, type RateLimit } from '../rate-limit.ts'
@@ -242,7 +243,7 @@ export type ResponseCache = ReturnType<typeof createResponseCache>
 
 /** Routes whose responses are cached. */
 export type CachedRoutes<Options> = FastifyPluginAsync<
-  Options & { readonly waits: Waits; readonly cache: ResponseCache }
+  Options & { readonly waits: Waits; readonly turns: ReadTurns; readonly cache: ResponseCache }
 >
 
 /** The last request that the cache does not answer, and why. Its hooks run before the next request arrives. */

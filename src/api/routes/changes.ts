@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { FeedCursor, FeedFilter } from '../../db/queries/feed.ts'
+import type { FeedFilter } from '../../db/queries/feed.ts'
 import {
   Change,
   ChangesBody,
@@ -13,7 +13,9 @@ import {
   filterOf,
   subjectsOf,
 } from '../../reads/listings/changes.ts'
+import type { ReadTurns } from '../../reads/turns.ts'
 import type { changeStream } from '../change-stream.ts'
+import { clientOf } from '../client.ts'
 import { openStream } from '../open-stream.ts'
 import { type Operation, route } from '../operation.ts'
 import { isStream, type Streams } from '../streams.ts'
@@ -58,11 +60,9 @@ export const changeRoutes: FastifyPluginAsync<{
   readonly sources: ChangesSources
   readonly resume: ReturnType<typeof changeStream>['resume']
   readonly streams: Streams<FeedFilter>
-}> = async (app, { sources, resume, streams }) => {
+  readonly turns: ReadTurns
+}> = async (app, { sources, resume, streams, turns }) => {
   app.addHook('preClose', async () => streams.close())
-
-  const page = async (since: FeedCursor | 'now' | undefined, filter: FeedFilter, limit: number) =>
-    changesPage(sources, since, filter, limit)
 
   const sendStream = async (
     request: FastifyRequest<{ Querystring: z.output<typeof ChangesStreamQuery> }>,
@@ -82,16 +82,17 @@ export const changeRoutes: FastifyPluginAsync<{
       const { query, headers } = request
       reply.header('cache-control', 'no-store')
       if (isStream(headers.accept)) return sendStream(request, reply)
-      return page(query.since, filterOf(query), query.limit)
+      return turns.page(clientOf(request), () => changesPage(sources, query.since, filterOf(query), query.limit))
     },
   )
 
   app.post<{ Body: z.output<typeof ChangesBody> }>(
     '/changes',
     { ...route(aboutSome, success, { body: ChangesBody }), bodyLimit: SUBJECTS_LIMIT },
-    async ({ body }, reply) => {
+    async (request, reply) => {
+      const { body } = request
       reply.header('cache-control', 'no-store')
-      return page(body.since, subjectsOf(body), body.limit)
+      return turns.long(clientOf(request), () => changesPage(sources, body.since, subjectsOf(body), body.limit))
     },
   )
 

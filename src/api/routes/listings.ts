@@ -11,7 +11,7 @@ import { markReverted } from '../reverted.ts'
 
 /** Mounts every list of whole records. Rows are JSON texts, so the body is concatenated and not serialized. */
 export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
-  const { sources, waits, cache } = options
+  const { sources, waits, turns, cache } = options
   for (const listing of listings) {
     const { path, tag, summary, kind, query, data } = listing
     const operation: Operation = {
@@ -41,7 +41,7 @@ export const listingRoutes: CachedRoutes<{ readonly sources: ListSources }> = as
         const resource = pageResource(kind, request.query)
         if (resource !== null && cache.check(resource, request, reply)) return reply
         const page = await afterRefresh(waits, client, () =>
-          pageFor(sources, listing, request.query, atLeast?.block ?? null),
+          turns.page(client, () => pageFor(sources, listing, request.query, atLeast?.block ?? null)),
         )
         const { rows, freshness, isIndexed } = page
         const isLive = request.query.include?.includes('value') === true

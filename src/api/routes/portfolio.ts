@@ -60,7 +60,7 @@ const addBalances = async (sources: ListSources, asked: Parameters<typeof balanc
 
 /** Mounts the portfolio of one wallet and of several wallets. */
 export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = async (app, options) => {
-  const { sources, waits, cache } = options
+  const { sources, waits, turns, cache } = options
   const one: Operation = {
     ...about,
     summary: "Retrieve a wallet's positions, deposits, events and claimable amounts",
@@ -71,8 +71,9 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
     route(one, readEnvelope(Portfolio), { params: PortfolioParams, querystring: PortfolioQuery }),
     async (request, reply) => {
       const { params, query } = request
+      const client = clientOf(request)
       const chainIds = chainsOf(query.chainId)
-      const atLeast = await awaitIndex(waits, clientOf(request), chainIds, query, { observed: true })
+      const atLeast = await awaitIndex(waits, client, chainIds, query, { observed: true })
       const reverted = markReverted(reply, atLeast)
       const include = inclusionsOf(query.include)
       const live = isLive(query.include)
@@ -82,10 +83,8 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
       const wallets = [params.addr]
       const asked = { wallets, chainIds, state: query.state, include, atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([
-        afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, asked)),
-        query.include?.includes('balances') === true
-          ? addBalances(sources, { ...asked, client: clientOf(request) })
-          : null,
+        afterRefresh(waits, client, () => turns.page(client, () => portfoliosOf(sources, asked))),
+        query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client }) : null,
       ])
       reply.header('cache-control', live ? 'no-store' : REVALIDATE)
       if (withBalances !== null) return sendPortfolios(reply, found, found.records.map(withBalances), reverted)
@@ -106,13 +105,11 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
     route(held, readEnvelope(Balances), { params: PortfolioParams, querystring: BalancesQuery }),
     async (request, reply) => {
       const { params, query } = request
+      const client = clientOf(request)
       const chainIds = chainsOf(query.chainId)
-      const atLeast = await awaitHead(waits, clientOf(request), chainIds, query)
+      const atLeast = await awaitHead(waits, client, chainIds, query)
       const meta = markReverted(reply, atLeast)
-      const asked = {
-        ...{ client: clientOf(request), wallets: [params.addr] },
-        ...{ chainIds, atLeast: atLeast?.block ?? null },
-      }
+      const asked = { client, wallets: [params.addr], chainIds, atLeast: atLeast?.block ?? null }
       const { records, freshness, fault } = await balancesOf(sources, asked)
       if (fault !== null) throw fault
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': 'no-store' })
@@ -132,18 +129,17 @@ export const portfolioRoutes: CachedRoutes<{ readonly sources: ListSources }> = 
     },
     async (request, reply) => {
       const { body, query } = request
+      const client = clientOf(request)
       const chainIds = chainsOf(body.chainIds)
-      const atLeast = await awaitIndex(waits, clientOf(request), chainIds, query, {
+      const atLeast = await awaitIndex(waits, client, chainIds, query, {
         chainField: 'chainIds',
         observed: true,
       })
       const reverted = markReverted(reply, atLeast)
       const asked = { ...body, chainIds, include: inclusionsOf(query.include), atLeast: atLeast?.block ?? null }
       const [found, withBalances] = await Promise.all([
-        afterRefresh(waits, clientOf(request), () => portfoliosOf(sources, asked)),
-        query.include?.includes('balances') === true
-          ? addBalances(sources, { ...asked, client: clientOf(request) })
-          : null,
+        afterRefresh(waits, client, () => turns.long(client, () => portfoliosOf(sources, asked))),
+        query.include?.includes('balances') === true ? addBalances(sources, { ...asked, client }) : null,
       ])
       if (isLive(query.include)) reply.header('cache-control', 'no-store')
       const records = withBalances === null ? found.records : found.records.map(withBalances)

@@ -40,7 +40,7 @@ export const readRoutes: CachedRoutes<{
   readonly sources: ReadSources & { readonly finality: Pick<FinalityCache, 'isFinal'> }
   readonly defaultChainId: ChainId
 }> = async (app, options) => {
-  const { sources, waits, cache, defaultChainId } = options
+  const { sources, waits, turns, cache, defaultChainId } = options
   const singleFlight = createSingleFlight<Answer<unknown>>()
 
   for (const read of reads) {
@@ -60,7 +60,8 @@ export const readRoutes: CachedRoutes<{
       if (resource !== undefined && isIndexed && cache.check(resource, request, reply)) return reply
       const { reading } = request
       const key = cacheKey(request.url)
-      const run = (): Promise<Answer<unknown>> => read.answer(sources, input)
+      const answerOf = () => read.answer(sources, input)
+      const run = (): Promise<Answer<unknown>> => (read.paged ? turns.page(client, answerOf) : answerOf())
       // Concurrent requests with one key and version share the answer.
       const answer = await (reading === null || key === null ? run() : singleFlight(`${reading.version} ${key}`, run))
       const { freshness } = answer

@@ -5,6 +5,7 @@ import type { SettlementFilter } from '../../db/queries/settlements.ts'
 import { invalidField } from '../../lib/errors.ts'
 import { awaitIndex, DEFAULT_WAIT_MS, untilRefreshed } from '../../reads/freshness/consistency.ts'
 import { type Freshness, freshnessHeaders } from '../../reads/freshness/freshness.ts'
+import type { Client } from '../../reads/freshness/waits.ts'
 import { claimablesOf } from '../../reads/listings/portfolio.ts'
 import {
   feedOf,
@@ -59,7 +60,7 @@ export const settlementRoutes: CachedRoutes<{
   /** The streams of each feed. */
   readonly streams: Readonly<Record<'latest' | 'finalized', Streams<SettlementFilter>>>
 }> = async (app, options) => {
-  const { sources, lists, waits, cache, streams } = options
+  const { sources, lists, waits, turns, cache, streams } = options
   app.addHook('preClose', async () => {
     for (const each of Object.values(streams)) each.close()
   })
@@ -79,15 +80,15 @@ export const settlementRoutes: CachedRoutes<{
   }
 
   /** Adds what wallets can claim from the events of settlements, once the index has observed it. */
-  const withClaimables = async (request: FastifyRequest, items: readonly Settlement[], wallets: readonly Address[]) => {
+  const withClaimables = async (client: Client, items: readonly Settlement[], wallets: readonly Address[]) => {
     const chainIds = [...new Set(items.map(({ chainId }) => chainId))]
     if (chainIds.length === 0) return { data: items, claimablesComplete: true }
     const deadline = performance.now() + DEFAULT_WAIT_MS
     for (const chainId of chainIds)
-      await waits.during(chainId, clientOf(request), (polls, signal) =>
+      await waits.during(chainId, client, (polls, signal) =>
         untilRefreshed(polls, `settlements of chain ${chainId}`, { deadline, signal }),
       )
-    const { claimables, isComplete } = await claimablesOf(lists, chainIds, wallets)
+    const { claimables, isComplete } = await turns.long(client, () => claimablesOf(lists, chainIds, wallets))
     const data = items.map((item) => ({
       ...item,
       claimables: claimables.filter((it) => it.chainId === item.chainId && it.eventId === item.eventId),
@@ -118,9 +119,10 @@ export const settlementRoutes: CachedRoutes<{
       // The position of `now` moves without a settlement, so that response has no tag.
       const hasTag = query.since !== 'now'
       if (hasTag && cache.check(feedOf(chainIds, wallets), request, reply)) return reply
-      const page = await settlementsPage(sources, query)
+      const client = clientOf(request)
+      const page = await turns.page(client, () => settlementsPage(sources, query))
       const { data, ...complete } =
-        wallets === undefined ? { data: page.data } : await withClaimables(request, page.data, wallets)
+        wallets === undefined ? { data: page.data } : await withClaimables(client, page.data, wallets)
       const lagSeconds = Math.max(...page.meta.asOf.map((it) => it.lagSeconds))
       const freshness: Freshness = { source: 'database', stale: false, lagSeconds }
       reply.headers({ ...freshnessHeaders(freshness), 'cache-control': REVALIDATE })

@@ -20,7 +20,6 @@ export type Holding = {
   readonly feeRate: bigint | null
   /** The values of `figures`, in the token's units. */
   readonly figures: readonly bigint[]
-  readonly text: string
 }
 
 const isWithdrawable = 'e.settled_at > 0 AND NOT s.withdrawn'
@@ -102,11 +101,12 @@ const textFor = (chains: number, after: number, isOne: boolean, form: Form): str
 
 const texts = new Map<string, string>()
 
-const parse = (line: string): Holding => {
+/** Parses a row of `PortfolioRows`. */
+export const parseHolding = (line: string): Holding => {
   const at = line.indexOf(UNIT)
   const [nth, chainId = '', id = '', token = '', rate, ...rest] = line.slice(0, at).split(',')
   const feeRate = rate ? BigInt(rate) : null
-  return { wallet: Number(nth) - 1, chainId, id, token, feeRate, figures: rest.map(BigInt), text: line }
+  return { wallet: Number(nth) - 1, chainId, id, token, feeRate, figures: rest.map(BigInt) }
 }
 
 type PortfolioQuery = {
@@ -125,7 +125,7 @@ export type PortfolioRows = Awaited<ReturnType<ReturnType<typeof createPortfolio
 export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
   /**
    * Reads the entities of wallets in one snapshot, newest first: at most `limit` of each kind per wallet and chain,
-   * those that can be claimed before the others. The wallets must be distinct. Throws `service_unavailable` when the
+   * those that can be claimed before the others; `parseHolding` parses them. The wallets must be distinct. Throws `service_unavailable` when the
    * database is out of reach.
    */
   async of({ wallets, chains, activeOnly, include, limit }: PortfolioQuery) {
@@ -141,7 +141,8 @@ export const createPortfolios = (database: Pick<Database, 'rows'>) => ({
       texts.set(name, text)
       return { name, text, values }
     })
-    const of = (kind: string): string[] => rows.flatMap(([of, text]) => (of === kind && text != null ? [text] : []))
-    return { tips: parseTips(of(TIPS)[0]), holdings: perKind((kind) => of(kind).map(parse)) }
+    const found = new Map<string | null | undefined, string[]>([TIPS, ...kinds].map((kind) => [kind, []]))
+    for (const [kind, text] of rows) if (text != null) found.get(kind)?.push(text)
+    return { tips: parseTips(found.get(TIPS)?.[0]), holdings: perKind((kind) => found.get(kind) ?? []) }
   },
 })

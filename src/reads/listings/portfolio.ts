@@ -1,7 +1,8 @@
 import type { Address } from 'viem'
 import type { z } from 'zod'
-import { figureNames, type Holding, type PortfolioRows } from '../../db/queries/portfolios.ts'
+import { figureNames, type Holding, type PortfolioRows, parseHolding } from '../../db/queries/portfolios.ts'
 import { unavailable } from '../../lib/errors.ts'
+import { createTurns } from '../../lib/turns.ts'
 import type { ChainId } from '../../protocol/chains.ts'
 import { type Kind, kinds } from '../../protocol/entities.ts'
 import { profiles } from '../../protocol/profiles.ts'
@@ -24,6 +25,23 @@ type Claimable = PortfolioRecord['claimables'][number]
 
 /** Most rows per kind and chain in a portfolio. The lists return the rest. */
 const MAX_ROWS_PER_KIND = 1_000
+
+/** Most rows that are handled in one turn of the event loop: it then takes about as long as a page. */
+const ROWS_PER_TURN = 250
+
+/** Other requests are handled between two turns of portfolios. */
+const turn = createTurns({ restMs: 1 })
+
+/** Makes a function that counts the rows that are handled next, and first waits for a turn when they are too many. */
+const pacer = () => {
+  let handled = 0
+  return async (rows: number): Promise<void> => {
+    handled += rows
+    if (handled <= ROWS_PER_TURN) return
+    await turn()
+    handled = rows
+  }
+}
 
 /** A holding and its rendered row. */
 type HeldRow = { readonly holding: Holding; readonly row: string }
@@ -150,21 +168,29 @@ export const portfoliosOf = async (
     holdings: { event: [], deposit: [], position: [] },
   }))
   const unread = new Set<string>()
+  const pace = pacer()
   let isIndexed = true
   for (const kind of kinds) {
-    const holdings = found.holdings[kind]
-    const texts = holdings.map(({ text }) => text)
-    const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
     const shown = { kind, include: shownBy(kind, include) }
-    const made = await rowsOf(sources, shown, texts, atLeast === null ? onUnread : undefined)
-    isIndexed &&= made.isIndexed
-    for (const [at, holding] of holdings.entries()) {
-      const row = made.rows[at]
-      if (row != null) owners[holding.wallet]?.holdings[kind].push({ holding, row })
+    for (let first = 0; first < found.holdings[kind].length; first += ROWS_PER_TURN) {
+      const texts = found.holdings[kind].slice(first, first + ROWS_PER_TURN)
+      await pace(texts.length)
+      const holdings = texts.map(parseHolding)
+      const onUnread = (at: number): void => void unread.add(holdings[at]?.chainId ?? '')
+      const made = await rowsOf(sources, shown, texts, atLeast === null ? onUnread : undefined)
+      isIndexed &&= made.isIndexed
+      for (const [at, holding] of holdings.entries()) {
+        const row = made.rows[at]
+        if (row != null) owners[holding.wallet]?.holdings[kind].push({ holding, row })
+      }
     }
   }
   const parts = chains.map((chainId) => chainPart(sources, chainId, found, !unread.has(String(chainId))))
-  const records = new Map(owners.map(({ wallet, holdings }) => [wallet, recordOf(wallet, parts, holdings)]))
+  const records = new Map<Address, string>()
+  for (const { wallet, holdings } of owners) {
+    await pace(kinds.reduce((rows, kind) => rows + holdings[kind].length, 0))
+    records.set(wallet, recordOf(wallet, parts, holdings))
+  }
   return {
     isIndexed,
     refreshing: refreshingOf(found.tips),
