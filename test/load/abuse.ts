@@ -29,9 +29,9 @@ if (unknown.length > 0) throw new RangeError(`ABUSE_ROWS has ${unknown}: expecte
 const PART = 1 / 10
 const PHASE_MS = 5_000
 
-/** The chain of the unfair callers, and how long a call that uses all gas keeps its node busy. */
+/** The chain of the unfair callers, and the speed of its node, which a call that uses all gas keeps busy for 3 s. */
 const SIZE = { wallets: 100, rows: 50, reverted: 96 }
-const BURN_MS = 3_000
+const GAS_PER_SECOND = 20_000_000
 
 const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((a, b) => a + b, 0)
 
@@ -67,7 +67,7 @@ try {
   if (names.length > 0) {
     const pairs = Math.max(1, Math.round((SECONDS * 1_000 * PART) / (2 * PHASE_MS)))
     await runUnfairCallers({
-      ...{ store, size: SIZE, burn: BURN_MS, names, pairs, phaseMs: PHASE_MS },
+      ...{ store, size: SIZE, gasPerSecond: GAS_PER_SECOND, names, pairs, phaseMs: PHASE_MS },
       onProgress: (text) => console.log(text),
       onRow: (row) => {
         console.log(describeRow(row))

@@ -2,48 +2,55 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
 import { createConcurrencyLimit } from '../../../src/lib/concurrency-limit.ts'
-import { quantile } from '../../faults/target.ts'
-import { BURNER_MARK, burnerOf } from './burners.ts'
+import { createRpc, type RpcAnswer, type RpcCall } from '../../faults/rpc.ts'
+import { BURNER_MARK } from './burners.ts'
 
 /** Requests that the node executes at once; further ones wait in order. */
 const AT_ONCE = 4
 const MAX_WAITING = 10_000
-
-/** The longest that one request occupies the node, in milliseconds. */
-const MAX_MS = 10_000
 
 const isHeavy = (body: string): boolean => body.includes('debug_trace') || body.toLowerCase().includes(BURNER_MARK)
 
 const post = async (url: string, body: string): Promise<string> =>
   (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })).text()
 
-/** The milliseconds that a node takes to spend all the gas of one call. */
-const burnMs = async (url: string): Promise<number> => {
-  const call = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [{ to: burnerOf(0), data: '0x' }, 'latest'] }
-  const times: number[] = []
-  for (let at = 0; at < 5; at += 1) {
-    const began = performance.now()
-    await post(url, JSON.stringify(call))
-    times.push(performance.now() - began)
+const Trace = z.object({ gasUsed: z.string() })
+const Simulated = z.array(z.object({ calls: z.array(Trace) }))
+
+/** The tracer that reports the gas of a call and nothing else. */
+const TOP_CALL = { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } }
+
+/** The gas that a node used for a call: as its answer reports it, else as a trace of the same call does. */
+const gasOf = async (node: string, { method, params }: RpcCall, result: unknown): Promise<number> => {
+  if (method === 'debug_traceTransaction') return Number(Trace.safeParse(result).data?.gasUsed ?? 0)
+  if (method === 'eth_simulateV1') {
+    const blocks = Simulated.safeParse(result).data ?? []
+    return blocks.flatMap(({ calls }) => calls).reduce((total, { gasUsed }) => total + Number(gasUsed), 0)
   }
-  return quantile(times, 0.5)
+  if (!['eth_call', 'eth_estimateGas'].includes(method)) return 0
+  const [call, block, stateOverrides, blockOverrides] = params
+  const overrides = {
+    ...(stateOverrides !== undefined && { stateOverrides }),
+    ...(blockOverrides !== undefined && { blockOverrides }),
+  }
+  const traced = await createRpc(node).send('debug_traceCall', [call, block, { ...TOP_CALL, ...overrides }])
+  return Number(Trace.parse(traced).gasUsed)
 }
 
 /**
- * A node that executes slowly. Requests that trace, or that run the code of a burner, occupy one of four places for
- * longer than they take `target`, by a factor that makes a call with all gas take `burn` milliseconds. They occupy it
- * even after their client has left, as nodes do. Every other request takes what it takes, and waits while all places are
- * occupied.
+ * A node with a limited speed. A request that traces, or that runs the code of a burner, occupies one of four places for
+ * the time that its gas takes. It does so even after its client has left, as with real nodes. Every other request takes
+ * what it takes, and waits while all places are occupied.
  */
 export const startBusyNode = async (options: {
   readonly target: string
-  /** The node to measure, without what is in front of it. */
+  /** The node itself, without what is in front of it, which reports the gas. */
   readonly node: string
-  readonly burn: number
+  readonly gasPerSecond: number
 }) => {
-  const { target, node, burn } = options
-  const factor = burn / (await burnMs(node))
+  const { target, node, gasPerSecond } = options
   const inTurn = createConcurrencyLimit({
     ...{ atOnce: AT_ONCE, waiting: MAX_WAITING },
     refuse: () => new RangeError('too many requests wait for the node'),
@@ -52,10 +59,14 @@ export const startBusyNode = async (options: {
   let heavyMs = 0
 
   const execute = async (body: string): Promise<string> => {
-    const began = performance.now()
     const answer = await post(target, body)
     if (!isHeavy(body)) return answer
-    const took = Math.min(MAX_MS, (performance.now() - began) * factor)
+    const calls: RpcCall[] = [JSON.parse(body)].flat()
+    const answers: RpcAnswer[] = [JSON.parse(answer)].flat()
+    const gas = await Promise.all(
+      calls.map((call) => gasOf(node, call, answers.find(({ id }) => id === call.id)?.result)),
+    )
+    const took = (gas.reduce((total, each) => total + each, 0) * 1_000) / gasPerSecond
     heavy += 1
     heavyMs += took
     await sleep(took)
@@ -76,7 +87,6 @@ export const startBusyNode = async (options: {
   if (address === null || typeof address === 'string') throw new Error('the node has no port')
   return {
     url: `http://127.0.0.1:${address.port}`,
-    factor,
     /** The slow requests so far, and the milliseconds that they occupied the node. */
     counts: () => ({ heavy, heavyMs }),
     async close(): Promise<void> {

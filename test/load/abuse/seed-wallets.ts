@@ -24,12 +24,12 @@ const ROWS_PER_EVENT = 400
 const PER_DEPOSIT = 5
 
 const GAS = 2_000_000
-export const REVERTED_GAS = 16_000_000
+const REVERTED_GAS = 16_000_000
 /** Reverted transactions in one block: a node that traces one executes those before it. */
 const REVERTED_PER_BLOCK = 8
 
 /** The gas of a block, which is also the most that a node spends on one call. */
-const BLOCK_GAS = 60_000_000
+export const BLOCK_GAS = 60_000_000
 
 /** The number of wallets, of rows of each wallet, and of reverted transactions that use 16 M gas. */
 export type Size = { readonly wallets: number; readonly rows: number; readonly reverted: number }

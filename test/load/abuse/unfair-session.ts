@@ -6,7 +6,7 @@ import { processorMs, waitedForProcessorMs } from '../usage.ts'
 import { startBusyNode } from './busy-node.ts'
 import { ask, startChild } from './children.ts'
 import { HonestReport, type HonestSample, type UnfairOrders, UnfairReport } from './messages.ts'
-import { type Size, seedWallets } from './seed-wallets.ts'
+import { BLOCK_GAS, type Size, seedWallets } from './seed-wallets.ts'
 import type { UnfairName } from './unfair-callers.ts'
 
 /** How long the honest caller asks before the first phase counts, in milliseconds: code is compiled as it is used. */
@@ -65,8 +65,8 @@ const joined = (a: Condition, b: Condition): Condition => ({
 export type UnfairOptions = {
   readonly store: Store
   readonly size: Size
-  /** The milliseconds for which a call that uses all gas keeps the node busy. */
-  readonly burn: number
+  /** The speed of the node. */
+  readonly gasPerSecond: number
   readonly names: readonly UnfairName[]
   /** Pairs of an idle phase and a phase of the attack, and the length of each phase. */
   readonly pairs: number
@@ -81,7 +81,7 @@ export type UnfairOptions = {
  * of the chain. The build must exist.
  */
 export const runUnfairCallers = async (options: UnfairOptions): Promise<void> => {
-  const { store, size, burn, names, pairs, phaseMs, onRow, onProgress: report = () => {} } = options
+  const { store, size, gasPerSecond, names, pairs, phaseMs, onRow, onProgress: report = () => {} } = options
   const closers = createClosers()
   try {
     const chains = closers.add('chains', await openChains(1), (it) => it.close())
@@ -91,13 +91,13 @@ export const runUnfairCallers = async (options: UnfairOptions): Promise<void> =>
     const index = closers.add('index', await openIndex({ store, chains, seed: 1 }), (it) => it.close())
     const node = closers.add(
       'busy node',
-      await startBusyNode({ target: index.proxy.url, node: chain.rpcUrl, burn }),
+      await startBusyNode({ target: index.proxy.url, node: chain.rpcUrl, gasPerSecond }),
       (it) => it.close(),
     )
     const settings = { [`RPC_URLS_${chain.chainId}`]: node.url, LOG_LEVEL: 'error', TRUSTED_PROXIES: '1' }
     const image = { NODE_OPTIONS: '--max-old-space-size=256' }
     const worker = await index.start('worker', 'worker', { ...settings, ...image })
-    report(`a call with all gas takes the node ${burn} ms, ${node.factor.toFixed(0)} times as long as anvil; indexing`)
+    report(`the node executes ${gasPerSecond / 1e6} M gas a second, and a call may use ${BLOCK_GAS / 1e6} M; indexing`)
     await index.untilExact(await traffic.node.blockNumber(), 120_000)
     const api = await startApi(index, { ...settings, ...image })
     const quietly = new AbortController()
