@@ -12,7 +12,8 @@ import { HonestOrders, type HonestSample, Phase } from './messages.ts'
 
 const PAUSE_MS = 20
 const TIMEOUT_MS = 20_000
-const STATUS_EVERY_MS = 1_000
+/** The first pause of an endpoint takes 250 ms. */
+const STATUS_EVERY_MS = 200
 
 /** The addresses that a proxy in front of the API reports: of the caller, and of the operator who reads `/status`. */
 const ADDRESS = '198.51.100.7'
@@ -80,18 +81,18 @@ const Status = z.object({
   chains: z.array(
     z.object({
       chainId: z.number(),
-      endpoints: z.record(z.string(), z.array(z.object({ state: z.string() }))),
+      endpoints: z.record(z.string(), z.array(z.object({ rank: z.string() }))),
     }),
   ),
 })
 
 /** The paused and penalized endpoints of the attacked chain. */
 const pausedOf = (text: string, chainId: number): string[] => {
-  const { success, data } = Status.safeParse(Object(JSON.parse(text)).data ?? JSON.parse(text))
+  const { success, data } = Status.safeParse(JSON.parse(text))
   if (!success) return [`unexpected /status: ${text.slice(0, 100)}`]
   const chain = data.chains.find((it) => it.chainId === chainId)
   return Object.entries(chain?.endpoints ?? {}).flatMap(([process, list]) =>
-    list.filter(({ state }) => ['paused', 'penalized'].includes(state)).map(({ state }) => `${process}: ${state}`),
+    list.filter(({ rank }) => ['paused', 'penalized'].includes(rank)).map(({ rank }) => `${process}: ${rank}`),
   )
 }
 

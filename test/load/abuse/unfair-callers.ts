@@ -1,16 +1,14 @@
 import type { Hex } from 'viem'
 import { walletOf } from '../../support/seed-index.ts'
-import { json, pick } from './attack-series.ts'
+import { type AttackSeries, json, pick } from './attack-series.ts'
 import { burnerOf } from './burners.ts'
 import type { UnfairOrders } from './messages.ts'
 import type { Attack } from './send.ts'
 
-/** What one address sends: a series, and the answers that it must get at least in the long form. */
-type UnfairCaller = {
-  readonly what: string
-  readonly perSecond: number
-  readonly atOnce: number
-  readonly attack: (turn: number) => Attack
+/** What one address sends. */
+type UnfairCaller = AttackSeries & {
+  /** The answers without which a run of all phases has not attacked anything. */
+  readonly least: number
 }
 
 const post = (path: string, body: object): Attack => ({
@@ -24,8 +22,7 @@ const post = (path: string, body: object): Attack => ({
 const STREAMS = 100
 
 const gasBurner = ({ chainId, wallets, diamond }: UnfairOrders): UnfairCaller => ({
-  what: '4 plans and simulated approvals in flight with tokens that burn all gas',
-  ...{ perSecond: 50, atOnce: 4 },
+  ...{ perSecond: 50, atOnce: 4, least: 10 },
   attack: (turn) => {
     const token = burnerOf(turn)
     const from = pick(wallets, turn)
@@ -36,14 +33,12 @@ const gasBurner = ({ chainId, wallets, diamond }: UnfairOrders): UnfairCaller =>
 })
 
 const heavyTraces = ({ chainId, reverted }: UnfairOrders): UnfairCaller => ({
-  what: '8 look-ups in flight of reverted transactions of 16 M gas',
-  ...{ perSecond: 50, atOnce: 8 },
+  ...{ perSecond: 50, atOnce: 8, least: 10 },
   attack: (turn) => ({ path: `/v1/transactions/${chainId}/${pick(reverted as readonly Hex[], turn)}` }),
 })
 
 const refusedStreams = ({ chainId }: UnfairOrders): UnfairCaller => ({
-  what: `${STREAMS} open streams, and 250 further ones a second, which are refused`,
-  ...{ perSecond: 250, atOnce: STREAMS + 20 },
+  ...{ perSecond: 250, atOnce: STREAMS + 20, least: 1_000 },
   attack: (turn) => ({
     path: pick(
       [
@@ -69,8 +64,7 @@ const unfairCaller = ({ chainId, wallets }: UnfairOrders): UnfairCaller => {
   const changes = post('/v1/changes', { wallets: many, limit: 1_000 })
   const portfolios = post('/v1/wallets/portfolio', { wallets: many.slice(0, LISTED) })
   return {
-    what: '40 requests in flight: changes of 1,000 wallets, portfolios of 100, balances of one',
-    ...{ perSecond: 500, atOnce: 40 },
+    ...{ perSecond: 500, atOnce: 40, least: 40 },
     attack: (turn) =>
       pick([changes, portfolios, { path: `/v1/wallets/${pick(wallets, turn)}/balances?chainId=${chainId}` }], turn),
   }

@@ -61,6 +61,7 @@ export const describeRow = ({ name, idle, attack, answers, recoveryMs, node }: R
  */
 export const unfairClaimsOf = (row: Row, rule: 'strict' | 'lenient'): Claim[] => {
   const { name, idle, attack, answers } = row
+  const least = rule === 'strict' ? row.least : 1
   const comparisons = comparisonsOf(row)
   const answered = Object.entries(answers).reduce(
     (total, [status, times]) => total + (status === 'broken' ? 0 : times),
@@ -92,8 +93,8 @@ export const unfairClaimsOf = (row: Row, rule: 'strict' | 'lenient'): Claim[] =>
     {
       claim: `${name}: the unfair caller is answered`,
       measured: `${answered} answers`,
-      target: '1 at least',
-      isMet: answered > 0,
+      target: `${least} at least`,
+      isMet: answered >= least,
     },
   ]
   return claims.filter(({ isTimed = false }) => rule === 'strict' || !isTimed)

@@ -7,7 +7,7 @@ import { startBusyNode } from './busy-node.ts'
 import { ask, startChild } from './children.ts'
 import { HonestReport, type HonestSample, type UnfairOrders, UnfairReport } from './messages.ts'
 import { BLOCK_GAS, type Size, seedWallets } from './seed-wallets.ts'
-import type { UnfairName } from './unfair-callers.ts'
+import { type UnfairName, unfairCallers } from './unfair-callers.ts'
 
 /** How long the honest caller asks before the first phase counts, in milliseconds: code is compiled as it is used. */
 const WARM_UP_MS = 5_000
@@ -37,6 +37,8 @@ export type Row = {
   readonly idle: Condition
   readonly attack: Condition
   readonly answers: Readonly<Record<string, number>>
+  /** The answers without which nothing was attacked. */
+  readonly least: number
   /** How long the service took after each phase of the attack until it served the honest caller again, in milliseconds. */
   readonly recoveryMs: readonly number[]
   /** The requests that kept the node busy, and for how long. */
@@ -138,7 +140,7 @@ export const runUnfairCallers = async (options: UnfairOptions): Promise<void> =>
     }
 
     const runRow = async (name: UnfairName): Promise<Row> => {
-      let [idle, attack, turn] = [none, none, 0]
+      let [idle, attack, turn, least] = [none, none, 0, 1]
       let answers: Readonly<Record<string, number>> = {}
       const recoveryMs: number[] = []
       const before = node.counts()
@@ -152,6 +154,7 @@ export const runUnfairCallers = async (options: UnfairOptions): Promise<void> =>
             ...{ name, url: api.url, chainId, diamond, wallets: [...wallets], reverted: [...reverted] },
             firstTurn: turn,
           }
+          least = unfairCallers[name](orders).least
           await ask(attacker, orders)
           const busy = await phase(phaseMs, attacker.pid)
           const counts = UnfairReport.parse(await ask(attacker, 'report'))
@@ -166,7 +169,7 @@ export const runUnfairCallers = async (options: UnfairOptions): Promise<void> =>
       }
       const after = node.counts()
       const used = { heavy: after.heavy - before.heavy, heavyMs: after.heavyMs - before.heavyMs }
-      return { name, idle, attack, answers, recoveryMs, node: used }
+      return { name, idle, attack, answers, least, recoveryMs, node: used }
     }
 
     await phase(Math.min(WARM_UP_MS, phaseMs))
