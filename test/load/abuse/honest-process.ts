@@ -78,18 +78,19 @@ const faultOf = (kind: string, { status, text }: { readonly status: number; read
 }
 
 const Status = z.object({
-  chains: z.array(
-    z.object({
-      chainId: z.number(),
-      endpoints: z.record(z.string(), z.array(z.object({ rank: z.string() }))),
-    }),
-  ),
+  data: z.object({
+    chains: z.array(
+      z.object({
+        chainId: z.number(),
+        endpoints: z.record(z.string(), z.array(z.object({ rank: z.string() }))),
+      }),
+    ),
+  }),
 })
 
 /** The paused and penalized endpoints of the attacked chain. */
 const pausedOf = (text: string, chainId: number): string[] => {
-  const { success, data } = Status.safeParse(JSON.parse(text))
-  if (!success) return [`unexpected /status: ${text.slice(0, 100)}`]
+  const { data } = Status.parse(JSON.parse(text))
   const chain = data.chains.find((it) => it.chainId === chainId)
   return Object.entries(chain?.endpoints ?? {}).flatMap(([process, list]) =>
     list.filter(({ rank }) => ['paused', 'penalized'].includes(rank)).map(({ rank }) => `${process}: ${rank}`),

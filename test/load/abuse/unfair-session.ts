@@ -16,7 +16,7 @@ const WARM_UP_MS = 5_000
 const QUIET_MS = 500
 
 /** How long the service may take until the honest caller is served again after an attack, in milliseconds. */
-const RECOVERY_MS = 60_000
+const RECOVERY_MS = 20_000
 
 const TRAFFIC = { everyMs: 2_000, perSecond: 1 }
 
