@@ -39,24 +39,38 @@ const progress = (seconds: number, { attacks, measured: { times, memory }, exits
   const sent = Object.values(attacks.series).reduce((total, counts) => total + sum(counts), 0)
   const worst = Object.entries(times).map(([name, { worstMs }]) => `${name} ${worstMs.toFixed(0)} ms`)
   const held = Object.entries(memory).map(([name, bytes]) => `${name} ${(bytes / 1e6).toFixed(0)} MB`)
-  console.log(
+  say(
     `${seconds} s: ${sent} attacks, ${attacks.faults.length} wrong answers, ${exits.length} processes ended; worst ${worst.join(', ')}; most memory ${held.join(', ')}`,
   )
 }
+
+/** The longest time without a line, in milliseconds. */
+const SILENT_MS = 4_500
+
+let [lastLine, lastAt] = ['starting', performance.now()]
+const say = (line: string): void => {
+  ;[lastLine, lastAt] = [line, performance.now()]
+  console.log(line)
+}
+const ticking = setInterval(() => {
+  if (performance.now() - lastAt < SILENT_MS) return
+  lastAt = performance.now()
+  console.log(`${Math.round(lastAt / 1_000)} s; last: ${lastLine.slice(0, 100)}`)
+}, 500)
 
 const closers = createClosers()
 try {
   await build()
   const store = closers.add('PostgreSQL', await openStore(), (it) => it.close())
-  console.log(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}; ${SECONDS} s, attackers at niceness 10`)
+  say(`node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}; ${SECONDS} s, attackers at niceness 10`)
   const judge = ({ claim, measured, target, isMet }: Claim): void => {
-    console.log(`claim: ${claim}: ${measured}; target ${target}: ${isMet ? 'met' : 'MISSED'}`)
+    say(`claim: ${claim}: ${measured}; target ${target}: ${isMet ? 'met' : 'MISSED'}`)
     if (!isMet) process.exitCode = 1
   }
   if (rows.includes(ALL_SERIES)) {
     const seen = await abuse({ store, seconds: SECONDS, pace: 1, onReport: progress })
     for (const [series, counts] of Object.entries({ ...seen.attacks.series, 'node answers': seen.attacks.nodes }))
-      console.log(
+      say(
         `${series}: ${Object.entries(counts)
           .map(([name, times]) => `${times} x ${name}`)
           .join(', ')}`,
@@ -68,13 +82,14 @@ try {
     const pairs = Math.max(1, Math.round((SECONDS * 1_000 * PART) / (2 * PHASE_MS)))
     await runUnfairCallers({
       ...{ store, size: SIZE, gasPerSecond: GAS_PER_SECOND, names, pairs, phaseMs: PHASE_MS },
-      onProgress: (text) => console.log(text),
+      onProgress: say,
       onRow: (row) => {
-        console.log(describeRow(row))
+        say(describeRow(row))
         unfairClaimsOf(row, 'strict').forEach(judge)
       },
     })
   }
 } finally {
   await closers.close()
+  clearInterval(ticking)
 }

@@ -18,6 +18,9 @@ const QUIET_MS = 500
 /** How long the service may take until the honest caller is served again after an attack, in milliseconds. */
 const RECOVERY_MS = 20_000
 
+/** The heap limit of the image. */
+const IMAGE = { NODE_OPTIONS: '--max-old-space-size=256' }
+
 const TRAFFIC = { everyMs: 2_000, perSecond: 1 }
 
 /** What the honest caller saw in all idle phases, or in all phases of the attack, of one row. */
@@ -73,6 +76,8 @@ export type UnfairOptions = {
   /** Pairs of an idle phase and a phase of the attack, and the length of each phase. */
   readonly pairs: number
   readonly phaseMs: number
+  /** Further settings of worker and API. */
+  readonly settings?: Readonly<Record<string, string>>
   readonly onProgress?: (text: string) => void
   readonly onRow: (row: Row) => void
 }
@@ -96,12 +101,17 @@ export const runUnfairCallers = async (options: UnfairOptions): Promise<void> =>
       await startBusyNode({ target: index.proxy.url, node: chain.rpcUrl, gasPerSecond }),
       (it) => it.close(),
     )
-    const settings = { [`RPC_URLS_${chain.chainId}`]: node.url, LOG_LEVEL: 'error', TRUSTED_PROXIES: '1' }
-    const image = { NODE_OPTIONS: '--max-old-space-size=256' }
-    const worker = await index.start('worker', 'worker', { ...settings, ...image })
+    const settings = {
+      [`RPC_URLS_${chain.chainId}`]: node.url,
+      LOG_LEVEL: 'error',
+      TRUSTED_PROXIES: '1',
+      ...IMAGE,
+      ...options.settings,
+    }
+    const worker = await index.start('worker', 'worker', settings)
     report(`the node executes ${gasPerSecond / 1e6} M gas a second, and a call may use ${BLOCK_GAS / 1e6} M; indexing`)
     await index.untilExact(await traffic.node.blockNumber(), 120_000)
-    const api = await startApi(index, { ...settings, ...image })
+    const api = await startApi(index, settings)
     const quietly = new AbortController()
     const living = traffic.run({ ...TRAFFIC, signal: quietly.signal })
     closers.add('traffic', quietly, (it) => {
