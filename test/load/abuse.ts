@@ -30,7 +30,7 @@ const PART = 1 / 10
 const PHASE_MS = 5_000
 
 /** The chain of the unfair callers, and the speed of its node, which a call that uses all gas keeps busy for 3 s. */
-const SIZE = { wallets: 100, rows: 50, reverted: 96 }
+const SIZE = { wallets: 100, rows: 50, reverted: 160 }
 const GAS_PER_SECOND = 20_000_000
 
 const sum = (counts: Readonly<Record<string, number>>): number => Object.values(counts).reduce((a, b) => a + b, 0)

@@ -7,8 +7,8 @@ import type { Condition, Row } from './unfair-session.ts'
 const MAX_RATIO = 3
 
 /**
- * The least idle p95 that is compared, in milliseconds: a caller that needs the other core for a moment delays a request
- * by more than the fastest ones take.
+ * The least idle p95 that is compared, in milliseconds: on two cores, a short wait for a core is as long as the fastest
+ * answers take.
  */
 const FLOOR_MS = 5
 
