@@ -35,7 +35,7 @@ export const BLOCK_GAS = 60_000_000
 export type Size = { readonly wallets: number; readonly rows: number; readonly reverted: number }
 
 /** The seeded entities. */
-export type Seeded = {
+type Seeded = {
   readonly wallets: readonly Address[]
   readonly events: readonly number[]
   readonly reverted: readonly Hex[]

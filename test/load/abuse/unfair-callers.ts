@@ -38,7 +38,7 @@ const heavyTraces = ({ chainId, reverted }: UnfairOrders): UnfairCaller => ({
 })
 
 const refusedStreams = ({ chainId }: UnfairOrders): UnfairCaller => ({
-  ...{ perSecond: 250, atOnce: STREAMS + 20, least: 1_000 },
+  ...{ perSecond: 500, atOnce: STREAMS + 100, least: 1_000 },
   attack: (turn) => ({
     path: pick(
       [
