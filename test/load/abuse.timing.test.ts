@@ -1,17 +1,44 @@
 import { expect, inject, test } from 'vitest'
 import { byForm } from '../support/repetitions.ts'
-import { claimsOf } from './abuse/claims.ts'
+import { type Claim, claimsOf } from './abuse/claims.ts'
 import { abuse } from './abuse/session.ts'
+import { unfairNames } from './abuse/unfair-callers.ts'
+import { unfairClaimsOf } from './abuse/unfair-claims.ts'
+import { runUnfairCallers } from './abuse/unfair-session.ts'
 
 const SECONDS = byForm(4, 60)
+
+/** Generous limits: the test runs next to others, and does not measure the speed of the machine. */
+const PATIENT = { MAX_EVENT_LOOP_DELAY_MS: '0', NODE_TIMEOUT_MS: '30000', API_QUERY_TIMEOUT_MS: '10000' }
+
+const openStore = () => ({ server: inject('postgresUrl'), template: inject('templateDatabase') })
+
+const judge = (claims: readonly Claim[]): void => {
+  for (const { claim, measured } of claims) console.log(`${claim}: ${measured}`)
+  expect(claims.filter(({ isMet }) => !isMet)).toEqual([])
+}
 
 test(
   'API, worker and engine survive every attack at once: none ends, answers 500 or a long error, or holds 400 MB',
   async () => {
-    const store = { server: inject('postgresUrl'), template: inject('templateDatabase') }
-    const claims = claimsOf(await abuse({ store, seconds: SECONDS, pace: 0.5 }), 'lenient')
-    for (const { claim, measured } of claims) console.log(`${claim}: ${measured}`)
-    expect(claims.filter(({ isMet }) => !isMet)).toEqual([])
+    judge(claimsOf(await abuse({ store: openStore(), seconds: SECONDS, pace: 0.5 }), 'lenient'))
   },
   byForm(120_000, 300_000),
+)
+
+test(
+  'every request of an honest caller succeeds next to a gas burner, heavy traces, refused streams and 40 expensive reads',
+  async () => {
+    const claims: Claim[] = []
+    await runUnfairCallers({
+      ...{ store: openStore(), size: { wallets: 20, rows: 5, reverted: 8 }, names: unfairNames },
+      // Next to a fast node a burner costs little: this form tests that the program runs.
+      ...{ gasPerSecond: 1_000_000_000, pairs: 1, phaseMs: 1_500 },
+      // With few streams, the first refusals come early even from a slow attacker.
+      settings: { ...PATIENT, MAX_STREAMS_PER_CLIENT: '5' },
+      onRow: (row) => claims.push(...unfairClaimsOf(row, 'lenient')),
+    })
+    judge(claims)
+  },
+  byForm(240_000, 300_000),
 )

@@ -53,3 +53,17 @@ export const waitedForProcessorMs = (pid: number): number => {
     return 0
   }
 }
+
+/** The ticks of the processor time in /proc, in milliseconds: Linux reports hundredths of a second everywhere. */
+const TICK_MS = 10
+
+/** How long all threads of a process have run since it started, in milliseconds; 0 when it is gone. */
+export const processorMs = (pid: number): number => {
+  try {
+    // The command name in parentheses may hold anything. User and system time are the 12th and 13th field after it.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+  } catch {
+    return 0
+  }
+}

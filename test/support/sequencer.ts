@@ -11,6 +11,7 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/load/differential.service.test.ts': 48,
   'test/db/stale-texts-races.service.test.ts': 43,
   'test/indexer/index.service.test.ts': 37,
+  'test/load/abuse.timing.test.ts': 35,
   'test/e2e/sandbox.e2e.test.ts': 90,
   'test/faults/faults.service.test.ts': 30,
   'test/jobs/outage.service.test.ts': 30,

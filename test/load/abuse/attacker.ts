@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setPriority } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
+import { NICENESS, runSeries } from './attack-series.ts'
 import { startHostileNode } from './hostile-node.ts'
 import { httpSeries } from './http-series.ts'
 import { Nodes, Orders } from './messages.ts'
@@ -13,28 +13,10 @@ import { holdSocket } from './socket-series.ts'
  * honest nodes, and then its orders. Every later message requests the counts so far.
  */
 
-/** The niceness of the attackers, so that the product gets the processor time that it needs. */
-const NICENESS = 10
-
 /** The interval at which the identity provider changes its fault, in milliseconds. */
 const PROVIDER_MS = 5_000
 
 const SOCKETS = { perSecond: 10, atOnce: 150 }
-
-/** Runs one series: sends attacks at their rate while fewer than the limit are pending. */
-const runSeries = async (
-  { perSecond, atOnce }: { readonly perSecond: number; readonly atOnce: number },
-  attack: (turn: number) => Promise<void>,
-): Promise<void> => {
-  const running = new Set<Promise<void>>()
-  for (let turn = 0; ; turn += 1) {
-    if (running.size >= atOnce) await Promise.race(running)
-    const one = attack(turn)
-    running.add(one)
-    one.finally(() => running.delete(one))
-    await sleep(1_000 / perSecond)
-  }
-}
 
 setPriority(NICENESS)
 const { honest } = Nodes.parse((await once(process, 'message'))[0])

@@ -64,3 +64,44 @@ const Times = z.object({
 /** From the probe, when asked for: times by server, and the most memory by process, in bytes. */
 export const Measured = z.object({ times: z.record(z.string(), Times), memory: z.record(z.string(), z.number()) })
 export type Measured = z.output<typeof Measured>
+
+/** To an unfair caller: which one it is, and what the chain has. */
+export const UnfairOrders = z.object({
+  name: z.string(),
+  url: z.string(),
+  chainId: z.number(),
+  diamond: z.string(),
+  wallets: z.array(z.string()),
+  reverted: z.array(z.string()),
+  /** The turn that it begins with, so that a later phase does not repeat the requests of an earlier one. */
+  firstTurn: z.number(),
+})
+export type UnfairOrders = z.output<typeof UnfairOrders>
+
+/** From an unfair caller on request: its answers by status, and the turn that comes next. */
+export const UnfairReport = z.object({ answers: z.record(z.string(), z.number()), turns: z.number() })
+
+/** To the honest caller: what it may ask for. */
+export const HonestOrders = z.object({
+  url: z.string(),
+  chainId: z.number(),
+  wallets: z.array(z.string()),
+  events: z.array(z.number()),
+})
+export type HonestOrders = z.output<typeof HonestOrders>
+
+/** To the honest caller: a phase that lasts so many milliseconds. */
+export const Phase = z.object({ ms: z.number() })
+
+const HonestSample = z.object({
+  kind: z.string(),
+  ms: z.number(),
+  isStale: z.boolean(),
+  /** What is wrong with the answer. */
+  fault: z.string().nullable(),
+})
+export type HonestSample = z.output<typeof HonestSample>
+
+/** From the honest caller after each phase, with the endpoints that were paused or penalized during it. */
+export const HonestReport = z.object({ samples: z.array(HonestSample), paused: z.array(z.string()) })
+export type HonestReport = z.output<typeof HonestReport>

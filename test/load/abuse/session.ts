@@ -1,5 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createClosers } from '../../../src/lib/lifecycle.ts'
@@ -9,6 +8,7 @@ import { startApi } from '../../faults/service.ts'
 import { ENGINE_KEY } from '../../support/engine.ts'
 import { untilLive } from '../../support/process.ts'
 import { openTargets } from '../targets.ts'
+import { ask, reply, startChild } from './children.ts'
 import { Attacks, Measured, type Orders, Traps } from './messages.ts'
 
 /** Blocks that the chain has before the attack, and the pace of the honest transactions during it. */
@@ -21,17 +21,6 @@ const Address = z.object({ port: z.int() })
 
 /** The results of a session: attacks and measurements so far, and the exit of each process that ended by itself. */
 export type Seen = { readonly attacks: Attacks; readonly measured: Measured; readonly exits: readonly string[] }
-
-/** Starts a process of this folder that ends with the session. */
-const start = (file: string): ChildProcess => fork(new URL(file, import.meta.url), { execArgv: ['--import', 'tsx'] })
-
-const reply = async (child: ChildProcess): Promise<unknown> => (await once(child, 'message'))[0]
-
-const ask = (child: ChildProcess, message: object | string): Promise<unknown> => {
-  const answer = reply(child)
-  child.send(message)
-  return answer
-}
 
 /**
  * Attacks a worker, an API and an engine with every series at once for a number of seconds, with `pace` times the usual
@@ -46,7 +35,7 @@ export const abuse = async (options: {
 }): Promise<Seen> => {
   const { store, seconds, pace, onReport } = options
   const closers = createClosers()
-  const fork = (file: string): ChildProcess => closers.add(file, start(file), (it) => void it.disconnect())
+  const fork = (file: string): ChildProcess => closers.add(file, startChild(file), (it) => void it.disconnect())
   try {
     const { api: app, targets } = await openTargets()
     await app.close()
