@@ -876,7 +876,7 @@ export interface paths {
         put?: never;
         /**
          * Broadcast a signed transaction
-         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
+         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A rejection that passes by waiting, such as a full pool, is a 503 with `Retry-After`. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
          */
         post: operations["postTxBroadcast"];
         delete?: never;
@@ -3143,6 +3143,16 @@ export interface components {
                 /** @description What to do about it */
                 hint: string;
             } | null;
+            /** @description What else its sender should know. `no_chain_id`: the signature does not contain the chain (EIP-155), so anyone can send the same transaction on every other chain */
+            warnings: {
+                /**
+                 * @description What the warning is about
+                 * @enum {string}
+                 */
+                code: "no_chain_id";
+                /** @description What it means, and what to do */
+                message: string;
+            }[];
         };
         /** @description A call that is ready to be signed. The service adds no nonce and no gas price */
         BuiltTx: {

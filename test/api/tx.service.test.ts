@@ -72,7 +72,7 @@ describe('the relay', () => {
   test('broadcasts a built and signed transaction, which the chain executes', async () => {
     const signed = await sign()
     const { status, data } = await send(signed)
-    expect([status, data]).toEqual([200, { txHash: keccak256(signed), simulated: true, warning: null }])
+    expect([status, data]).toEqual([200, { txHash: keccak256(signed), simulated: true, warning: null, warnings: [] }])
     await receiptOf(world.actions.client, keccak256(signed))
     const args = [world.stranger.account.address, world.deployment.diamond] as const
     const allowance = { address: world.deployment.usdc, abi: erc20Abi, functionName: 'allowance', args } as const
