@@ -3346,7 +3346,7 @@ export interface components {
             } | null;
             /** @description Whether the index has reached the block of the transaction */
             indexed: boolean;
-            /** @description True when another transaction with its sender's nonce was mined, so that this one cannot be. Known only of transactions that this process has seen */
+            /** @description True while another transaction with its sender's nonce is on the chain, so that this one cannot be mined. Known only of transactions that this process has seen */
             dropped: boolean;
             /**
              * Format: hex

@@ -106,7 +106,11 @@ test('a transaction is sent without a warning when the simulation does not show 
     const transaction = await signed()
     const { status, data } = await send(transaction, { rejectIfReverts: true })
     const simulated = name === 'it succeeds'
-    expect([name, status, data]).toEqual([name, 200, { txHash: keccak256(transaction), simulated, warning: null, warnings: [] }])
+    expect([name, status, data]).toEqual([
+      name,
+      200,
+      { txHash: keccak256(transaction), simulated, warning: null, warnings: [] },
+    ])
   }
 })
 
@@ -197,7 +201,11 @@ const openAll = async (...scripts: readonly Script[]) => {
   const api = await openApp({ nodes: [{ urls: nodes.map(({ url }) => url), deployment }], nodeTimeoutMs: 20_000 })
   onTestFinished(api.close)
   const send = (signedTx: string) => api.post('/tx/broadcast', { chainId: 8453, signedTx })
-  const ranks = () => api.sources.chains.get(8453)?.status().endpoints.map(({ rank }) => rank)
+  const ranks = () =>
+    api.sources.chains
+      .get(8453)
+      ?.status()
+      .endpoints.map(({ rank }) => rank)
   return { send, ranks }
 }
 
@@ -227,7 +235,11 @@ test('while the only node answers with another hash, a transaction is a success 
 
 test('a hash in upper case is the same hash', async () => {
   const upper: Script = ({ method, params: [bytes] }) =>
-    method === 'eth_sendRawTransaction' ? `0x${keccak256(bytes as Address).slice(2).toUpperCase()}` : undefined
+    method === 'eth_sendRawTransaction'
+      ? `0x${keccak256(bytes as Address)
+          .slice(2)
+          .toUpperCase()}`
+      : undefined
   const { send, ranks } = await openAll(upper)
   const transaction = await signed()
   expect(await send(transaction)).toMatchObject({ status: 200, data: { txHash: keccak256(transaction) } })
@@ -241,19 +253,25 @@ test('a transaction that one node does not take now goes to the next one, and do
   expect(ranks()).toEqual(['ok', 'ok'])
 })
 
-test.each(['txpool is full', 'in-flight transaction limit reached for delegated accounts', 'sender is over rate limit'])(
-  'a transaction that no node takes now, with "%s", is a 503 with the time to send it again',
-  async (message) => {
-    const { send, ranks } = await openAll(refusing(message), refusing(message))
-    const { status, error, headers } = await send(await signed())
-    expect([status, error?.code, headers['retry-after']]).toEqual([503, 'service_unavailable', '5'])
-    expect(error?.message).toContain(message)
-    expect(ranks()).toEqual(['ok', 'ok'])
-  },
-)
+test.each([
+  'txpool is full',
+  'in-flight transaction limit reached for delegated accounts',
+  'sender is over rate limit',
+])('a transaction that no node takes now, with "%s", is a 503 with the time to send it again', async (message) => {
+  const { send, ranks } = await openAll(refusing(message), refusing(message))
+  const { status, error, headers } = await send(await signed())
+  expect([status, error?.code, headers['retry-after']]).toEqual([503, 'service_unavailable', '5'])
+  expect(error?.message).toContain(message)
+  expect(ranks()).toEqual(['ok', 'ok'])
+})
 
 test('a transaction of which a node says that it is known is a success with its hash', async () => {
-  for (const message of ['ALREADY_EXISTS: already known', 'AlreadyKnown', 'Known transaction', 'tx already in mempool']) {
+  for (const message of [
+    'ALREADY_EXISTS: already known',
+    'AlreadyKnown',
+    'Known transaction',
+    'tx already in mempool',
+  ]) {
     const { send } = await openAll(refusing(message))
     const transaction = await signed()
     expect(await send(transaction)).toMatchObject({ status: 200, data: { txHash: keccak256(transaction) } })
@@ -269,7 +287,11 @@ test('an unknown type of transaction is refused, and not taken for a known trans
 
 test.each([
   ['a byte after it', (transaction: string) => `${transaction}00`, 'after the complete transaction: 1'],
-  ['another transaction after it', (transaction: string) => transaction + transaction.slice(2), 'after the complete transaction: '],
+  [
+    'another transaction after it',
+    (transaction: string) => transaction + transaction.slice(2),
+    'after the complete transaction: ',
+  ],
   ['an odd number of digits', (transaction: string) => `${transaction}0`, 'even number of hex digits'],
   ['an odd number of digits, the last one missing', (transaction: string) => transaction.slice(0, -1), 'even number'],
 ])('a transaction with %s is a 400 that names signedTx', async (_, spoil, text) => {

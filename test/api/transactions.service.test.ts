@@ -382,6 +382,33 @@ describe('a transaction that is not mined', () => {
   })
 })
 
+test('through reorgs, a transaction is dropped exactly while another one with its nonce is on the chain', async () => {
+  const { client, node } = world.actions
+  const { address } = world.lp.account
+  const nonce = await client.getTransactionCount({ address })
+  const again = async (): Promise<void> => {
+    await node.revert({ id: snapshot })
+    snapshot = await node.snapshot()
+  }
+  let snapshot = await node.snapshot()
+  const hash = await send(world.lp, world.deployment.diamond, deposit(1n, 27n * USDC), { nonce })
+  expect(await read(hash)).toMatchObject({ status: 'succeeded', dropped: false })
+  await again()
+  expect(await read(hash)).toMatchObject({ status: 'unknown', dropped: false, replacedBy: null })
+  for (const amount of [1n, 2n]) {
+    const replacement = await send(world.lp, world.deployment.usdc, approve(amount), { nonce })
+    expect(await read(hash)).toMatchObject({ status: 'unknown', dropped: true, replacedBy: replacement, block: null })
+    expect(await read(replacement)).toMatchObject({ status: 'succeeded', dropped: false })
+    await again()
+    expect(await read(hash)).toMatchObject({ status: 'unknown', dropped: false, replacedBy: null })
+    expect(await read(replacement)).toMatchObject({ status: 'unknown', dropped: false, replacedBy: null })
+  }
+  await node.mine({ blocks: 3 })
+  expect(await send(world.lp, world.deployment.diamond, deposit(1n, 27n * USDC), { nonce })).toBe(hash)
+  expect(await read(hash)).toMatchObject({ status: 'succeeded', dropped: false, replacedBy: null })
+  await indexed.reachHead()
+})
+
 test('while no node answers, the index answers for recent transactions that created something', async () => {
   const id = await world.actions.deposit(world.lp, 1n, 26n * USDC)
   const { hash } = await world.newest()

@@ -81,7 +81,8 @@ test('bytes after a complete transaction are counted, those of an incomplete one
     expect(bytesAfter(signed.slice(0, -2) as Hex)).toBe(0)
   }
   // Not a transaction: the node decides.
-  for (const other of ['0x', '0x02', '0x02c0ff', '0xc0ff', '0x1234', '0x05c101ff'] as const) expect(bytesAfter(other)).toBe(0)
+  for (const other of ['0x', '0x02', '0x02c0ff', '0xc0ff', '0x1234', '0x05c101ff'] as const)
+    expect(bytesAfter(other)).toBe(0)
 })
 
 test('a transaction with blobs around it has no bytes after it', () => {

@@ -18,7 +18,11 @@ const rows: readonly Row[] = [
   { means: 'known', is: /\balready[ _-]?(?:known|imported|exists)|\bexisting (?:tx|transaction)/i, unless: ANOTHER },
   { means: 'known', is: /\b(?:known|duplicate) (?:tx|transaction)\b|\bsame hash\b/i, unless: ANOTHER },
   { means: 'known', is: /\b(?:tx|transaction|hash)(?: is| was)? already\b/i, unless: ANOTHER },
-  { means: 'known', is: /\balready (?:in|present in|part of|contained in) (?:the )?[\w-]*(?:pool|cache|queue)/i, unless: ANOTHER },
+  {
+    means: 'known',
+    is: /\balready (?:in|present in|part of|contained in) (?:the )?[\w-]*(?:pool|cache|queue)/i,
+    unless: ANOTHER,
+  },
 
   { means: 'later', is: /pool(?: is|:)? (?:full|overflow)|\bpool overflow|queue(?: is|:)? full/i },
   { means: 'later', is: /\baccount (?:slot |queue |transaction )?limit|\bslot limit/i },

@@ -110,13 +110,13 @@ const MAX_BLOCK_BYTES = 8_388_608
 
 const SentShape = z.object({ hash: HexText, from: AddressText, nonce: Quantity })
 
-const TransactionsShape = z.object({ transactions: z.array(SentShape) }).transform(({ transactions }) => transactions)
+const BlockOfTransactions = z.object({ hash: HexText, transactions: z.array(SentShape) })
 
-/** The transactions of a block; null when the node does not have the block. */
-export const getBlockTransactions = (number: bigint): Request<readonly z.output<typeof SentShape>[] | null> => ({
+/** A block's hash and its transactions; null when the node does not have the block. */
+export const getBlockTransactions = (number: bigint): Request<z.output<typeof BlockOfTransactions> | null> => ({
   method: 'eth_getBlockByNumber',
   params: [`0x${number.toString(16)}`, true],
-  parse: (raw) => TransactionsShape.nullable().parse(raw),
+  parse: (raw) => BlockOfTransactions.nullable().parse(raw),
   maxBytes: MAX_BLOCK_BYTES,
 })
 

@@ -120,7 +120,7 @@ export const TransactionRecord = z
     indexed: z.boolean().meta({ description: 'Whether the index has reached the block of the transaction' }),
     dropped: z.boolean().meta({
       description:
-        "True when another transaction with its sender's nonce was mined, so that this one cannot be. Known only of transactions that this process has seen",
+        "True while another transaction with its sender's nonce is on the chain, so that this one cannot be mined. Known only of transactions that this process has seen",
     }),
     replacedBy: Hash.nullable().meta({ description: 'That transaction; null when it is not known' }),
   })
