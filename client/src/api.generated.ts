@@ -3236,6 +3236,8 @@ export interface components {
                 effectiveGasPrice: bigint;
                 /** @description Wei */
                 dataFee: bigint | null;
+                /** @description Wei */
+                operatorFee: bigint | null;
                 /** @description The whole cost, in wei */
                 total: bigint;
             } | null;
@@ -3630,6 +3632,8 @@ export interface components {
                 execution: bigint;
                 /** @description Wei; the network's fee for the data, where it has one */
                 dataFee: bigint;
+                /** @description Wei; the fee for the operator of the network, for the gas limits of the steps, where it has one */
+                operatorFee: bigint;
                 /** @description The whole cost, in wei */
                 total: bigint;
                 /** @description Symbol of the chain's coin */

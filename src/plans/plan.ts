@@ -146,6 +146,7 @@ export const planOf = async (
     gasCost: gasCost && {
       execution: gasCost.execution.toString(),
       dataFee: gasCost.dataFee.toString(),
+      operatorFee: gasCost.operatorFee.toString(),
       total: gasCost.total.toString(),
       symbol: deployment.symbol,
     },

@@ -139,6 +139,10 @@ export const Plan = z
       .object({
         execution: Decimal.meta({ description: 'Wei' }),
         dataFee: Decimal.meta({ description: "Wei; the network's fee for the data, where it has one" }),
+        operatorFee: Decimal.meta({
+          description:
+            'Wei; the fee for the operator of the network, for the gas limits of the steps, where it has one',
+        }),
         total: Decimal.meta({ description: 'Wei' }),
         symbol: z.string(),
       })

@@ -96,6 +96,7 @@ describe('a transaction that succeeded', () => {
         gasUsed: String(receipt.gasUsed),
         effectiveGasPrice: String(receipt.effectiveGasPrice),
         dataFee: null,
+        operatorFee: null,
         total: String(receipt.gasUsed * receipt.effectiveGasPrice),
       },
       calls: [{ function: 'deposit', args: { eventId: '1', amount: String(20n * USDC) } }],
@@ -121,6 +122,22 @@ describe('a transaction that succeeded', () => {
     const { fee } = await read(hash, '', proxied)
     expect(fee?.dataFee).toBe('1000')
     expect(BigInt(fee?.total ?? 0)).toBe(BigInt(fee?.gasUsed ?? 0) * BigInt(fee?.effectiveGasPrice ?? 0) + 1_000n)
+  })
+
+  test.each([
+    ['since Isthmus', {}, (gas: bigint) => (gas * 3_000_001n) / 1_000_000n],
+    ['since Jovian', { daFootprintGasScalar: '0x190' }, (gas: bigint) => gas * 3_000_001n * 100n],
+  ])('has the fee for the operator of an OP-stack network, as it is computed %s', async (_, more, feeOf) => {
+    const fields = { l1Fee: '0x3e8', operatorFeeScalar: '0x2dc6c1', operatorFeeConstant: '0x64', ...more }
+    proxy.alter((method, result) =>
+      method === 'eth_getTransactionReceipt' && result !== null ? { ...Object(result), ...fields } : result,
+    )
+    const { hash } = await world.newest()
+    const { fee } = await read(hash, '', proxied)
+    const gas = BigInt(fee?.gasUsed ?? 0)
+    const operatorFee = feeOf(gas) + 100n
+    expect(fee?.operatorFee).toBe(String(operatorFee))
+    expect(BigInt(fee?.total ?? 0)).toBe(gas * BigInt(fee?.effectiveGasPrice ?? 0) + 1_000n + operatorFee)
   })
 
   test('names the event and the seed deposit that it created', async () => {

@@ -58,20 +58,28 @@ const ReceiptShape = z
     effectiveGasPrice: Quantity.nullish(),
     /** The price of publishing the data on another chain, on chains that charge it. */
     l1Fee: Quantity.nullish(),
+    /** The parameters of the operator fee, on networks of the OP stack that charge it. */
+    operatorFeeScalar: Quantity.nullish(),
+    operatorFeeConstant: Quantity.nullish(),
+    /** Receipts have it since the upgrade Jovian, which changed the scale of the operator fee. */
+    daFootprintGasScalar: Quantity.nullish(),
     logs: z.unknown().transform(parseLogs),
   })
-  .transform(({ status, effectiveGasPrice = null, l1Fee = null, ...others }) => ({
-    ...others,
-    isReverted: status,
-    effectiveGasPrice,
-    l1Fee,
-  }))
+  .transform(({ operatorFeeScalar, operatorFeeConstant, daFootprintGasScalar, ...receipt }) => {
+    const { status, effectiveGasPrice = null, l1Fee = null, ...others } = receipt
+    const hasOperatorFee = operatorFeeScalar != null || operatorFeeConstant != null
+    const scaled = others.gasUsed * (operatorFeeScalar ?? 0n)
+    const ofGas = daFootprintGasScalar == null ? scaled / 1_000_000n : scaled * 100n
+    const operatorFee = hasOperatorFee ? ofGas + (operatorFeeConstant ?? 0n) : null
+    return { ...others, isReverted: status, effectiveGasPrice, l1Fee, operatorFee }
+  })
 
 /** The result of a mined transaction; prices in wei. */
 export type Receipt = MinedAt & {
   readonly gasUsed: bigint
   readonly effectiveGasPrice: bigint | null
   readonly l1Fee: bigint | null
+  readonly operatorFee: bigint | null
   readonly logs: readonly RawLog[]
 }
 

@@ -65,6 +65,9 @@ export const TransactionRecord = z
         dataFee: Wei.nullable().meta({
           description: 'Fee for publishing the data on another chain; null when the node reports none',
         }),
+        operatorFee: Wei.nullable().meta({
+          description: 'Fee for the operator of the network; null when the node reports none',
+        }),
         total: Wei,
       })
       .nullable()
