@@ -3403,7 +3403,7 @@ export interface components {
             executable: boolean;
             /** @description Reasons against the plan, and what to do about them; empty when there are none */
             issues: {
-                /** @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token` */
+                /** @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `token_changed` */
                 code: string;
                 /** @description Text for people, with the values at fault */
                 message: string;
@@ -3626,6 +3626,20 @@ export interface components {
                     amount: bigint;
                 }[];
             };
+            /** @description The tokens of the plan */
+            tokens: {
+                /**
+                 * Format: hex
+                 * @description Address of the token
+                 */
+                token: `0x${string}`;
+                /** @description Symbol of the token, as its contract has it; null when it has none */
+                symbol: string | null;
+                /** @description Decimals of the token: an amount divided by 10^decimals is in whole tokens; null when unknown */
+                decimals: number | null;
+                /** @description Unix seconds */
+                readAt: number | null;
+            }[];
             /** @description The most that the steps cost in native coins */
             gasCost: {
                 /** @description Wei */

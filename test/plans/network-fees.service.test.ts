@@ -1,7 +1,11 @@
 import { afterEach, expect, test } from 'vitest'
-import { GAS_PRICE_ORACLE, L1_BLOCK, linearCode } from '../support/fee-contracts.ts'
+import { linearCode } from '../support/linear-code.ts'
 import { planOf, usePlans } from '../support/plan-apps.ts'
 import { USDC, useProtocol } from '../support/use-protocol.ts'
+
+/** The contracts of OP-stack networks that know fees. */
+const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F'
+const L1_BLOCK = '0x4200000000000000000000000000000000000015'
 
 const protocol = await useProtocol()
 const { client, creator, lp, send, read, newEvent, approve } = protocol

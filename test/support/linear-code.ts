@@ -1,9 +1,5 @@
 import { concatHex, type Hex, numberToHex, size, toFunctionSelector } from 'viem'
 
-/** The contracts of OP-stack networks that know fees. */
-export const GAS_PRICE_ORACLE = '0x420000000000000000000000000000000000000F'
-export const L1_BLOCK = '0x4200000000000000000000000000000000000015'
-
 /** What a function returns: `constant` and, for each million of its argument, `perMillion`. */
 type Linear = { readonly constant: bigint; readonly perMillion?: bigint }
 
