@@ -265,7 +265,7 @@ test.each([
   expect(ranks()).toEqual(['ok', 'ok'])
 })
 
-test('a transaction of which a node says that it is known is a success with its hash', async () => {
+test('a transaction that a node reports as known is a success with its hash', async () => {
   for (const message of [
     'ALREADY_EXISTS: already known',
     'AlreadyKnown',

@@ -184,7 +184,7 @@ describe('the relay', () => {
     const used = await send(await sign({ nonce: 0, gas: 200_001n }))
     expect([used.status, used.error?.code]).toEqual([502, 'upstream_error'])
     expect(used.error?.message).toMatch(/nonce/i)
-    for (const nonsense of ['0x1234', '0x123', '0xdeadbeef']) {
+    for (const nonsense of ['0x1234', '0x05c101', '0xdeadbeef']) {
       const { status, error } = await send(nonsense)
       expect([nonsense, status, error?.code]).toEqual([nonsense, 502, 'upstream_error'])
     }

@@ -22,10 +22,7 @@ export type Request<T> = {
   readonly views?: number
   /** Whether null means that this node does not have the block or transaction yet, and another one may. */
   readonly mayLack?: boolean
-  /**
-   * Whether a refusal passes by waiting and says nothing about the node's health: another node may take the request
-   * now.
-   */
+  /** Whether a refusal passes by waiting and is no fault of the node: another one may take the request now. */
   readonly isForLater?: (refusal: NodeError) => boolean
   /**
    * The longest answer that is read, in bytes, when it is not 1 MiB. Such an answer grows with the contents of the

@@ -15,9 +15,12 @@ const ANOTHER = /nonce|replac|conflict|different|\bnot\b/i
  * transaction and nothing else; one that fits too much would report a transaction as sent that no node has.
  */
 const rows: readonly Row[] = [
-  { means: 'known', is: /\balready[ _-]?(?:known|imported|exists)|\bexisting (?:tx|transaction)/i, unless: ANOTHER },
+  {
+    means: 'known',
+    is: /\balready[ _-]?(?:known|imported)|\balready_exists|\b(?:tx|transaction) already exists/i,
+    unless: ANOTHER,
+  },
   { means: 'known', is: /\b(?:known|duplicate) (?:tx|transaction)\b|\bsame hash\b/i, unless: ANOTHER },
-  { means: 'known', is: /\b(?:tx|transaction|hash)(?: is| was)? already\b/i, unless: ANOTHER },
   {
     means: 'known',
     is: /\balready (?:in|present in|part of|contained in) (?:the )?[\w-]*(?:pool|cache|queue)/i,
