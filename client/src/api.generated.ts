@@ -876,7 +876,7 @@ export interface paths {
         put?: never;
         /**
          * Broadcast a signed transaction
-         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
+         * @description Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A rejection that passes by waiting, such as a full pool, is a 503 with `Retry-After`. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.
          */
         post: operations["postTxBroadcast"];
         delete?: never;
@@ -3143,6 +3143,16 @@ export interface components {
                 /** @description What to do about it */
                 hint: string;
             } | null;
+            /** @description What else its sender should know. `no_chain_id`: the signature does not contain the chain (EIP-155), so anyone can send the same transaction on every other chain */
+            warnings: {
+                /**
+                 * @description What the warning is about
+                 * @enum {string}
+                 */
+                code: "no_chain_id";
+                /** @description What it means, and what to do */
+                message: string;
+            }[];
         };
         /** @description A call that is ready to be signed. The service adds no nonce and no gas price */
         BuiltTx: {
@@ -3226,6 +3236,8 @@ export interface components {
                 effectiveGasPrice: bigint;
                 /** @description Wei */
                 dataFee: bigint | null;
+                /** @description Wei */
+                operatorFee: bigint | null;
                 /** @description The whole cost, in wei */
                 total: bigint;
             } | null;
@@ -3336,7 +3348,7 @@ export interface components {
             } | null;
             /** @description Whether the index has reached the block of the transaction */
             indexed: boolean;
-            /** @description True when another transaction with its sender's nonce was mined, so that this one cannot be. Known only of transactions that this process has seen */
+            /** @description True while another transaction with its sender's nonce is on the chain, so that this one cannot be mined. Known only of transactions that this process has seen */
             dropped: boolean;
             /**
              * Format: hex
@@ -3391,7 +3403,7 @@ export interface components {
             executable: boolean;
             /** @description Reasons against the plan, and what to do about them; empty when there are none */
             issues: {
-                /** @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token` */
+                /** @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `token_changed` */
                 code: string;
                 /** @description Text for people, with the values at fault */
                 message: string;
@@ -3614,12 +3626,28 @@ export interface components {
                     amount: bigint;
                 }[];
             };
+            /** @description The tokens of the plan */
+            tokens: {
+                /**
+                 * Format: hex
+                 * @description Address of the token
+                 */
+                token: `0x${string}`;
+                /** @description Symbol of the token, as its contract has it; null when it has none */
+                symbol: string | null;
+                /** @description Decimals of the token: an amount divided by 10^decimals is in whole tokens; null when unknown */
+                decimals: number | null;
+                /** @description Unix seconds */
+                readAt: number | null;
+            }[];
             /** @description The most that the steps cost in native coins */
             gasCost: {
                 /** @description Wei */
                 execution: bigint;
                 /** @description Wei; the network's fee for the data, where it has one */
                 dataFee: bigint;
+                /** @description Wei; the fee for the operator of the network, for the gas limits of the steps, where it has one */
+                operatorFee: bigint;
                 /** @description The whole cost, in wei */
                 total: bigint;
                 /** @description Symbol of the chain's coin */

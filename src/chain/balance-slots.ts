@@ -64,7 +64,7 @@ const probe = (token: Address, of: Address, blockHash: Hex): Request<Place | und
 const KEPT = 1_000
 
 /** Tokens can be upgraded, so a place is looked for again after this time, in milliseconds. */
-const KEPT_MS = 3_600_000
+const KEPT_MS = 60_000
 
 export type BalanceSlots = {
   /**

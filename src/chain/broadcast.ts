@@ -1,12 +1,10 @@
 import { type Hex, keccak256 } from 'viem'
-import { nullIfUnavailable } from '../lib/errors.ts'
+import { nullIfUnavailable, unavailable } from '../lib/errors.ts'
 import type { Node } from './pool/failover.ts'
-import { toServiceError } from './rpc/errors.ts'
+import { redactUrls, toServiceError } from './rpc/errors.ts'
 import { getReceipt, sendRaw } from './rpc/requests.ts'
+import { sendRefusalOf } from './rpc/send-refusals.ts'
 import { getTransaction } from './rpc/transactions.ts'
-
-/** Texts by which nodes report that they already have the same transaction. */
-const alreadyKnown = /already known|already imported|known transaction|transaction already exists/i
 
 /** Whether a node has a transaction, mined or not. */
 const isKnown = async (node: Node, hash: Hex): Promise<boolean> => {
@@ -14,16 +12,42 @@ const isKnown = async (node: Node, hash: Hex): Promise<boolean> => {
   return found !== null && [found.tx, found.receipt].some((outcome) => outcome.ok && outcome.value !== null)
 }
 
+/** Seconds after which a transaction is sent again that no node takes now: a block or two. */
+const RETRY_AFTER_S = 5
+
+const OTHER_HASH = 'answered a broadcast with the hash of another transaction'
+
+export type BroadcastDeps = {
+  readonly node: Node
+  /** Ranks an endpoint last that answered with another hash; see `Chain.penalize`. */
+  penalize(endpoint: number, why: string): void
+}
+
 /**
- * Relays signed bytes and returns the transaction's hash. Sending the same bytes again succeeds too, also once they are
- * mined. Throws `upstream_error` with the node's reason when it refuses them, `service_unavailable` when no node
- * answers.
+ * Relays signed bytes and returns their hash. A node that answers with another hash is penalized, and the next one is
+ * asked. Sending the same bytes again succeeds too, also once they are mined. Throws `upstream_error` with the node's
+ * reason when it refuses them, and `service_unavailable` when no node answers, when the refusal passes by waiting, and
+ * when no node confirms that it has the transaction.
  */
-export const broadcast = async (node: Node, signedTx: Hex): Promise<Hex> => {
-  const { sent } = await node.send({ sent: sendRaw(signedTx) })
-  if (sent.ok) return sent.value
+export const broadcast = async ({ node, penalize }: BroadcastDeps, signedTx: Hex): Promise<Hex> => {
   const hash = keccak256(signedTx)
+  const {
+    endpoint,
+    outcomes: { sent },
+  } = await node.sendBy(
+    { sent: sendRaw(signedTx) },
+    { contradicts: ({ sent }) => (sent.ok && sent.value !== hash ? OTHER_HASH : null) },
+  )
+  if (sent.ok && sent.value === hash) return hash
+  if (sent.ok) penalize(endpoint, OTHER_HASH)
+  const refusal = sent.ok ? null : sendRefusalOf(sent.error.message)
   // A mined transaction is refused for its nonce, like any other transaction with a used nonce.
-  if (alreadyKnown.test(sent.error.message) || (await isKnown(node, hash))) return hash
+  if (refusal === 'known' || (await isKnown(node, hash))) return hash
+  if (sent.ok)
+    throw unavailable('a node answered with another hash, and no node has the transaction: send the same bytes again')
+  if (refusal === 'later') {
+    const reason = redactUrls(sent.error.message)
+    throw unavailable(`no node takes the transaction now (${reason}): send it again later`, sent.error, RETRY_AFTER_S)
+  }
   throw toServiceError(sent.error)
 }

@@ -180,7 +180,8 @@ export const createChain = (options: ChainOptions): Chain => {
     simulateSigned: (call, caller) => simulateSigned(node, call, ofCaller(simulations, caller)),
     balances: (block, holdings, caller) =>
       ofCaller(balances, caller)(() => readBalances(node, block, { spender: deployment.diamond, holdings })),
-    broadcast: (signedTx, caller) => ofCaller(broadcasts, caller)(() => broadcast(node, signedTx)),
+    broadcast: (signedTx, caller) =>
+      ofCaller(broadcasts, caller)(() => broadcast({ node, penalize: registry.penalize }, signedTx)),
     queryAllEndpoints: (batch) => queryAllEndpoints({ registry, chainId }, batch),
     penalize: registry.penalize,
     reportMissingLogs: registry.reportMissingLogs,

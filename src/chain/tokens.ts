@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Address, getAddress, type Hex, isHex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
-import { unavailable } from '../lib/errors.ts'
+import { isUnavailable, unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { contractFunction } from '../protocol/contract-function.ts'
@@ -11,18 +11,33 @@ import { isRevert, NodeError } from './rpc/errors.ts'
 import { isNodeFault } from './rpc/faults.ts'
 import type { Request } from './rpc/requests.ts'
 
+/** When a token was read, in milliseconds since the epoch, and what contradicts it. */
+export type Reading = {
+  readonly readAt: number
+  /** The configured token with other decimals, else what the token returned until it changed on the last day. */
+  readonly contradicts: { readonly by: 'configuration' | 'reading'; readonly token: Token } | null
+}
+
 export type Tokens = {
-  /** The known metadata of a token; undefined before `ask`. */
+  /** The last known metadata of a token; undefined before `ask` for one that is not configured. */
   known(chainId: ChainId, address: Address): Token | undefined
-  /** Reads a token from the chain, at most once an hour. Throws `service_unavailable` when no node answers. */
+  /** When `ask` last read a token; undefined when it has not been read. */
+  reading(chainId: ChainId, address: Address): Reading | undefined
+  /**
+   * Reads a token from the chain, at most once a minute. Returns what is known of it while nodes do not answer, and
+   * throws `service_unavailable` when nothing is. The same object stands for the same values.
+   */
   ask(chainId: ChainId, address: Address): Promise<Token>
 }
 
 /** The most tokens that are kept. Only the owner of the protocol can allow further tokens, one by one. */
 const KEPT = 1_000
 
-/** Tokens can be upgraded, so their metadata is read again after this time, in milliseconds. */
-const KEPT_MS = 3_600_000
+/** Tokens can be upgraded and renamed, so their metadata is read again after this time, in milliseconds. */
+const KEPT_MS = 60_000
+
+/** How long a change is reported, in milliseconds. */
+const CHANGE_REPORTED_MS = 86_400_000
 
 /** A longer symbol counts as missing. */
 const MAX_SYMBOL = 32
@@ -72,40 +87,88 @@ const FAILED = /out of gas|invalid opcode|opcode 0x[\da-f]+ not defined|invalid 
 const isOfTheToken = (error: NodeError): boolean =>
   isRevert(error) || (!isNodeFault(error.fault) && FAILED.test(error.message))
 
-/** The tokens of some chains. Nothing is read before the first `ask`. */
-export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
+type Known = {
+  readonly token: Token
+  readonly readAt: number
+  /** What it returned before its last change, and when that was noticed. */
+  readonly change: { readonly before: Token; readonly at: number } | null
+}
+
+/** Whether two tokens have the same symbol and decimals. */
+const isSame = (a: Token, b: Token): boolean => a.symbol === b.symbol && a.decimals === b.decimals
+
+/** The tokens of some chains, also the configured ones. Nothing is read before the first `ask`. */
+export const createTokens = (chains: ReadonlyMap<ChainId, Chain>, now: () => number = Date.now): Tokens => {
   const keyOf = (chainId: ChainId, address: Address): string => `${chainId},${address.slice(2).toLowerCase()}`
   const fixed = new Map(
     [...chains.values()].flatMap(({ chainId, deployment }) =>
       configuredTokens(deployment).map((token) => [keyOf(chainId, token.token), token] as const),
     ),
   )
-  const asked = new LRUCache<string, Token>({ max: KEPT, ttl: KEPT_MS })
+  const asked = new LRUCache<string, Known>({ max: KEPT })
   // Most rows of a page have the same token.
   const once = createSingleFlight<Token>()
-  const known: Tokens['known'] = (chainId, address) => {
-    const key = keyOf(chainId, address)
-    return fixed.get(key) ?? asked.get(key)
+
+  /** The token as the chain has it; `isWhole` is false when a node failed to return a part of it. */
+  const read = async (
+    chain: Chain,
+    address: Address,
+  ): Promise<{ readonly token: Token; readonly isWhole: boolean }> => {
+    const { symbol, decimals } = await chain.send({ symbol: symbolOf(address), decimals: decimalsOf(address) })
+    const token: Token = {
+      token: getAddress(address),
+      symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
+      decimals: decimals.ok ? decimals.value : null,
+    }
+    return { token, isWhole: [symbol, decimals].every((outcome) => outcome.ok || isOfTheToken(outcome.error)) }
   }
+
+  const readAgain = async (chain: Chain, address: Address): Promise<Token> => {
+    const key = keyOf(chain.chainId, address)
+    const [last, configured] = [asked.get(key), fixed.get(key)]
+    const instead = last?.token ?? configured
+    const found = await read(chain, address).catch((fault: unknown) => {
+      if (instead === undefined || !isUnavailable(fault)) throw fault
+      return { token: instead, isWhole: false }
+    })
+    // A failure of the node is not kept: the next request may succeed.
+    if (!found.isWhole) return instead ?? found.token
+    const { token: of, symbol, decimals } = found.token
+    const fresh: Token = {
+      token: of,
+      symbol: symbol ?? configured?.symbol ?? null,
+      decimals: decimals ?? configured?.decimals ?? null,
+    }
+    const readAt = now()
+    const hasChanged = last !== undefined && !isSame(last.token, fresh)
+    const token = last === undefined || hasChanged ? fresh : last.token
+    const change = hasChanged ? { before: last.token, at: readAt } : (last?.change ?? null)
+    asked.set(key, { token, readAt, change })
+    return token
+  }
+
   return {
-    known,
+    known: (chainId, address) => {
+      const key = keyOf(chainId, address)
+      return asked.get(key)?.token ?? fixed.get(key)
+    },
+    reading: (chainId, address) => {
+      const key = keyOf(chainId, address)
+      const [last, configured] = [asked.get(key), fixed.get(key)]
+      if (last === undefined) return undefined
+      const { token, readAt, change } = last
+      if (configured !== undefined && configured.decimals !== token.decimals)
+        return { readAt, contradicts: { by: 'configuration', token: configured } }
+      const isReported = change !== null && now() - change.at < CHANGE_REPORTED_MS
+      return { readAt, contradicts: isReported ? { by: 'reading', token: change.before } : null }
+    },
     async ask(chainId, address) {
-      const found = known(chainId, address)
-      if (found !== undefined) return found
+      const key = keyOf(chainId, address)
+      const last = asked.get(key)
+      if (last !== undefined && now() - last.readAt < KEPT_MS) return last.token
       const chain = chains.get(chainId)
       if (chain === undefined) throw unavailable(`chain ${chainId} is not configured`)
-      return once(keyOf(chainId, address), async () => {
-        const { symbol, decimals } = await chain.send({ symbol: symbolOf(address), decimals: decimalsOf(address) })
-        const token: Token = {
-          token: getAddress(address),
-          symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
-          decimals: decimals.ok ? decimals.value : null,
-        }
-        // A failure of the node is not kept: the next request may succeed.
-        if ([symbol, decimals].every((outcome) => outcome.ok || isOfTheToken(outcome.error)))
-          asked.set(keyOf(chainId, address), token)
-        return token
-      })
+      return once(key, () => readAgain(chain, address))
     },
   }
 }

@@ -14,12 +14,12 @@ export type EventTokens = {
 /**
  * Reads the tokens of events that are not configured. A token that a node could not answer completely is left out: a
  * stored one stays as it is, and rows of an unknown one have no text. Each answer is returned until it is stored once,
- * not with every batch. Otherwise two workers with different answers would overwrite each other's, and each time clear
+ * and again once the token has changed, not with every batch. Otherwise two workers with different answers would overwrite each other's, and each time clear
  * the rows of the token.
  */
-export const createEventTokens = (chain: Chain, renderer: Renderer): EventTokens => {
+export const createEventTokens = (chain: Chain, renderer: Renderer, now?: () => number): EventTokens => {
   const { chainId } = chain
-  const tokens = createTokens(new Map([[chainId, chain]]))
+  const tokens = createTokens(new Map([[chainId, chain]]), now)
   const done = new WeakSet<Token>()
   const isConfigured = (address: Address): boolean => renderer.token(address, new Map()) !== null
   return {

@@ -12,7 +12,13 @@ import type { Token } from '../protocol/tokens.ts'
 import { createEventTokens } from './event-tokens.ts'
 import { readViews } from './read-views.ts'
 
-export type ObserverDeps = { readonly chain: Chain; readonly database: Database; readonly log: Logger }
+export type ObserverDeps = {
+  readonly chain: Chain
+  readonly database: Database
+  readonly log: Logger
+  /** The clock by which tokens are read again, in milliseconds since the epoch. */
+  readonly now?: () => number
+}
 
 export type Observer = {
   /**
@@ -25,6 +31,9 @@ export type Observer = {
 
 /** The log message of an upgrade. */
 export const UPGRADED = 'the functions of the diamond changed: every entity is read again'
+
+/** The log message of a token that has other decimals, or another symbol, than the index. */
+const TOKEN_CHANGED = 'a token changed its decimals or its symbol: its rows are rendered again'
 
 /** Refresh requests and the observations of their subjects at a block. */
 type Batch = {
@@ -59,10 +68,10 @@ const HEAD_MAX_AGE_MS = 10_000
  * const observer = createObserver({ chain, database, log })
  * await observer.observeAll(signal)
  */
-export const createObserver = ({ chain, database, log }: ObserverDeps): Observer => {
+export const createObserver = ({ chain, database, log, now }: ObserverDeps): Observer => {
   const { chainId } = chain
   const renderer = createRenderer(chain.deployment)
-  const tokens = createEventTokens(chain, renderer)
+  const tokens = createEventTokens(chain, renderer, now)
   let head: { readonly block: Block; readonly at: number } | null = null
 
   const isNear = async (anchor: StoredBlock): Promise<boolean> => {
@@ -87,13 +96,15 @@ export const createObserver = ({ chain, database, log }: ObserverDeps): Observer
   }
 
   const store = async ({ requests, anchor, observations, tokens: found }: Batch): Promise<void> => {
-    const isUpgraded = await database.transaction(async (handle) => {
+    const { changed, isUpgraded } = await database.transaction(async (handle) => {
       await lockRefreshQueue(handle, chainId)
       await holdAnchor(handle, chainId, anchor)
-      await storeTokens(handle, chainId, found)
-      return storeObservations(handle, chainId, anchor, observations, renderer, requests)
+      const changed = await storeTokens(handle, chainId, found)
+      const isUpgraded = await storeObservations(handle, chainId, anchor, observations, renderer, requests)
+      return { changed, isUpgraded }
     })
     tokens.stored(found)
+    for (const change of changed) log.warn({ chainId, ...change }, TOKEN_CHANGED)
     if (isUpgraded) log.warn({ chainId, block: anchor.number.toString() }, UPGRADED)
   }
 

@@ -1,4 +1,5 @@
 import type { Block } from '../chain/rpc/requests.ts'
+import type { Reading } from '../chain/tokens.ts'
 import { revertByCode } from '../protocol/reverts/catalogue.ts'
 import type { Token } from '../protocol/tokens.ts'
 import { type Simulation, simulationRecord } from '../tx/simulation.ts'
@@ -103,6 +104,27 @@ export const tokenIssues = (steps: readonly Step[], rehearsal: Rehearsal): Issue
           },
         ],
   )
+
+const shown = ({ symbol, decimals }: Token): string =>
+  `${decimals ?? 'no'} decimals and ${symbol === null ? 'no symbol' : `the symbol ${JSON.stringify(symbol)}`}`
+
+/** The issues of tokens that have other decimals than the configuration, or were changed a short time ago. */
+export const changedTokenIssues = (
+  readings: readonly { readonly token: Token; readonly reading: Reading | undefined }[],
+): Issue[] =>
+  readings.flatMap(({ token, reading }) => {
+    const contradicted = reading?.contradicts
+    if (contradicted == null) return []
+    const source = contradicted.by === 'configuration' ? 'in the configuration of the service' : 'before'
+    return [
+      {
+        code: 'token_changed',
+        message: `the token ${token.token} has ${shown(token)}, and had ${shown(contradicted.token)} ${source}`,
+        hint: 'Check the amounts of the plan: other responses, and texts made before, may use the other decimals.',
+        blocking: false,
+      },
+    ]
+  })
 
 /** The issue of a wallet that can claim nothing. */
 export const claimIssues = (steps: readonly Step[]): Issue[] =>

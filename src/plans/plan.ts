@@ -9,7 +9,15 @@ import { type Draft, MAX_CLAIMS } from './draft.ts'
 import { balanceChanges, costOf, createdBy, payoutOf, sumOf } from './effects.ts'
 import type { EventTokens } from './event-tokens.ts'
 import { type Account, gasCostOf, limitOf } from './gas.ts'
-import { accountIssues, claimIssues, moneyIssues, revertIssue, simulationOf, tokenIssues } from './issues.ts'
+import {
+  accountIssues,
+  changedTokenIssues,
+  claimIssues,
+  moneyIssues,
+  revertIssue,
+  simulationOf,
+  tokenIssues,
+} from './issues.ts'
 import { lastSecondOfClaims } from './last-second.ts'
 import type { Issue, Plan } from './records.ts'
 import type { Rehearsal } from './rehearse.ts'
@@ -83,6 +91,7 @@ export const planOf = async (
     rehearsal === null ? token !== price?.token || price.balance !== null : rehearsal.answering.has(token)
   for (const token of new Set([...moved, ...approved, ...tokenOf]))
     if (token !== null && isToken(token)) known.set(token, await tokens.ask(chainId, token))
+  const readings = [...known.values()].map((token) => ({ token, reading: tokens.reading(chainId, token.token) }))
   const main = known.get(price?.token ?? tokenOf.at(-1) ?? null) ?? null
 
   const results = rehearsal?.steps
@@ -107,6 +116,7 @@ export const planOf = async (
     ...money,
     ...reverts.filter(({ code }) => !money.some((issue) => issue.blocking && issue.code === code)),
     ...tokenIssues(steps, rehearsal),
+    ...changedTokenIssues(readings),
     ...accountIssues(account, gasCost?.total ?? null, deployment.symbol),
     ...claimIssues(steps),
   ]
@@ -143,9 +153,14 @@ export const planOf = async (
       created: { ...createdBy(steps.at(-1), rehearsal), predicted: true },
       balanceChanges: balanceChanges(rehearsal, [from, deployment.diamond], known),
     },
+    tokens: readings.map(({ token, reading }) => ({
+      ...token,
+      readAt: reading === undefined ? null : Math.floor(reading.readAt / 1_000),
+    })),
     gasCost: gasCost && {
       execution: gasCost.execution.toString(),
       dataFee: gasCost.dataFee.toString(),
+      operatorFee: gasCost.operatorFee.toString(),
       total: gasCost.total.toString(),
       symbol: deployment.symbol,
     },

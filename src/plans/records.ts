@@ -33,7 +33,7 @@ const Issue = z.object({
     .regex(/^[a-z_]+$/)
     .meta({
       description:
-        'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`',
+        'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `token_changed`',
     }),
   message: z.string().min(1),
   hint: z.string(),
@@ -135,10 +135,25 @@ export const Plan = z
       }),
       balanceChanges: z.array(BalanceChange),
     }),
+    tokens: z
+      .array(
+        z.object({
+          ...ofToken,
+          readAt: UnixSeconds.nullable().meta({
+            description:
+              'When symbol and decimals were read from the chain, at most a minute ago unless nodes fail; null when they are those of the configuration',
+          }),
+        }),
+      )
+      .meta({ description: 'The tokens of the plan' }),
     gasCost: z
       .object({
         execution: Decimal.meta({ description: 'Wei' }),
         dataFee: Decimal.meta({ description: "Wei; the network's fee for the data, where it has one" }),
+        operatorFee: Decimal.meta({
+          description:
+            'Wei; the fee for the operator of the network, for the gas limits of the steps, where it has one',
+        }),
         total: Decimal.meta({ description: 'Wei' }),
         symbol: z.string(),
       })

@@ -8,10 +8,11 @@ import { type DecodedRevert, revertOf } from '../protocol/reverts/decode.ts'
 import { RevertReason } from '../protocol/reverts/reason.ts'
 import { decodeCall, targetOf } from './decode-call.ts'
 import { signedCallOf } from './signed-call.ts'
-import { signedFor } from './signed-for.ts'
+import { bytesAfter, signedFor } from './signed-for.ts'
 
 const SIGNED = /^0x[a-fA-F0-9]+$/
 const NO_HEX = 'expected 0x hex of a signed transaction'
+const HALF_A_BYTE = 'expected an even number of hex digits: two for each byte'
 const TOO_LONG = `expected at most ${MAX_TX_HEX} characters: networks reject longer transactions`
 
 export const BroadcastBody = z
@@ -21,6 +22,7 @@ export const BroadcastBody = z
       .string({ error: NO_HEX })
       .max(MAX_TX_HEX, { error: TOO_LONG, abort: true })
       .refine((text) => SIGNED.test(text), { error: NO_HEX, abort: true })
+      .refine((text) => text.length % 2 === 0, { error: HALF_A_BYTE, abort: true })
       .transform((text): Hex => `0x${text.slice(2)}`)
       .meta({
         type: 'string',
@@ -46,8 +48,21 @@ export const Broadcast = z
       description:
         'Why the transaction would revert at the newest block, although it was sent. Null when it would not, and when it was not simulated',
     }),
+    warnings: z
+      .array(z.object({ code: z.enum(['no_chain_id']), message: z.string() }))
+      .max(1)
+      .meta({
+        description:
+          'What else its sender should know. `no_chain_id`: the signature does not contain the chain (EIP-155), so anyone can send the same transaction on every other chain',
+      }),
   })
   .meta({ id: 'Broadcast' })
+
+const NO_CHAIN_ID = {
+  code: 'no_chain_id',
+  message:
+    'the signature does not contain the chain: anyone can send the same transaction on every chain where the sender has this nonce. Sign it with a chain id',
+} as const
 
 /** The hash of a signed transaction, and whose it is. */
 export type SignedBy = { readonly hash: Hex; readonly from: Address; readonly nonce: bigint }
@@ -63,16 +78,18 @@ type Order = {
 
 /**
  * Sends a signed transaction to a node of the chain, and simulates it before if it calls the protocol or a configured
- * token. Throws `validation_error` for a transaction of another chain, `conflict` for one that would revert with
- * `rejectIfReverts`, and `upstream_error` with the node's reason when the node rejects it.
+ * token. Throws `validation_error` for a transaction of another chain and for bytes after it, `conflict` for one that
+ * would revert with `rejectIfReverts`, and as `Chain.broadcast` does.
  */
 export const relay = async (
   chain: Chain,
   { signedTx, rejectIfReverts = false, onSent, caller }: Order,
 ): Promise<z.output<typeof Broadcast>> => {
   const { chainId, deployment } = chain
+  const extra = bytesAfter(signedTx)
+  if (extra > 0) throw invalidField('signedTx', `bytes after the complete transaction: ${extra}. Leave them out`)
   const signedChain = signedFor(signedTx)
-  if (signedChain !== undefined && signedChain !== BigInt(chainId)) {
+  if (signedChain != null && signedChain !== BigInt(chainId)) {
     throw invalidField('signedTx', `signed for chain ${signedChain}, not ${chainId}`)
   }
   const call = await signedCallOf(signedTx, (to) => targetOf(to, deployment) !== null)
@@ -86,5 +103,5 @@ export const relay = async (
     ])
   const txHash = await chain.broadcast(signedTx, caller)
   if (call !== null) onSent?.(call)
-  return { txHash, simulated: simulated !== null, warning }
+  return { txHash, simulated: simulated !== null, warning, warnings: signedChain === null ? [NO_CHAIN_ID] : [] }
 }

@@ -21,12 +21,10 @@ const itemAt = (bytes: Buffer, at: number, end: number): Item | undefined => {
 /** Maximum fields of any transaction type. */
 const MAX_FIELDS = 14
 
-/**
- * The fields of a transaction whose list of fields begins at an offset and fills the bytes; undefined for other bytes.
- */
-export const fieldsOf = (bytes: Buffer, at: number): readonly Item[] | undefined => {
+/** The fields of the list that begins at an offset; undefined for anything else, and for a list of more fields. */
+const listAt = (bytes: Buffer, at: number): { readonly fields: readonly Item[]; readonly end: number } | undefined => {
   const list = itemAt(bytes, at, bytes.length)
-  if (list === undefined || !list.isList || list.end !== bytes.length) return undefined
+  if (list === undefined || !list.isList) return undefined
   const fields: Item[] = []
   for (let next = list.start; next < list.end; ) {
     const field = itemAt(bytes, next, list.end)
@@ -34,7 +32,32 @@ export const fieldsOf = (bytes: Buffer, at: number): readonly Item[] | undefined
     fields.push(field)
     next = field.end
   }
-  return fields
+  return { fields, end: list.end }
+}
+
+/**
+ * The fields of a transaction whose list of fields begins at an offset and fills the bytes; undefined for other bytes.
+ */
+export const fieldsOf = (bytes: Buffer, at: number): readonly Item[] | undefined => {
+  const list = listAt(bytes, at)
+  return list?.end === bytes.length ? list.fields : undefined
+}
+
+/**
+ * The number of fields of a signed transaction, by type: EIP-2930, 1559, 4844 (also with its blobs around it) and 7702.
+ */
+const fieldCounts: Readonly<Record<number, readonly number[]>> = { 1: [11], 2: [12], 3: [14, 4, 5], 4: [13] }
+
+/** The same for a transaction without a type. */
+const LEGACY_FIELDS = 9
+
+/** How many bytes follow a complete transaction; 0 for bytes that are none, which the node rejects. */
+export const bytesAfter = (transaction: Hex): number => {
+  const bytes = Buffer.from(transaction.slice(2), 'hex')
+  const [first = 0] = bytes
+  const list = listAt(bytes, first < 0xc0 ? 1 : 0)
+  const counts = first < 0xc0 ? fieldCounts[first] : [LEGACY_FIELDS]
+  return list !== undefined && counts?.includes(list.fields.length) ? bytes.length - list.end : 0
 }
 
 /** The integer of a field; undefined for a list and for more than 32 bytes. */
@@ -45,29 +68,26 @@ export const integer = (bytes: Buffer, field: Item | undefined): bigint | undefi
 
 /**
  * The chain of a transaction without a type (EIP-155): `v` is 35 or 36 plus twice the chain id. Before signing, `v` is
- * the chain id.
+ * the chain id. Null for a smaller `v`: the signature does not contain a chain.
  */
-const ofLegacy = (bytes: Buffer): bigint | undefined => {
+const ofLegacy = (bytes: Buffer): bigint | null | undefined => {
   const fields = fieldsOf(bytes, 0)
-  if (fields?.length !== 9) return undefined
+  if (fields?.length !== LEGACY_FIELDS) return undefined
   const [v, r, s] = fields.slice(6).map((field) => integer(bytes, field))
   if (v === undefined) return undefined
   if (r === 0n && s === 0n) return v
-  return v < 35n ? undefined : (v - 35n) / 2n
+  return v < 35n ? null : (v - 35n) / 2n
 }
 
-/** The transaction types whose first field is the chain id: EIP-2930, 1559, 4844 and 7702. */
-const types: readonly (number | undefined)[] = [1, 2, 3, 4]
-
 /**
- * The chain of a transaction; undefined when it names no chain or has an unknown form. Reads only the outer fields: the
- * node checks the content of lists and data, which would take long to decode.
+ * The chain of a transaction; null when it names none, so that it is valid on every chain, and undefined when it has an
+ * unknown form. Reads only the outer fields: the node checks the content of lists and data, which would take long to
+ * decode.
  */
-export const signedFor = (transaction: Hex): bigint | undefined => {
+export const signedFor = (transaction: Hex): bigint | null | undefined => {
   const bytes = Buffer.from(transaction.slice(2), 'hex')
-  // Buffer ignores half a byte at the end.
-  if (transaction.length % 2 === 1) return undefined
   const [type = 0] = bytes
-  const chainId = types.includes(type) ? integer(bytes, fieldsOf(bytes, 1)?.[0]) : ofLegacy(bytes)
+  // The first field of every type in the table is the chain id.
+  const chainId = type in fieldCounts ? integer(bytes, fieldsOf(bytes, 1)?.[0]) : ofLegacy(bytes)
   return chainId === 0n ? undefined : chainId
 }

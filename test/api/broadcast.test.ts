@@ -70,7 +70,7 @@ test('a transaction that would revert is sent with a warning, or not at all if t
   const call = asked.find(({ method }) => method === 'eth_call')?.params[0]
   expect(call).toMatchObject({ from: account.address, data: purchase, value: '0x0', gas: numberToHex(300_000) })
   const isWarned = async () => (await send(transaction)).data
-  await expect.poll(isWarned).toEqual({ txHash: keccak256(transaction), simulated: true, warning })
+  await expect.poll(isWarned).toEqual({ txHash: keccak256(transaction), simulated: true, warning, warnings: [] })
   expect(isSent()).toBe(true)
 })
 
@@ -106,7 +106,11 @@ test('a transaction is sent without a warning when the simulation does not show 
     const transaction = await signed()
     const { status, data } = await send(transaction, { rejectIfReverts: true })
     const simulated = name === 'it succeeds'
-    expect([name, status, data]).toEqual([name, 200, { txHash: keccak256(transaction), simulated, warning: null }])
+    expect([name, status, data]).toEqual([
+      name,
+      200,
+      { txHash: keccak256(transaction), simulated, warning: null, warnings: [] },
+    ])
   }
 })
 
@@ -153,7 +157,7 @@ test('a transaction that a node refuses although it has it is a success, pending
     })
     const { status, data, error } = await send(transaction)
     if ('eth_getTransactionByHash' in known || 'eth_getTransactionReceipt' in known)
-      expect([status, data]).toEqual([200, { txHash: keccak256(transaction), simulated: false, warning: null }])
+      expect([status, data]).toMatchObject([200, { txHash: keccak256(transaction), simulated: false, warning: null }])
     else expect([status, error?.code]).toEqual([502, 'upstream_error'])
   }
 })
@@ -174,4 +178,141 @@ test('only a bounded number of broadcasts wait, those of each client in turns', 
   expect(refused.length).toBeGreaterThan(0)
   for (const { statusCode, headers } of refused) expect([statusCode, headers['retry-after']]).toEqual([503, '1'])
   expect(refused.some(({ body }) => body.includes('too many broadcasts'))).toBe(true)
+})
+
+const wrong = keccak256('0x02')
+const refusing =
+  (message: string): Script =>
+  ({ method }) =>
+    method === 'eth_sendRawTransaction' ? new Failure(-32_000, message) : undefined
+const lying: Script = ({ method }) => (method === 'eth_sendRawTransaction' ? wrong : undefined)
+
+/** An API whose nodes answer by scripts, and take every transaction otherwise. */
+const openAll = async (...scripts: readonly Script[]) => {
+  const nodes = await Promise.all(
+    scripts.map((script) =>
+      startScript((call) => {
+        const result = script(call)
+        if (result !== undefined) return result
+        return call.method === 'eth_sendRawTransaction' ? keccak256(call.params[0] as Address) : blocks(call)
+      }),
+    ),
+  )
+  const api = await openApp({ nodes: [{ urls: nodes.map(({ url }) => url), deployment }], nodeTimeoutMs: 20_000 })
+  onTestFinished(api.close)
+  const send = (signedTx: string) => api.post('/tx/broadcast', { chainId: 8453, signedTx })
+  const ranks = () =>
+    api.sources.chains
+      .get(8453)
+      ?.status()
+      .endpoints.map(({ rank }) => rank)
+  return { send, ranks }
+}
+
+test('a node that answers with another hash is penalized, and the next node gets the transaction', async () => {
+  const { send, ranks } = await openAll(lying, () => undefined)
+  const transaction = await signed()
+  const { status, data } = await send(transaction)
+  expect([status, data]).toMatchObject([200, { txHash: keccak256(transaction) }])
+  expect(ranks()).toEqual(['penalized', 'ok'])
+})
+
+test('while the only node answers with another hash, a transaction is a success only if the node has it', async () => {
+  const transaction = await signed()
+  const hash = keccak256(transaction)
+  const tx = { hash, from: account.address, to: diamond, nonce: '0x7', value: '0x0', gas: '0x1', input: '0x' }
+  let has = false
+  const { send, ranks } = await openAll((call) => {
+    if (call.method === 'eth_getTransactionByHash' && has) return tx
+    return lying(call)
+  })
+  const { status, error, headers } = await send(transaction)
+  expect([status, error?.code, headers['retry-after']]).toEqual([503, 'service_unavailable', '1'])
+  expect(ranks()).toEqual(['penalized'])
+  has = true
+  expect(await send(transaction)).toMatchObject({ status: 200, data: { txHash: hash } })
+})
+
+test('a hash in upper case is the same hash', async () => {
+  const upper: Script = ({ method, params: [bytes] }) =>
+    method === 'eth_sendRawTransaction'
+      ? `0x${keccak256(bytes as Address)
+          .slice(2)
+          .toUpperCase()}`
+      : undefined
+  const { send, ranks } = await openAll(upper)
+  const transaction = await signed()
+  expect(await send(transaction)).toMatchObject({ status: 200, data: { txHash: keccak256(transaction) } })
+  expect(ranks()).toEqual(['ok'])
+})
+
+test('a transaction that one node does not take now goes to the next one, and does not count against the first', async () => {
+  const { send, ranks } = await openAll(refusing('txpool is full'), () => undefined)
+  const transaction = await signed()
+  expect(await send(transaction)).toMatchObject({ status: 200, data: { txHash: keccak256(transaction) } })
+  expect(ranks()).toEqual(['ok', 'ok'])
+})
+
+test.each([
+  'txpool is full',
+  'in-flight transaction limit reached for delegated accounts',
+  'sender is over rate limit',
+])('a transaction that no node takes now, with "%s", is a 503 with the time to send it again', async (message) => {
+  const { send, ranks } = await openAll(refusing(message), refusing(message))
+  const { status, error, headers } = await send(await signed())
+  expect([status, error?.code, headers['retry-after']]).toEqual([503, 'service_unavailable', '5'])
+  expect(error?.message).toContain(message)
+  expect(ranks()).toEqual(['ok', 'ok'])
+})
+
+test('a transaction that a node reports as known is a success with its hash', async () => {
+  for (const message of [
+    'ALREADY_EXISTS: already known',
+    'AlreadyKnown',
+    'Known transaction',
+    'tx already in mempool',
+  ]) {
+    const { send } = await openAll(refusing(message))
+    const transaction = await signed()
+    expect(await send(transaction)).toMatchObject({ status: 200, data: { txHash: keccak256(transaction) } })
+  }
+})
+
+test('an unknown type of transaction is refused, and not taken for a known transaction', async () => {
+  const { send } = await openAll(refusing('unknown transaction type'))
+  const { status, error } = await send(await signed())
+  expect([status, error?.code]).toEqual([502, 'upstream_error'])
+  expect(error?.message).toContain('unknown transaction type')
+})
+
+test.each([
+  ['a byte after it', (transaction: string) => `${transaction}00`, 'after the complete transaction: 1'],
+  [
+    'another transaction after it',
+    (transaction: string) => transaction + transaction.slice(2),
+    'after the complete transaction: ',
+  ],
+  ['an odd number of digits', (transaction: string) => `${transaction}0`, 'even number of hex digits'],
+  ['an odd number of digits, the last one missing', (transaction: string) => transaction.slice(0, -1), 'even number'],
+])('a transaction with %s is a 400 that names signedTx', async (_, spoil, text) => {
+  const { send, isSent } = await open(() => undefined)
+  const legacy = await account.signTransaction({ type: 'legacy', chainId: 8453, to: other, gas: 21_000n, gasPrice: 7n })
+  for (const transaction of [await signed(), legacy]) {
+    const { status, error } = await send(spoil(transaction))
+    expect([status, error?.code, error?.details?.[0]?.path]).toEqual([400, 'validation_error', 'signedTx'])
+    expect(error?.details?.[0]?.message).toContain(text)
+  }
+  expect(isSent()).toBe(false)
+})
+
+test('a transaction without a chain id is sent with a warning', async () => {
+  const { send } = await open(() => undefined)
+  const call = { type: 'legacy', to: other, gas: 21_000n, gasPrice: 7n } as const
+  for (const [transaction, codes] of [
+    [await account.signTransaction(call), ['no_chain_id']],
+    [await account.signTransaction({ ...call, chainId: 8453 }), []],
+  ] as const) {
+    const { status, data } = await send(transaction)
+    expect([status, data]).toMatchObject([200, { warnings: codes.map((code) => ({ code })) }])
+  }
 })

@@ -96,6 +96,7 @@ describe('a transaction that succeeded', () => {
         gasUsed: String(receipt.gasUsed),
         effectiveGasPrice: String(receipt.effectiveGasPrice),
         dataFee: null,
+        operatorFee: null,
         total: String(receipt.gasUsed * receipt.effectiveGasPrice),
       },
       calls: [{ function: 'deposit', args: { eventId: '1', amount: String(20n * USDC) } }],
@@ -121,6 +122,22 @@ describe('a transaction that succeeded', () => {
     const { fee } = await read(hash, '', proxied)
     expect(fee?.dataFee).toBe('1000')
     expect(BigInt(fee?.total ?? 0)).toBe(BigInt(fee?.gasUsed ?? 0) * BigInt(fee?.effectiveGasPrice ?? 0) + 1_000n)
+  })
+
+  test.each([
+    ['since Isthmus', {}, (gas: bigint) => (gas * 3_000_001n) / 1_000_000n],
+    ['since Jovian', { daFootprintGasScalar: '0x190' }, (gas: bigint) => gas * 3_000_001n * 100n],
+  ])('has the fee for the operator of an OP-stack network, as it is computed %s', async (_, more, feeOf) => {
+    const fields = { l1Fee: '0x3e8', operatorFeeScalar: '0x2dc6c1', operatorFeeConstant: '0x64', ...more }
+    proxy.alter((method, result) =>
+      method === 'eth_getTransactionReceipt' && result !== null ? { ...Object(result), ...fields } : result,
+    )
+    const { hash } = await world.newest()
+    const { fee } = await read(hash, '', proxied)
+    const gas = BigInt(fee?.gasUsed ?? 0)
+    const operatorFee = feeOf(gas) + 100n
+    expect(fee?.operatorFee).toBe(String(operatorFee))
+    expect(BigInt(fee?.total ?? 0)).toBe(gas * BigInt(fee?.effectiveGasPrice ?? 0) + 1_000n + operatorFee)
   })
 
   test('names the event and the seed deposit that it created', async () => {
@@ -380,6 +397,33 @@ describe('a transaction that is not mined', () => {
     expect(await waiting).toMatchObject(dropped)
     expect(await read(replacement)).toMatchObject({ status: 'succeeded', dropped: false })
   })
+})
+
+test('through reorgs, a transaction is dropped exactly while another one with its nonce is on the chain', async () => {
+  const { client, node } = world.actions
+  const { address } = world.lp.account
+  const nonce = await client.getTransactionCount({ address })
+  const again = async (): Promise<void> => {
+    await node.revert({ id: snapshot })
+    snapshot = await node.snapshot()
+  }
+  let snapshot = await node.snapshot()
+  const hash = await send(world.lp, world.deployment.diamond, deposit(1n, 27n * USDC), { nonce })
+  expect(await read(hash)).toMatchObject({ status: 'succeeded', dropped: false })
+  await again()
+  expect(await read(hash)).toMatchObject({ status: 'unknown', dropped: false, replacedBy: null })
+  for (const amount of [1n, 2n]) {
+    const replacement = await send(world.lp, world.deployment.usdc, approve(amount), { nonce })
+    expect(await read(hash)).toMatchObject({ status: 'unknown', dropped: true, replacedBy: replacement, block: null })
+    expect(await read(replacement)).toMatchObject({ status: 'succeeded', dropped: false })
+    await again()
+    expect(await read(hash)).toMatchObject({ status: 'unknown', dropped: false, replacedBy: null })
+    expect(await read(replacement)).toMatchObject({ status: 'unknown', dropped: false, replacedBy: null })
+  }
+  await node.mine({ blocks: 3 })
+  expect(await send(world.lp, world.deployment.diamond, deposit(1n, 27n * USDC), { nonce })).toBe(hash)
+  expect(await read(hash)).toMatchObject({ status: 'succeeded', dropped: false, replacedBy: null })
+  await indexed.reachHead()
 })
 
 test('while no node answers, the index answers for recent transactions that created something', async () => {

@@ -22,6 +22,8 @@ const sent = {
   ...{ hash, from, to: '0x00000000000000000000000000000000000000aa', nonce: '0x7', value: '0x0', gas: '0x5208' },
   input: '0x',
 }
+/** The hash of a block of the honest node. */
+const hashAt = (number: number): Hex => pad(numberToHex(number))
 const receiptAt = (number: number, changes: object = {}) => ({
   ...{ blockNumber: numberToHex(number), blockHash: pad(numberToHex(number)), status: '0x1', gasUsed: '0x5208' },
   ...{ transactionHash: hash, effectiveGasPrice: '0x7', logs: [], ...changes },
@@ -51,6 +53,7 @@ test.each([
     if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= usedIn ? '0x8' : '0x7'
     if (method === 'eth_getBlockByNumber' && second === true && Number(first) === usedIn)
       return {
+        hash: hashAt(usedIn),
         transactions: [
           { ...sent, hash: keccak256('0x03'), nonce: '0x6' },
           { ...sent, hash: replacement },
@@ -82,7 +85,7 @@ test('a replacement is found without the state of old blocks, and is unknown whe
         return Number(second) >= usedIn ? '0x8' : '0x7'
       }
       if (method === 'eth_getBlockByNumber' && second === true && Number(first) === usedIn)
-        return { transactions: [{ ...sent, hash: keccak256('0x02') }] }
+        return { hash: hashAt(usedIn), transactions: [{ ...sent, hash: keccak256('0x02') }] }
       return undefined
     })
     expect(await read()).toMatchObject({ status: 'unknown', dropped: true, replacedBy })
@@ -98,12 +101,84 @@ test.each([
     const { read } = await open(({ method, params: [, second] }) => {
       if (method === 'eth_getTransactionByHash') return sent
       if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= usedIn ? '0x8' : '0x7'
-      if (method === 'eth_getBlockByNumber' && second === true) return { transactions: usedIn === HEAD ? [sent] : [] }
+      if (method === 'eth_getBlockByNumber' && second === true)
+        return { hash: hashAt(HEAD), transactions: usedIn === HEAD ? [sent] : [] }
       return undefined
     })
     expect(await read()).toMatchObject({ status: 'pending', dropped: false, replacedBy: null })
   },
 )
+
+test('a replacement that a reorg removed is not named any more, and the next one is named at once', async () => {
+  /** The transaction with the nonce in the newest block but one, and that block's hash. */
+  let mined: { readonly by: Hex; readonly in: Hex } | null = null
+  const { read } = await open((call) => {
+    const { method, params } = call
+    const [first, second] = params
+    if (method === 'eth_getTransactionByHash') return sent
+    const isMinedAt = second === 'latest' || Number(second) >= HEAD - 1
+    if (method === 'eth_getTransactionCount') return mined !== null && isMinedAt ? '0x8' : '0x7'
+    if (method === 'eth_getTransactionReceipt')
+      return mined?.by === hash ? receiptAt(HEAD - 1, { blockHash: mined.in }) : null
+    if (method !== 'eth_getBlockByNumber' || Number(first) !== HEAD - 1) return undefined
+    return {
+      ...Object(blocks(call)),
+      hash: mined?.in ?? hashAt(HEAD - 1),
+      ...(second === true && { transactions: mined === null ? [] : [{ ...sent, hash: mined.by }] }),
+    }
+  })
+  const [one, other] = [keccak256('0x02'), keccak256('0x03')]
+  const [fork, next, last] = [keccak256('0x0a'), keccak256('0x0b'), keccak256('0x0c')]
+  const pending = { status: 'pending', dropped: false, replacedBy: null }
+  const steps = [
+    [
+      { by: one, in: fork },
+      { status: 'unknown', dropped: true, replacedBy: one },
+    ],
+    [
+      { by: other, in: next },
+      { status: 'unknown', dropped: true, replacedBy: other },
+    ],
+    [null, pending],
+    [
+      { by: other, in: last },
+      { status: 'unknown', dropped: true, replacedBy: other },
+    ],
+    [
+      { by: hash, in: fork },
+      { status: 'succeeded', dropped: false, replacedBy: null },
+    ],
+    [null, pending],
+  ] as const
+  for (const [state, expected] of steps) {
+    mined = state
+    expect(await read()).toMatchObject(expected)
+  }
+})
+
+test('a transaction that a reorg removed and another one replaced is dropped, although nodes forgot it', async () => {
+  let phase: 'mined' | 'gone' | 'replaced' = 'mined'
+  const replacement = keccak256('0x02')
+  const { read } = await open((call) => {
+    const { method, params } = call
+    const [first, second] = params
+    if (method === 'eth_getTransactionByHash') return phase === 'mined' ? sent : null
+    if (method === 'eth_getTransactionReceipt') return phase === 'mined' ? receiptAt(HEAD - 1) : null
+    const isUsed = phase !== 'gone' && (second === 'latest' || Number(second) >= HEAD - 1)
+    if (method === 'eth_getTransactionCount') return isUsed ? '0x8' : '0x7'
+    if (method === 'eth_getBlockByNumber' && second === true)
+      return {
+        hash: keccak256('0x0a'),
+        transactions: Number(first) === HEAD - 1 ? [{ ...sent, hash: replacement }] : [],
+      }
+    return undefined
+  })
+  expect(await read()).toMatchObject({ status: 'succeeded', dropped: false })
+  phase = 'gone'
+  expect(await read()).toMatchObject({ status: 'unknown', dropped: false, replacedBy: null })
+  phase = 'replaced'
+  expect(await read()).toMatchObject({ status: 'unknown', dropped: true, replacedBy: replacement })
+})
 
 test('a receipt of a block that a reorg removed does not count', async () => {
   const { read } = await open(({ method }) => {
@@ -409,7 +484,7 @@ test.each([
     if (method === 'eth_getTransactionByHash') return sent
     if (method === 'eth_getTransactionCount') return second === 'latest' || Number(second) >= HEAD - 1 ? '0x8' : '0x7'
     if (method === 'eth_getBlockByNumber' && second === true)
-      return { transactions: Number(first) === HEAD - 1 ? [sent] : [] }
+      return { hash: hashAt(Number(first)), transactions: Number(first) === HEAD - 1 ? [sent] : [] }
     return undefined
   })
   expect(await read()).toMatchObject({ status: 'pending', dropped: false, replacedBy: null })

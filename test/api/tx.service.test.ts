@@ -72,7 +72,7 @@ describe('the relay', () => {
   test('broadcasts a built and signed transaction, which the chain executes', async () => {
     const signed = await sign()
     const { status, data } = await send(signed)
-    expect([status, data]).toEqual([200, { txHash: keccak256(signed), simulated: true, warning: null }])
+    expect([status, data]).toEqual([200, { txHash: keccak256(signed), simulated: true, warning: null, warnings: [] }])
     await receiptOf(world.actions.client, keccak256(signed))
     const args = [world.stranger.account.address, world.deployment.diamond] as const
     const allowance = { address: world.deployment.usdc, abi: erc20Abi, functionName: 'allowance', args } as const
@@ -184,7 +184,7 @@ describe('the relay', () => {
     const used = await send(await sign({ nonce: 0, gas: 200_001n }))
     expect([used.status, used.error?.code]).toEqual([502, 'upstream_error'])
     expect(used.error?.message).toMatch(/nonce/i)
-    for (const nonsense of ['0x1234', '0x123', '0xdeadbeef']) {
+    for (const nonsense of ['0x1234', '0x05c101', '0xdeadbeef']) {
       const { status, error } = await send(nonsense)
       expect([nonsense, status, error?.code]).toEqual([nonsense, 502, 'upstream_error'])
     }

@@ -5,6 +5,7 @@ import { createChain } from '../../src/chain/chain.ts'
 import { createTokens } from '../../src/chain/tokens.ts'
 import { createRenderer } from '../../src/db/rendering.ts'
 import { createEventTokens } from '../../src/indexer/event-tokens.ts'
+import type { Deployment } from '../../src/protocol/chains.ts'
 import { type ScriptedCall, startNode } from '../support/scripted-node.ts'
 import { seedDeployment, seedToken } from '../support/seed-index.ts'
 
@@ -25,8 +26,11 @@ const isSymbol = ({ params: [call] }: ScriptedCall): boolean => JSON.stringify(c
 
 type Contract = { symbol: Answer; decimals: Answer }
 
+const START = 1_700_000_000_000
+const MINUTE = 60_000
+
 /** A chain whose only node returns the given answers of one token contract. */
-const openToken = async (answers: Contract) => {
+const openToken = async (answers: Contract, configured: Partial<Deployment> = {}) => {
   const node = await startNode()
   node.say((calls) =>
     calls.every(({ method }) => method === 'eth_call')
@@ -42,13 +46,19 @@ const openToken = async (answers: Contract) => {
       : null,
   )
   const chain = createChain({
-    deployment: { ...seedDeployment(chainId), diamond: zeroAddress },
+    deployment: { ...seedDeployment(chainId), diamond: zeroAddress, ...configured },
     ...{ rpcUrls: [node.url], timeoutMs: 2_000, headMaxAgeMs: 0, log: pino({ level: 'silent' }) },
   })
   onTestFinished(() => chain.close())
-  const tokens = createTokens(new Map([[chainId, chain]]))
+  const clock = { now: START }
+  const tokens = createTokens(new Map([[chainId, chain]]), () => clock.now)
   const states = () => chain.status().endpoints.map(({ state }) => state)
-  return { chain, ask: () => tokens.ask(chainId, token), known: () => tokens.known(chainId, token), states }
+  return {
+    ...{ chain, node, clock, states },
+    ask: () => tokens.ask(chainId, token),
+    known: () => tokens.known(chainId, token),
+    reading: () => tokens.reading(chainId, token),
+  }
 }
 
 test.each<[string, { symbol?: Answer; decimals?: Answer }, object]>([
@@ -89,4 +99,77 @@ test('the tokens of events are stored once each, and only if the node returned a
   expect(await tokens.read(events)).toEqual(found)
   tokens.stored(found)
   expect(await tokens.read(events)).toEqual([])
+})
+
+test('a token that changed its decimals or symbol is noticed after a minute, and an unchanged one is the same object', async () => {
+  const answers: Contract = { symbol, decimals }
+  const { clock, ask, reading, node } = await openToken(answers)
+  const first = await ask()
+  expect(reading()).toEqual({ readAt: START, contradicts: null })
+  answers.decimals = { result: word(6n) }
+  node.requests()
+  clock.now += MINUTE - 1
+  expect(await ask()).toBe(first)
+  expect(node.requests()).toEqual([])
+  clock.now += 1
+  const changed = await ask()
+  expect(changed).toEqual({ token, symbol: 'HOST', decimals: 6 })
+  const readAt = START + MINUTE
+  expect(reading()).toEqual({ readAt, contradicts: { by: 'reading', token: first } })
+  clock.now += MINUTE
+  expect(await ask()).toBe(changed)
+  expect(reading()).toMatchObject({ readAt: readAt + MINUTE, contradicts: { token: first } })
+  answers.symbol = { result: textOf('NEW') }
+  clock.now += MINUTE
+  expect(await ask()).toEqual({ token, symbol: 'NEW', decimals: 6 })
+  expect(reading()?.contradicts?.token).toEqual(changed)
+  clock.now += 24 * 60 * MINUTE
+  expect(reading()?.contradicts).toBeNull()
+})
+
+test('while nodes fail, a token that was read keeps its values and the time of its last reading', async () => {
+  const answers: Contract = { symbol, decimals }
+  const { clock, ask, reading, node } = await openToken(answers)
+  const first = await ask()
+  clock.now += MINUTE
+  answers.symbol = failed
+  expect(await ask()).toBe(first)
+  expect(reading()?.readAt).toBe(START)
+  node.say(() => ({ status: 502, body: 'down' }))
+  expect(await ask()).toBe(first)
+  expect(reading()?.readAt).toBe(START)
+})
+
+test('a configured token is read too, and other decimals than the configured ones are reported', async () => {
+  const configured = { usdc: token, paymentDecimals: { USDC: 6 } }
+  const { ask, reading, known } = await openToken({ symbol, decimals }, configured)
+  expect(known()).toEqual({ token, symbol: 'USDC', decimals: 6 })
+  expect(reading()).toBeUndefined()
+  expect(await ask()).toEqual({ token, symbol: 'HOST', decimals: 18 })
+  const contradicts = { by: 'configuration', token: { token, symbol: 'USDC', decimals: 6 } }
+  expect(reading()).toEqual({ readAt: START, contradicts })
+  expect(known()).toEqual({ token, symbol: 'HOST', decimals: 18 })
+})
+
+test('a configured token has its configured values while it or the node returns none', async () => {
+  const configured = { usdc: token, paymentDecimals: { USDC: 6 } }
+  const nothing: Answer = { result: '0x' }
+  for (const answer of [nothing, failed]) {
+    const { ask, reading } = await openToken({ symbol: answer, decimals: answer }, configured)
+    expect(await ask()).toEqual({ token, symbol: 'USDC', decimals: 6 })
+    expect(reading()?.contradicts ?? null).toBeNull()
+  }
+})
+
+test('the token of an event is stored again once it has changed', async () => {
+  const answers: Contract = { symbol, decimals }
+  const { chain, clock } = await openToken(answers)
+  const tokens = createEventTokens(chain, createRenderer(chain.deployment), () => clock.now)
+  const events = [{ paymentToken: token }]
+  tokens.stored(await tokens.read(events))
+  clock.now += MINUTE
+  expect(await tokens.read(events)).toEqual([])
+  answers.decimals = { result: word(6n) }
+  clock.now += MINUTE
+  expect(await tokens.read(events)).toEqual([{ token, symbol: 'HOST', decimals: 6 }])
 })

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { pino } from 'pino'
-import { encodeFunctionData, type Hex } from 'viem'
+import { type Address, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { type Chain, createChain } from '../../src/chain/chain.ts'
@@ -8,6 +8,7 @@ import { takeLease } from '../../src/db/index/lease.ts'
 import { nextRefreshRequests, refreshLag, requestRefresh, requestSweep } from '../../src/db/index/refresh-queue.ts'
 import type { Database } from '../../src/db/pool.ts'
 import { createQueries } from '../../src/db/queries/entities.ts'
+import { storedTokens } from '../../src/db/rendering.ts'
 import { createConfirm } from '../../src/indexer/audit/repair.ts'
 import { auditSlice } from '../../src/indexer/audit/slice.ts'
 import { createObserver } from '../../src/indexer/observer.ts'
@@ -16,6 +17,7 @@ import { isUnavailable } from '../../src/lib/errors.ts'
 import { sleep } from '../../src/lib/lifecycle.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { indexSteps } from '../support/index-steps.ts'
+import { linearCode } from '../support/linear-code.ts'
 import { oneByOne, startNodeProxy } from '../support/node-proxy.ts'
 import { openDatabase } from '../support/open-database.ts'
 import { eventually } from '../support/process.ts'
@@ -327,4 +329,38 @@ test('an index in the middle of its backfill is not observed at old blocks', asy
   await index()
   await observeAll()
   await expectObserved()
+})
+
+test('a token that changed its decimals and symbol is stored again when an event uses it, and the change is logged', async () => {
+  const { actions, deployment } = world
+  const token = deployment.usdc
+  // The token is then none of the configured ones.
+  const elsewhere: Address = `0x${'cd'.repeat(20)}`
+  await chain.close()
+  chain = createChain({
+    deployment: { ...deployment, usdc: elsewhere },
+    ...{ rpcUrls: [proxy.url], timeoutMs: 15_000, headMaxAgeMs: 1, log },
+  })
+  const lines: string[] = []
+  const warnings = pino({ level: 'warn' }, { write: (line) => lines.push(line) })
+  let time = 1_700_000_000_000
+  const observer = createObserver({ chain, database, log: warnings, now: () => time })
+  const observe = () => observer.observeAll(new AbortController().signal)
+  const stored = async () =>
+    [...(await database.run((handle) => storedTokens(handle, 8453))).values()].filter((it) => it.token === token)
+  await steps().index()
+  await observe()
+  const before = { token, symbol: 'USDC', decimals: 6 }
+  expect(await stored()).toEqual([before])
+
+  await actions.node.setCode({ address: token, bytecode: linearCode({ 'decimals()': { constant: 8n } }) })
+  await mark({ subject: 'event', id: 1n })
+  await observe()
+  expect(await stored()).toEqual([before])
+  time += 60_000
+  await mark({ subject: 'event', id: 1n })
+  await observe()
+  const now = { token, symbol: null, decimals: 8 }
+  expect(await stored()).toEqual([now])
+  expect(lines.map((line) => JSON.parse(line))).toContainEqual(expect.objectContaining({ chainId: 8453, before, now }))
 })

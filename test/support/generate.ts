@@ -349,7 +349,13 @@ const relays: fc.Arbitrary<Generated> = fc
   .tuple(
     bodyChain,
     mostly(
-      good(fc.integer({ min: 1, max: 200 }).chain(hex)),
+      // Of an unknown type, so that the bytes are no transaction and the node decides.
+      good(
+        fc
+          .integer({ min: 1, max: 200 })
+          .chain(hex)
+          .map((bytes) => bytes.replace('0x', '0x05')),
+      ),
       bad(fc.oneof(spoilt(hex(40)), fc.constantFrom<unknown>('', '0x', null, 7))),
     ),
     mostly(good(fc.constantFrom<unknown>(undefined, true, false)), bad(fc.constantFrom<unknown>('true', 1, null))),

@@ -1,7 +1,7 @@
 import { concatHex, type Hex, parseTransaction, serializeTransaction, type TransactionSerializable, toRlp } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { signedFor } from '../../src/tx/signed-for.ts'
+import { bytesAfter, signedFor } from '../../src/tx/signed-for.ts'
 
 const account = privateKeyToAccount(`0x${'01'.repeat(32)}`)
 const to = '0x000000000000000000000000000000000000dEaD'
@@ -39,7 +39,7 @@ describe.each([1, 56, 8453, 2 ** 31, 2 ** 45])('the chain id %d', (chainId) => {
 })
 
 test('a transaction without a chain id has no chain', async () => {
-  expect(signedFor(await account.signTransaction({ type: 'legacy', to, gasPrice: 7n }))).toBeUndefined()
+  expect(signedFor(await account.signTransaction({ type: 'legacy', to, gasPrice: 7n }))).toBeNull()
 })
 
 test('no chain is read from an incomplete transaction, which the node rejects', async () => {
@@ -72,4 +72,22 @@ test('lists inside a transaction are not decoded, however deep they are nested',
   const deep = concatHex(headers)
   const payload = concatHex(['0x01', deep])
   expect(signedFor(concatHex(['0x02', size((payload.length - 2) / 2), payload]))).toBe(1n)
+})
+
+test('bytes after a complete transaction are counted, those of an incomplete one are none', async () => {
+  for (const [, transaction] of ofChain(8453)) {
+    const signed = await account.signTransaction(transaction)
+    expect([bytesAfter(signed), bytesAfter(`${signed}0000`)]).toEqual([0, 2])
+    expect(bytesAfter(signed.slice(0, -2) as Hex)).toBe(0)
+  }
+  // Not a transaction: the node decides.
+  for (const other of ['0x', '0x02', '0x02c0ff', '0xc0ff', '0x1234', '0x05c101ff'] as const)
+    expect(bytesAfter(other)).toBe(0)
+})
+
+test('a transaction with blobs around it has no bytes after it', () => {
+  const signed = toRlp(Array<Hex>(14).fill('0x01'), 'bytes')
+  const lists = Buffer.concat([Buffer.from(signed), Buffer.from([0xc0, 0xc0, 0xc0])])
+  const wrapped = concatHex(['0x03', `0x${Buffer.concat([Buffer.from([0xc0 + lists.length]), lists]).toString('hex')}`])
+  expect([bytesAfter(wrapped), bytesAfter(`${wrapped}01`)]).toEqual([0, 1])
 })

@@ -252,6 +252,8 @@ export const notes: Readonly<Record<string, string>> = {
   have: 'What the wallet has, in units of the token or coin',
   need: 'What the plan needs, in the same units',
   cost: 'What the wallet pays; null for an action without a price',
+  'warnings.code': 'What the warning is about',
+  'warnings.message': 'What it means, and what to do',
   premium: 'Price of the protection',
   platformFee: 'Fee on the premium',
   total: 'The whole cost',

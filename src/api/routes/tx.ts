@@ -37,7 +37,7 @@ export const txRoutes: FastifyPluginAsync<{ readonly chains: Chains; readonly se
     tag: 'Transactions',
     summary: 'Broadcast a signed transaction',
     description:
-      'Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.',
+      'Sends a signed transaction to a node. A transaction that the node already knows, pending or mined, is a success, so a request can be repeated. When the node rejects the transaction, the response is a 502 with its reason. A rejection that passes by waiting, such as a full pool, is a 503 with `Retry-After`. A call of the protocol or of a payment token is simulated before, for at most 300 ms: `warning` reports why it would revert, and with `rejectIfReverts` it is not sent (409). The simulation is left out while earlier transactions of the sender are not mined.',
     failures: ['upstream_error', 'conflict'],
   }
   const options = { ...route(operation, envelope(Broadcast), { body: BroadcastBody }), bodyLimit: BROADCAST_LIMIT }

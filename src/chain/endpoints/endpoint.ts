@@ -154,6 +154,7 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
     for (const [at, request] of requests.entries()) {
       const outcome = outcomes[at]
       if (outcome?.ok === false) {
+        if (request.isForLater?.(outcome.error) === true) continue
         faults.set(outcome.error.message, { of: outcome.error.fault, needed: needsOf([request]) })
       } else if (request.method === 'eth_getBlockByNumber' && request.params[0] === 'latest') {
         const head = HeadShape.safeParse(outcome?.value)

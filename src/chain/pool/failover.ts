@@ -33,9 +33,14 @@ export type Node = {
   sendBy<const B extends Batch>(batch: B, options?: Options<B>): Promise<EndpointAnswer<B>>
 }
 
-/** Whether another endpoint may have a better outcome: this one lacks the block, or its error is about the node. */
+/**
+ * Whether another endpoint may have a better outcome: this one lacks the block, its error is about the node, or it may
+ * take the request later.
+ */
 const isLacking = (request: Request<unknown> | undefined, outcome: Outcome<unknown>): boolean =>
-  outcome.ok ? request?.mayLack === true && outcome.value === null : isNodeFault(outcome.error.fault)
+  outcome.ok
+    ? request?.mayLack === true && outcome.value === null
+    : isNodeFault(outcome.error.fault) || request?.isForLater?.(outcome.error) === true
 
 /**
  * Parts of the time-out: how long an endpoint may leave a request unanswered before its liveness is checked, and the

@@ -5,6 +5,7 @@ import type { RawLog } from '../../protocol/packed-log.ts'
 import type { Slot } from '../../protocol/slots.ts'
 import { NodeError } from './errors.ts'
 import { parseLogs } from './log-shape.ts'
+import { sendRefusalOf } from './send-refusals.ts'
 
 /** A JSON-RPC request with the parser of its result: results are validated before they are used. */
 export type Request<T> = {
@@ -21,6 +22,8 @@ export type Request<T> = {
   readonly views?: number
   /** Whether null means that this node does not have the block or transaction yet, and another one may. */
   readonly mayLack?: boolean
+  /** Whether a refusal passes by waiting and is no fault of the node: another one may take the request now. */
+  readonly isForLater?: (refusal: NodeError) => boolean
   /**
    * The longest answer that is read, in bytes, when it is not 1 MiB. Such an answer grows with the contents of the
    * chain, so a longer one is not the node's fault.
@@ -167,9 +170,10 @@ export const gasEstimate = (tx: { readonly from: Hex; readonly to: Hex; readonly
   parse: (raw) => Quantity.parse(raw),
 })
 
-/** Sends signed bytes to the node, which returns the transaction's hash. */
-export const sendRaw = (signedTx: Hex): Request<Hex> => ({
+/** Sends signed bytes to the node, which returns what it takes for the transaction's hash, in lower case. */
+export const sendRaw = (signedTx: Hex): Request<string> => ({
   method: 'eth_sendRawTransaction',
   params: [signedTx],
-  parse: (raw) => HexText.parse(raw),
+  parse: (raw) => HexText.parse(raw).toLowerCase(),
+  isForLater: ({ message }) => sendRefusalOf(message) === 'later',
 })

@@ -58,20 +58,28 @@ const ReceiptShape = z
     effectiveGasPrice: Quantity.nullish(),
     /** The price of publishing the data on another chain, on chains that charge it. */
     l1Fee: Quantity.nullish(),
+    /** The parameters of the operator fee, on networks of the OP stack that charge it. */
+    operatorFeeScalar: Quantity.nullish(),
+    operatorFeeConstant: Quantity.nullish(),
+    /** Receipts have it since the upgrade Jovian, which changed the scale of the operator fee. */
+    daFootprintGasScalar: Quantity.nullish(),
     logs: z.unknown().transform(parseLogs),
   })
-  .transform(({ status, effectiveGasPrice = null, l1Fee = null, ...others }) => ({
-    ...others,
-    isReverted: status,
-    effectiveGasPrice,
-    l1Fee,
-  }))
+  .transform(({ operatorFeeScalar, operatorFeeConstant, daFootprintGasScalar, ...receipt }) => {
+    const { status, effectiveGasPrice = null, l1Fee = null, ...others } = receipt
+    const hasOperatorFee = operatorFeeScalar != null || operatorFeeConstant != null
+    const scaled = others.gasUsed * (operatorFeeScalar ?? 0n)
+    const ofGas = daFootprintGasScalar == null ? scaled / 1_000_000n : scaled * 100n
+    const operatorFee = hasOperatorFee ? ofGas + (operatorFeeConstant ?? 0n) : null
+    return { ...others, isReverted: status, effectiveGasPrice, l1Fee, operatorFee }
+  })
 
 /** The result of a mined transaction; prices in wei. */
 export type Receipt = MinedAt & {
   readonly gasUsed: bigint
   readonly effectiveGasPrice: bigint | null
   readonly l1Fee: bigint | null
+  readonly operatorFee: bigint | null
   readonly logs: readonly RawLog[]
 }
 
@@ -110,13 +118,13 @@ const MAX_BLOCK_BYTES = 8_388_608
 
 const SentShape = z.object({ hash: HexText, from: AddressText, nonce: Quantity })
 
-const TransactionsShape = z.object({ transactions: z.array(SentShape) }).transform(({ transactions }) => transactions)
+const BlockOfTransactions = z.object({ hash: HexText, transactions: z.array(SentShape) })
 
-/** The transactions of a block; null when the node does not have the block. */
-export const getBlockTransactions = (number: bigint): Request<readonly z.output<typeof SentShape>[] | null> => ({
+/** A block's hash and its transactions; null when the node does not have the block. */
+export const getBlockTransactions = (number: bigint): Request<z.output<typeof BlockOfTransactions> | null> => ({
   method: 'eth_getBlockByNumber',
   params: [`0x${number.toString(16)}`, true],
-  parse: (raw) => TransactionsShape.nullable().parse(raw),
+  parse: (raw) => BlockOfTransactions.nullable().parse(raw),
   maxBytes: MAX_BLOCK_BYTES,
 })
 

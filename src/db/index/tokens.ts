@@ -8,15 +8,25 @@ import type { Handle } from '../pool.ts'
 import { storedTokens } from '../rendering.ts'
 import * as t from '../schema.ts'
 
-/** Stores tokens. Rows that show a changed token are rendered again. A token without decimals is not stored. */
-export const storeTokens = async (handle: Handle, chainId: ChainId, tokens: readonly Token[]): Promise<void> => {
+/** A stored token that has other values now. */
+type TokenChange = { readonly before: Token; readonly now: Token }
+
+/**
+ * Stores tokens and returns those that had other values. Rows that show a changed token are rendered again. A token
+ * without decimals is not stored.
+ */
+export const storeTokens = async (
+  handle: Handle,
+  chainId: ChainId,
+  tokens: readonly Token[],
+): Promise<readonly TokenChange[]> => {
   const known = await storedTokens(handle, chainId)
   const changed = tokens.flatMap(({ token: address, symbol, decimals }) => {
     const before = known.get(address)
     const isKnown = before?.symbol === symbol && before.decimals === decimals
     return decimals === null || isKnown ? [] : [{ chainId, address, symbol, decimals }]
   })
-  if (changed.length === 0) return
+  if (changed.length === 0) return []
   const onConflict = sql`ON CONFLICT (chain_id, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals`
   await insertMany(handle, t.tokens, changed, onConflict)
   // Rows show a token as soon as it is known, and filters find it by its symbol only then.
@@ -29,4 +39,8 @@ export const storeTokens = async (handle: Handle, chainId: ChainId, tokens: read
       await touchedByEvents(handle, chainId, inArray(t.eventObservations.paymentToken, renamed)),
     ]),
   )
+  return changed.flatMap(({ address: token, symbol, decimals }) => {
+    const before = known.get(token)
+    return before === undefined ? [] : [{ before, now: { token, symbol, decimals } }]
+  })
 }

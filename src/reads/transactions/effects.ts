@@ -6,14 +6,15 @@ import { revertOf } from '../../protocol/reverts/decode.ts'
 import type { TransactionRecord } from './record.ts'
 
 /** What the sender of a transaction paid. */
-export const feeOf = ({ gasUsed, effectiveGasPrice, l1Fee }: Receipt): TransactionRecord['fee'] =>
+export const feeOf = ({ gasUsed, effectiveGasPrice, l1Fee, operatorFee }: Receipt): TransactionRecord['fee'] =>
   effectiveGasPrice === null
     ? null
     : {
         gasUsed: decimal(gasUsed),
         effectiveGasPrice: decimal(effectiveGasPrice),
         dataFee: l1Fee === null ? null : decimal(l1Fee),
-        total: decimal(gasUsed * effectiveGasPrice + (l1Fee ?? 0n)),
+        operatorFee: operatorFee === null ? null : decimal(operatorFee),
+        total: decimal(gasUsed * effectiveGasPrice + (l1Fee ?? 0n) + (operatorFee ?? 0n)),
       }
 
 const REVERTED = 'execution reverted'

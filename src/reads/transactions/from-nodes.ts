@@ -160,8 +160,9 @@ export const createNodeLookup = (
     const sent = await sentOf(chain, hash, signal)
     const { tx } = sent
     const found = await mined(chain, hash, sent, signal)
-    if (found !== null) return found
+    // A reorg may remove its block, and nodes forget it once another one with its nonce is mined.
     if (tx !== null) senders.keep(chain.chainId, hash, tx)
+    if (found !== null) return found
     const sender = tx ?? senders.get(chain.chainId, hash)
     return sender === undefined ? notMined(chain, hash, tx) : notMinedOf(chain, hash, tx, sender, signal)
   }

@@ -65,6 +65,9 @@ export const TransactionRecord = z
         dataFee: Wei.nullable().meta({
           description: 'Fee for publishing the data on another chain; null when the node reports none',
         }),
+        operatorFee: Wei.nullable().meta({
+          description: 'Fee for the operator of the network; null when the node reports none',
+        }),
         total: Wei,
       })
       .nullable()
@@ -120,7 +123,7 @@ export const TransactionRecord = z
     indexed: z.boolean().meta({ description: 'Whether the index has reached the block of the transaction' }),
     dropped: z.boolean().meta({
       description:
-        "True when another transaction with its sender's nonce was mined, so that this one cannot be. Known only of transactions that this process has seen",
+        "True while another transaction with its sender's nonce is on the chain, so that this one cannot be mined. Known only of transactions that this process has seen",
     }),
     replacedBy: Hash.nullable().meta({ description: 'That transaction; null when it is not known' }),
   })

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Address, Hex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
+import { type Block, getBlock } from '../../chain/rpc/requests.ts'
 import { getBlockTransactions, getNonce } from '../../chain/rpc/transactions.ts'
 import type { Outcome } from '../../chain/rpc/transport.ts'
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
@@ -13,11 +14,11 @@ import { UNREACHABLE_HEIGHT } from '../freshness/waits.ts'
 export type Sender = { readonly from: Address; readonly nonce: bigint }
 
 /** Transactions of which the sender is kept. */
-const KEPT = 10_000
+const KEPT = 20_000
 
 /**
- * Creates the memory of the senders of transactions that were not mined when this process saw them. Nodes forget a
- * transaction once another one replaces it.
+ * Creates the memory of the senders of transactions that this process has seen. Nodes forget a transaction once another
+ * one replaces it, also when a reorg has removed its block.
  */
 export const createSenders = () => {
   const senders = new LRUCache<string, Sender>({ max: KEPT })
@@ -44,12 +45,15 @@ const PER_BATCH = 15n
 /** Whether a node no longer has the state of a block. Another error is not about the block. */
 const isStateGone = (count: Outcome<bigint>): boolean => !count.ok && count.error.fault.kind === 'missing'
 
+/** The block in which a nonce was used, and the transaction that used it; null when it is not known. */
+type Used = { readonly block: Pick<Block, 'number' | 'hash'>; readonly by: Hex | null }
+
 /**
- * Finds the transaction that was mined with a sender and nonce, in one of the newest blocks; null when it is older, or
- * when no node has the state of those blocks any more; undefined when it is in a block after the known head, or when
- * the nodes do not return what shows it.
+ * Finds the transaction that was mined with a sender and nonce, in one of the newest blocks. It is not known when it is
+ * older, or when no node has the state of those blocks any more. Undefined when it is in a block after the known head,
+ * or when the nodes do not return what shows it.
  */
-const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Hex | null | undefined> => {
+const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Used | undefined> => {
   // The nodes may be ahead of the known head.
   const head = await chain.head(UNREACHABLE_HEIGHT)
   const { count: newest } = await chain.send({ count: getNonce(from, head.number) })
@@ -69,22 +73,30 @@ const minedWith = async (chain: Chain, { from, nonce }: Sender): Promise<Hex | n
     by = numbers[used] ?? by
     before = last ?? before
   }
-  const { transactions } = await chain.send({ transactions: getBlockTransactions(by) })
-  if (!transactions.ok || transactions.value === null) return undefined
+  const { block } = await chain.send({ block: getBlockTransactions(by) })
+  if (!block.ok || block.value === null) return undefined
   const sender = from.toLowerCase()
-  return transactions.value.find((it) => it.from.toLowerCase() === sender && it.nonce === nonce)?.hash ?? null
+  const { hash, transactions } = block.value
+  const found = transactions.find((it) => it.from.toLowerCase() === sender && it.nonce === nonce)
+  return { block: { number: by, hash }, by: found?.hash ?? null }
 }
 
-/** Replacements that are kept, and for how long, in milliseconds: a reorg may change them, and nodes may be late. */
-const FOUND = { max: 1_000, ttl: 60_000 }
+/** Whether the chain still has a block. */
+const isOnChain = async (chain: Chain, { number, hash }: Used['block']): Promise<boolean> => {
+  const { block } = await chain.send({ block: getBlock(number) })
+  return block.ok && block.value?.hash === hash
+}
+
+/** Replacements that are kept, and for how long one that is not known, in milliseconds: nodes may be late. */
+const FOUND = { max: 1_000 }
 const NOT_FOUND_MS = 5_000
 
 /** Most replacements that are looked for at the same time, and most that wait. */
 const LIMITS = { atOnce: 4, waiting: 64 }
 
-/** Finds the transactions that were mined with a sender and nonce, each once a minute at most. */
+/** Finds the transactions that were mined with a sender and nonce, each once for as long as the chain has its block. */
 export const createReplacements = () => {
-  const found = new LRUCache<string, { readonly hash: Hex | null }>(FOUND)
+  const found = new LRUCache<string, Used>(FOUND)
   const once = createSingleFlight<Hex | null | undefined>()
   const limited = createConcurrencyLimit({
     ...LIMITS,
@@ -94,13 +106,14 @@ export const createReplacements = () => {
   /** Null when it is not known, undefined when it is too early to know; see `minedWith`. */
   return async (chain: Chain, sender: Sender): Promise<Hex | null | undefined> => {
     const key = `${chain.chainId} ${sender.from} ${sender.nonce}`
-    const known = found.get(key)
-    if (known !== undefined) return known.hash
     return once(key, async () => {
       try {
-        const hash = await limited(() => minedWith(chain, sender))
-        if (hash !== undefined) found.set(key, { hash }, hash === null ? { ttl: NOT_FOUND_MS } : {})
-        return hash
+        const known = found.get(key)
+        // A reorg may have removed the block.
+        if (known !== undefined && (await isOnChain(chain, known.block))) return known.by
+        const used = await limited(() => minedWith(chain, sender))
+        if (used !== undefined) found.set(key, used, used.by === null ? { ttl: NOT_FOUND_MS } : {})
+        return used?.by
       } catch (fault) {
         // The transaction itself may have used the nonce, so nothing is known.
         if (isUnavailable(fault)) return undefined
