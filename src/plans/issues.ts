@@ -1,5 +1,6 @@
 import type { Block } from '../chain/rpc/requests.ts'
 import { revertByCode } from '../protocol/reverts/catalogue.ts'
+import { wordText } from '../protocol/sentence.ts'
 import type { Token } from '../protocol/tokens.ts'
 import { type Simulation, simulationRecord } from '../tx/simulation.ts'
 import type { Account } from './gas.ts'
@@ -38,7 +39,7 @@ export const moneyIssues = (
   const issues: Issue[] = []
   const { total, balance, allowance } = price
   const state = (has: bigint, what: string, need: bigint): string =>
-    `the wallet has ${what} of ${has} and needs ${need} units of ${token?.symbol ?? 'the token'}`
+    `the wallet has ${what} of ${has} and needs ${need} units of ${token?.symbol == null ? 'the token' : wordText(token.symbol)}`
   if (balance !== null && balance < total)
     issues.push({
       code: 'insufficient_balance',

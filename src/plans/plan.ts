@@ -15,7 +15,7 @@ import type { Issue, Plan } from './records.ts'
 import type { Rehearsal } from './rehearse.ts'
 import { rehearseDraft } from './rehearse-draft.ts'
 import { digestOf, type Step } from './step.ts'
-import type { Facts } from './subjects.ts'
+import { type Facts, termsOf } from './subjects.ts'
 import { summaryOf } from './summary.ts'
 
 /**
@@ -117,7 +117,13 @@ export const planOf = async (
     ...{ action: name, chainId, from },
     block: { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) },
     method: rehearsal?.method ?? null,
-    summary: summaryOf(calls, main, (address) => known.get(address)),
+    summary: summaryOf(calls, {
+      ...{ main, tokenAt: (address: Address) => known.get(address) },
+      event: termsOf(facts.at(-1) ?? {}),
+      total: price?.total ?? null,
+      // An end that is over, or that of a purchase without a price, is not what the plan fails for.
+      signBefore: price !== null && draft.validUntil !== null && draft.validUntil >= time ? draft.validUntil : null,
+    }),
     executable,
     issues,
     cost: price && maxCost !== null && main ? costOf(price, maxCost, main, steps.at(-1), rehearsal) : null,
