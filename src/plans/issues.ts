@@ -1,3 +1,4 @@
+import type { Address } from 'viem'
 import type { Block } from '../chain/rpc/requests.ts'
 import { revertByCode } from '../protocol/reverts/catalogue.ts'
 import { wordText } from '../protocol/sentence.ts'
@@ -89,20 +90,18 @@ export const accountIssues = ({ coins, isContract }: Account, cost: bigint | nul
     : []),
 ]
 
-/** The issues of steps that approve what does not answer as a token: the call may succeed and mean nothing. */
+/** The issue of a step that approves what does not answer as a token: the call may succeed and mean nothing. */
+export const notAToken = (step: string, token: Address): Issue => ({
+  code: 'not_a_token',
+  message: `no token answers at ${token}`,
+  hint: 'Check the address of the token and `chainId`.',
+  ...{ blocking: true, step },
+})
+
+/** The issues of steps that approve what did not answer as a token in the simulation. */
 export const tokenIssues = (steps: readonly Step[], rehearsal: Rehearsal): Issue[] =>
   steps.flatMap(({ id, action, transaction: { to } }) =>
-    action !== null || rehearsal === null || rehearsal.answering.has(to)
-      ? []
-      : [
-          {
-            code: 'not_a_token',
-            message: `no token answers at ${to}`,
-            hint: 'Check the address of the token and `chainId`.',
-            blocking: true,
-            step: id,
-          },
-        ],
+    action !== null || rehearsal === null || rehearsal.answering.has(to) ? [] : [notAToken(id, to)],
   )
 
 /** The issue of a wallet that can claim nothing. */

@@ -17,6 +17,7 @@ import { rehearseDraft } from './rehearse-draft.ts'
 import { digestOf, type Step } from './step.ts'
 import { type Facts, termsOf } from './subjects.ts'
 import { summaryOf } from './summary.ts'
+import { plainIssues, UNCHECKED } from './unsimulated.ts'
 
 /**
  * A step as a transaction, with the nonce `nth` after the wallet's next one; undefined while prices or nonce are
@@ -63,6 +64,10 @@ const withoutReverted = (draft: Draft, facts: readonly Facts[], reverts: readonl
   }
 }
 
+/** The reason against a step that nodes do not simulate: the one of its own call, else the one of reads. */
+const firstReason = (ofCall: readonly Issue[], ofReads: readonly Issue[]): readonly Issue[] =>
+  [ofCall.find(({ code }) => code !== UNCHECKED) ?? ofReads[0] ?? ofCall[0]].flatMap((issue) => issue ?? [])
+
 /**
  * Simulates the exact calls of a draft and makes the plan of what they did. Throws `service_unavailable` when no node
  * answers.
@@ -74,7 +79,7 @@ export const planOf = async (
 ): Promise<Plan> => {
   const { name, from, block, steps, price, maxCost, time, remaining, force } = draft
   const { chainId, deployment } = chain
-  const { rehearsal, account, tokenOf, facts } = await rehearseDraft(chain, eventTokens, draft)
+  const { rehearsal, account, tokenOf, facts, plain } = await rehearseDraft(chain, eventTokens, draft)
   const known = new Map<Address | null, Token>()
   const moved = rehearsal?.steps.flatMap(({ changes }) => [...changes.keys()]) ?? []
   const approved = steps.flatMap(({ action, transaction }) => (action === null ? [transaction.to] : []))
@@ -93,10 +98,14 @@ export const planOf = async (
     payoutOf(step, facts[nth] ?? {}, results?.[nth], known.get(tokenOf[nth] ?? null)),
   )
   const simulations = steps.map((step, nth) => simulationOf(step, results?.[nth], block))
+  const unsimulated = rehearsal === null ? await plainIssues(draft, deployment, plain) : []
   const reverts = steps.flatMap((step, nth) =>
     results
       ? revertIssue(step.id, simulations[nth] as Simulation)
-      : checkIssues(step, facts[nth] ?? {}, { from, time, profile: deployment.profile }),
+      : firstReason(
+          unsimulated.filter((issue) => issue.step === step.id),
+          checkIssues(step, facts[nth] ?? {}, { from, time, profile: deployment.profile }),
+        ),
   )
   if (draft.isPartial && (reverts.length > 0 || steps.length > MAX_CLAIMS))
     return planOf(chain, { tokens, eventTokens }, withoutReverted(draft, facts, reverts))

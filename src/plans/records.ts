@@ -33,7 +33,7 @@ const Issue = z.object({
     .regex(/^[a-z_]+$/)
     .meta({
       description:
-        'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`',
+        'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `not_simulated`, `event_expires_soon`',
     }),
   message: z.string().min(1),
   hint: z.string(),
