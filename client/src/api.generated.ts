@@ -3385,13 +3385,13 @@ export interface components {
              * @enum {string|null}
              */
             method: "eth_simulateV1" | "eth_call" | null;
-            /** @description What the calldata does */
+            /** @description What the transactions do, in one line */
             summary: string;
             /** @description False when a step reverts */
             executable: boolean;
             /** @description Reasons against the plan, and what to do about them; empty when there are none */
             issues: {
-                /** @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token` */
+                /** @description A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `not_simulated`, `event_expires_soon` */
                 code: string;
                 /** @description Text for people, with the values at fault */
                 message: string;

@@ -50,7 +50,7 @@ export const netPayout = (payout: bigint, { payoutFeeRate }: Pick<Schemas['FeeCo
 
 /**
  * What a purchase costs, to the unit. An event keeps the fee rates of the time when it was created: `fees` are those of
- * `GET /v1/hedge/fee-config/{chainId}` as long as they have not changed since. A plan has the cost for any event.
+ * `GET /v1/hedge/fees` as long as they have not changed since. A plan has the cost for any event.
  */
 export const costOf = (
   { premiumRate }: Pick<Schemas['Event'], 'premiumRate'>,

@@ -108,7 +108,7 @@ export const Plan = z
       .enum(simulationMethods)
       .nullable()
       .meta({ description: 'How it was simulated; null when no node simulates' }),
-    summary: z.string().min(1).meta({ description: 'What the calldata does' }),
+    summary: z.string().min(1).meta({ description: 'What the transactions do, in one line' }),
     executable: z.boolean().meta({ description: 'False when a step reverts' }),
     issues: z.array(Issue),
     cost: Cost.nullable(),

@@ -27,7 +27,7 @@ const UNSAFE =
   /[^\p{L}\p{N}\p{P}\p{S} ]|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu
 
 /** A short text that reads the same as its characters, in one line. */
-export const plainText = (text: string): string =>
+const plainText = (text: string): string =>
   (text.length <= MAX_CHARACTERS ? text : `${text.slice(0, MAX_CHARACTERS - 1)}…`).replace(UNSAFE, ' ')
 
 /** One word, such as a symbol or a pair, as it is. Any other text is put in quotes, so that it ends where it ends. */

@@ -143,7 +143,7 @@ describe.each(profileNames)('with a protocol of the %s profile', (profile) => {
     expect(sold).toBeGreaterThan(0)
   })
 
-  test('a pool that is closed, expired or settled has no capacity, whatever an older record says', async () => {
+  test('a pool that is closed, expired or settled has no capacity, whatever an older record has', async () => {
     const { id, event } = await openEvent({})
     const utilization = await utilizationOf(id, await now())
     const time = event.expiryDate

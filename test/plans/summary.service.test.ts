@@ -106,7 +106,7 @@ describe('the deadline of a purchase', () => {
     expect(deadlineOf(plan)).toBe(BigInt(event.expiryDate) - 1n)
   })
 
-  test('after the expiry is over, and the plan says that the event has expired', async () => {
+  test('after the expiry is over, and the plan reports that the event has expired', async () => {
     const { id, event } = await openEvent()
     for (const late of [0n, 3_600n]) {
       await mineAt(BigInt(event.expiryDate) + late)

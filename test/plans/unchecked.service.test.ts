@@ -220,7 +220,7 @@ describe('a step that needs an approval first', () => {
   })
 })
 
-test('a step whose check is not answered is not executable, and says so', async () => {
+test('a step whose check is not answered is not executable, and has an issue for it', async () => {
   const eventId = await openEvent()
   const blindTo = (method: string, params: readonly unknown[]) =>
     refusesOverrides(method, params) ??

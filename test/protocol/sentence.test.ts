@@ -1,6 +1,6 @@
 import { describeEvent, describePurchase } from 'fx-protection-client'
 import { describe, expect, test } from 'vitest'
-import { plainText, purchaseText, termsText, wordText } from '../../src/protocol/sentence.ts'
+import { purchaseText, termsText, wordText } from '../../src/protocol/sentence.ts'
 
 const usdc = { symbol: 'USDC', decimals: 6 }
 const upward = {
@@ -38,7 +38,7 @@ describe('the terms of an event as text', () => {
     expect(describeEvent(upward)).toBe(`Protection against ${termsText(upward)}.`)
   })
 
-  test('of a purchase in an unknown event, or in a token that returns nothing, say what is known', () => {
+  test('of a purchase in an unknown event, or in a token that returns nothing, have what is known', () => {
     const purchase = { eventId: 9n, notional: 7n, maxCost: 3n }
     expect(purchaseText(null, purchase, usdc)).toBe(
       'protection of 0.000007 USDC in event 9: costs at most 0.000003 USDC',
@@ -61,7 +61,7 @@ describe("other people's text", () => {
     ['A\nB', '"A B"'],
     ['A\u0000\u0007\u009bB', '"A   B"'],
     ['A\u2028\u2029\u0085B', '"A   B"'],
-    ['\u202eCDSU\u202c', '" CDSU "'],
+    ['\u202eUSDC\u202c', '" USDC "'],
     ['\u2066x\u2069\u200f\u061c', '" x   "'],
     ['\u05d0\u05d1 12', '"   12"'],
     ['U\u0301\u0302S', '"U  S"'],
@@ -71,7 +71,7 @@ describe("other people's text", () => {
   })
 
   test('of any length takes at most 40 characters, without half of a character', () => {
-    expect(plainText('x'.repeat(1_000_000))).toBe(`${'x'.repeat(39)}…`)
-    expect(plainText('\u{1f600}'.repeat(50))).toBe(`${'\u{1f600}'.repeat(19)} …`)
+    expect(wordText('x'.repeat(1_000_000))).toBe(`"${'x'.repeat(39)}…"`)
+    expect(wordText('\u{1f600}'.repeat(50))).toBe(`"${'\u{1f600}'.repeat(19)} …"`)
   })
 })
