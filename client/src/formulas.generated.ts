@@ -121,9 +121,10 @@ export const wordText = (text: string): string => {
  */
 export const formatAmount = (amount: bigint, decimals: number): string => {
   const digits = String(amount < 0n ? -amount : amount).padStart(decimals + 1, '0')
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return `${amount < 0n ? '-' : ''}${whole}${fraction && `.${fraction}`}`
+  const point = digits.length - decimals
+  let end = digits.length
+  while (end > point && digits[end - 1] === '0') end -= 1
+  return `${amount < 0n ? '-' : ''}${digits.slice(0, point)}${end > point ? `.${digits.slice(point, end)}` : ''}`
 }
 
 /** A 1e6 rate. */
