@@ -1,17 +1,4 @@
 /**
- * Writes an amount with the decimals of its token, exactly and without trailing zeros.
- *
- * @example
- * formatAmount(1_500_000n, 6) // '1.5'
- */
-export const formatAmount = (amount: bigint, decimals: number): string => {
-  const digits = String(amount < 0n ? -amount : amount).padStart(decimals + 1, '0')
-  const whole = digits.slice(0, digits.length - decimals)
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
-  return `${amount < 0n ? '-' : ''}${whole}${fraction && `.${fraction}`}`
-}
-
-/**
  * Reads an amount in whole tokens. Throws a RangeError for text that is not a decimal number or has more decimals than
  * the token.
  *

@@ -22,25 +22,35 @@ type Simulated = { readonly method: SimulationMethod; readonly results: readonly
 export type Simulator = {
   /**
    * Simulates calls of one account and sends further requests, all in one HTTP request to one node. A call that reverts
-   * is a result. Throws `service_unavailable` when no node answers.
+   * is a result. When nothing is simulated, the requests that `instead` returns are sent too. Throws
+   * `service_unavailable` when no node answers.
    */
   simulateSequence<const B extends Batch>(
     sequence: Sequence,
     further: B,
-  ): Promise<{ readonly simulated: Simulated; readonly outcomes: Outcomes<B> }>
+    instead?: () => readonly Request<unknown>[],
+  ): Promise<{
+    readonly simulated: Simulated
+    readonly outcomes: Outcomes<B>
+    /** The outcomes of `instead`, in its order; none when the calls were simulated. */
+    readonly instead: readonly Outcome<unknown>[]
+  }>
 }
+
+type Instead = { readonly instead: readonly Outcome<unknown>[] }
 
 type Added = { readonly simulation: Outcome<readonly SequenceResult[]> }
 
 /** Creates the simulator of a chain. */
 export const createSimulator = (node: Pick<Node, 'send'>): Simulator => ({
-  async simulateSequence(sequence, further) {
+  async simulateSequence(sequence, further, instead = () => []) {
     for (const method of simulationMethods) {
       try {
         const sent = await node.send({ ...further, simulation: requestOf[method](sequence) })
         // The compiler cannot separate the names of the further requests from the one that is added.
         const { simulation, ...outcomes } = sent as unknown as Added & Outcomes<Batch>
-        if (simulation.ok) return { simulated: { method, results: simulation.value }, outcomes: outcomes as never }
+        if (simulation.ok)
+          return { simulated: { method, results: simulation.value }, outcomes: outcomes as never, instead: [] }
         if (simulation.error.fault.kind === 'missing') throw toServiceError(simulation.error)
       } catch (failure) {
         // No node in reach has the method, the answers are too long, or no node is in reach at all, which the last
@@ -48,6 +58,10 @@ export const createSimulator = (node: Pick<Node, 'send'>): Simulator => ({
         if (!isUnavailable(failure) || failure.cause instanceof NodeError) throw failure
       }
     }
-    return { simulated: null, outcomes: await node.send(further) }
+    const { instead: others, ...outcomes } = (await node.send({
+      ...further,
+      instead: instead(),
+    })) as unknown as Instead & Outcomes<Batch>
+    return { simulated: null, outcomes: outcomes as never, instead: others }
   },
 })

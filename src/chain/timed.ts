@@ -6,7 +6,7 @@ export const timed = (chain: Chain): Chain => ({
   ...chain,
   send: (batch, options) => waited('rpc', () => chain.send(batch, options)),
   readAt: (block, calls) => waited('rpc', () => chain.readAt(block, calls)),
-  simulateSequence: (sequence, further) => waited('rpc', () => chain.simulateSequence(sequence, further)),
+  simulateSequence: (...sequence) => waited('rpc', () => chain.simulateSequence(...sequence)),
   ampleBalances: (...asked) => waited('rpc', () => chain.ampleBalances(...asked)),
   head: (atLeast) => waited('rpc', () => chain.head(atLeast)),
   pinned: (read, options) => waited('rpc', () => chain.pinned(read, options)),

@@ -1,11 +1,13 @@
 import type { Chain } from '../chain/chain.ts'
 import { MAX_UINT256, max, min, mulDivDown } from '../lib/fixed.ts'
+import { timeText } from '../protocol/sentence.ts'
 import type { Body } from '../tx/compile.ts'
 import type { Action } from './actions.ts'
 import { baseOf, type Draft, type Situation, tokensOf } from './draft.ts'
 import type { EventTokens } from './event-tokens.ts'
 import type { Intent } from './intents.ts'
 import { priceOf } from './price.ts'
+import type { Issue } from './records.ts'
 import { actionStep, approval, type Step } from './step.ts'
 import type { Facts } from './subjects.ts'
 
@@ -29,10 +31,25 @@ const approvalsOf = (
   ]
 }
 
-/** The last second at which a purchase is accepted: the deadline, or the one before the event's expiry. */
-const lastSecond = (deadline: bigint, { core }: Facts): bigint =>
-  // An event that does not exist has an expiry of 0.
-  core === undefined || core.expiryDate === 0n || deadline < core.expiryDate ? deadline : core.expiryDate - 1n
+/** The last second at which an event can be bought; null for one that does not exist, whose expiry is 0. */
+const lastSecondOf = ({ core }: Facts): bigint | null =>
+  core === undefined || core.expiryDate === 0n ? null : core.expiryDate - 1n
+
+/** Seconds before the expiry in which a purchase may well not be mined in time. */
+const NEAR_SECONDS = 60n
+
+/** The issue of a purchase that is planned shortly before the event expires. */
+const nearExpiry = (end: bigint | null, time: bigint): Issue[] =>
+  end === null || end < time || end - time >= NEAR_SECONDS
+    ? []
+    : [
+        {
+          code: 'event_expires_soon',
+          message: `the event expires at ${timeText(end + 1n)}, ${end + 1n - time} s after the time of the plan: a later block refuses the purchase`,
+          hint: 'Send the transactions at once, or choose an event that expires later.',
+          blocking: false,
+        },
+      ]
 
 /** The earlier of the end of a signature and the last second before a new event's expiry; null without both. */
 const earlier = (until: bigint | null, expiry: unknown): bigint | null => {
@@ -61,7 +78,10 @@ export const draftSpending = async (
   const slack = isLimited ? BigInt(intent.maxCostBps ?? 0) : 0n
   // An absurd amount has a cost that no argument can hold. Its call reverts for its own reason.
   const maxCost = min(total + mulDivDown(total, slack, BPS_ONE), MAX_UINT256)
-  const deadline = time + BigInt(intent.deadlineSeconds ?? DEADLINE_SECONDS)
+  const end = lastSecondOf(facts)
+  const wanted = time + BigInt(intent.deadlineSeconds ?? DEADLINE_SECONDS)
+  // Never after the expiry. After the expiry it is the time of the plan, so that the simulation shows why it is too late.
+  const deadline = end === null ? wanted : max(min(wanted, end), time)
   const step = actionStep(name, action, { ...body, maxCost, deadline }, chain.deployment)
   const steps = [...(price === null ? [] : approvalsOf(price, maxCost, intent, chain)), step]
   const tokens = new Set([...(price === null ? tokensOf(chain) : [price.token])])
@@ -69,6 +89,7 @@ export const draftSpending = async (
     ...baseOf(situation),
     ...{ steps, price, maxCost, createdId, tokens: [...tokens] },
     facts: steps.map((each) => (each === step ? facts : {})),
-    validUntil: isLimited ? lastSecond(deadline, facts) : earlier(until, body.expiry),
+    validUntil: isLimited ? min(deadline, end ?? deadline) : earlier(until, body.expiry),
+    issues: isLimited ? nearExpiry(end, time) : [],
   }
 }

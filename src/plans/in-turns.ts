@@ -20,7 +20,7 @@ export const inTurns = (chain: Chain, turn: Turn): Chain => {
   return {
     ...chain,
     send: (batch, options) => after(chain.send(batch, options)),
-    simulateSequence: (sequence, further) => after(chain.simulateSequence(sequence, further)),
+    simulateSequence: (...sequence) => after(chain.simulateSequence(...sequence)),
     // Plans that wait for the same block would all continue in one turn.
     pinned: (read, options) =>
       chain.pinned(async (block) => {

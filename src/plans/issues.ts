@@ -1,6 +1,8 @@
+import type { Address } from 'viem'
 import type { Block } from '../chain/rpc/requests.ts'
 import type { Reading } from '../chain/tokens.ts'
 import { revertByCode } from '../protocol/reverts/catalogue.ts'
+import { wordText } from '../protocol/sentence.ts'
 import type { Token } from '../protocol/tokens.ts'
 import { type Simulation, simulationRecord } from '../tx/simulation.ts'
 import type { Account } from './gas.ts'
@@ -39,7 +41,7 @@ export const moneyIssues = (
   const issues: Issue[] = []
   const { total, balance, allowance } = price
   const state = (has: bigint, what: string, need: bigint): string =>
-    `the wallet has ${what} of ${has} and needs ${need} units of ${token?.symbol ?? 'the token'}`
+    `the wallet has ${what} of ${has} and needs ${need} units of ${token?.symbol == null ? 'the token' : wordText(token.symbol)}`
   if (balance !== null && balance < total)
     issues.push({
       code: 'insufficient_balance',
@@ -89,20 +91,18 @@ export const accountIssues = ({ coins, isContract }: Account, cost: bigint | nul
     : []),
 ]
 
-/** The issues of steps that approve what does not answer as a token: the call may succeed and mean nothing. */
+/** The issue of a step that approves what does not answer as a token: the call may succeed and mean nothing. */
+export const notAToken = (step: string, token: Address): Issue => ({
+  code: 'not_a_token',
+  message: `no token answers at ${token}`,
+  hint: 'Check the address of the token and `chainId`.',
+  ...{ blocking: true, step },
+})
+
+/** The issues of steps that approve what did not answer as a token in the simulation. */
 export const tokenIssues = (steps: readonly Step[], rehearsal: Rehearsal): Issue[] =>
   steps.flatMap(({ id, action, transaction: { to } }) =>
-    action !== null || rehearsal === null || rehearsal.answering.has(to)
-      ? []
-      : [
-          {
-            code: 'not_a_token',
-            message: `no token answers at ${to}`,
-            hint: 'Check the address of the token and `chainId`.',
-            blocking: true,
-            step: id,
-          },
-        ],
+    action !== null || rehearsal === null || rehearsal.answering.has(to) ? [] : [notAToken(id, to)],
   )
 
 const shown = ({ symbol, decimals }: Token): string =>

@@ -23,8 +23,9 @@ import type { Issue, Plan } from './records.ts'
 import type { Rehearsal } from './rehearse.ts'
 import { rehearseDraft } from './rehearse-draft.ts'
 import { digestOf, type Step } from './step.ts'
-import type { Facts } from './subjects.ts'
+import { type Facts, termsOf } from './subjects.ts'
 import { summaryOf } from './summary.ts'
+import { plainIssues, UNCHECKED } from './unsimulated.ts'
 
 /**
  * A step as a transaction, with the nonce `nth` after the wallet's next one; undefined while prices or nonce are
@@ -71,6 +72,10 @@ const withoutReverted = (draft: Draft, facts: readonly Facts[], reverts: readonl
   }
 }
 
+/** The reason against a step that nodes do not simulate: the one of its own call, else the one of reads. */
+const firstReason = (ofCall: readonly Issue[], ofReads: readonly Issue[]): readonly Issue[] =>
+  [ofCall.find(({ code }) => code !== UNCHECKED) ?? ofReads[0] ?? ofCall[0]].flatMap((issue) => issue ?? [])
+
 /**
  * Simulates the exact calls of a draft and makes the plan of what they did. Throws `service_unavailable` when no node
  * answers.
@@ -82,7 +87,7 @@ export const planOf = async (
 ): Promise<Plan> => {
   const { name, from, block, steps, price, maxCost, time, remaining, force } = draft
   const { chainId, deployment } = chain
-  const { rehearsal, account, tokenOf, facts } = await rehearseDraft(chain, eventTokens, draft)
+  const { rehearsal, account, tokenOf, facts, plain } = await rehearseDraft(chain, eventTokens, draft)
   const known = new Map<Address | null, Token>()
   const moved = rehearsal?.steps.flatMap(({ changes }) => [...changes.keys()]) ?? []
   const approved = steps.flatMap(({ action, transaction }) => (action === null ? [transaction.to] : []))
@@ -102,10 +107,14 @@ export const planOf = async (
     payoutOf(step, facts[nth] ?? {}, results?.[nth], known.get(tokenOf[nth] ?? null)),
   )
   const simulations = steps.map((step, nth) => simulationOf(step, results?.[nth], block))
+  const unsimulated = rehearsal === null ? await plainIssues(draft, deployment, plain) : []
   const reverts = steps.flatMap((step, nth) =>
     results
       ? revertIssue(step.id, simulations[nth] as Simulation)
-      : checkIssues(step, facts[nth] ?? {}, { from, time, profile: deployment.profile }),
+      : firstReason(
+          unsimulated.filter((issue) => issue.step === step.id),
+          checkIssues(step, facts[nth] ?? {}, { from, time, profile: deployment.profile }),
+        ),
   )
   if (draft.isPartial && (reverts.length > 0 || steps.length > MAX_CLAIMS))
     return planOf(chain, { tokens, eventTokens }, withoutReverted(draft, facts, reverts))
@@ -127,7 +136,13 @@ export const planOf = async (
     ...{ action: name, chainId, from },
     block: { number: Number(block.number), hash: block.hash, timestamp: Number(block.timestamp) },
     method: rehearsal?.method ?? null,
-    summary: summaryOf(calls, main, (address) => known.get(address)),
+    summary: summaryOf(calls, {
+      ...{ main, tokenAt: (address: Address) => known.get(address) },
+      event: termsOf(facts.at(-1) ?? {}),
+      total: price?.total ?? null,
+      // An end that is over, or that of a purchase without a price, is not what the plan fails for.
+      signBefore: price !== null && draft.validUntil !== null && draft.validUntil >= time ? draft.validUntil : null,
+    }),
     executable,
     issues,
     cost: price && maxCost !== null && main ? costOf(price, maxCost, main, steps.at(-1), rehearsal) : null,

@@ -67,7 +67,14 @@ export const createPlanner = (sources: PlanSources) => {
     chain.pinned(
       async (block) => {
         const drafted = await draft({ name, intent, chain, block, time: timeAfter(block) }, terms)
-        const plan = await planOf(chain, { tokens: sources.tokens, eventTokens }, { ...drafted, issues: terms.issues })
+        const plan = await planOf(
+          chain,
+          { tokens: sources.tokens, eventTokens },
+          {
+            ...drafted,
+            issues: [...terms.issues, ...drafted.issues],
+          },
+        )
         // The response is encoded in a turn of its own.
         await turn()
         return plan

@@ -33,7 +33,7 @@ const Issue = z.object({
     .regex(/^[a-z_]+$/)
     .meta({
       description:
-        'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `token_changed`',
+        'A code of `GET /v1/reverts`, or `insufficient_gas_funds`, `contract_account`, `nothing_to_claim`, `unsigned_quote`, `not_a_token`, `token_changed`, `not_simulated`, `event_expires_soon`',
     }),
   message: z.string().min(1),
   hint: z.string(),
@@ -108,7 +108,7 @@ export const Plan = z
       .enum(simulationMethods)
       .nullable()
       .meta({ description: 'How it was simulated; null when no node simulates' }),
-    summary: z.string().min(1).meta({ description: 'What the calldata does' }),
+    summary: z.string().min(1).meta({ description: 'What the transactions do, in one line' }),
     executable: z.boolean().meta({ description: 'False when a step reverts' }),
     issues: z.array(Issue),
     cost: Cost.nullable(),

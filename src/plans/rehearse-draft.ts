@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import { viewCall } from '../chain/rpc/requests.ts'
+import type { Outcome } from '../chain/rpc/transport.ts'
 import { call } from '../protocol/outputs.ts'
 import type { Draft } from './draft.ts'
 import { createdReads } from './effects.ts'
@@ -8,6 +9,7 @@ import type { EventTokens } from './event-tokens.ts'
 import { type Account, accountOf, accountRequests } from './gas.ts'
 import { type Rehearsal, rehearse } from './rehearse.ts'
 import { eventOf, type Facts, factRequests, factsOf } from './subjects.ts'
+import { plainRequests } from './unsimulated.ts'
 
 type Rehearsed = {
   readonly rehearsal: Rehearsal
@@ -16,6 +18,8 @@ type Rehearsed = {
   readonly tokenOf: readonly (Address | null)[]
   /** What is known of each step's subject, and of the event that it belongs to. */
   readonly facts: readonly Facts[]
+  /** The outcomes of `plainRequests` when nothing was simulated. */
+  readonly plain: readonly Outcome<unknown>[]
 }
 
 /** Simulates the exact steps; twice when the events turn out to be paid in further tokens. */
@@ -32,10 +36,14 @@ export const rehearseDraft = async (
   const eventIds = [...new Set([...draft.eventIds, ...(draft.facts ?? []).flatMap((each) => eventOf(each) ?? [])])]
   const met = eventIds.flatMap((id) => eventTokens.known(chainId, id) ?? [])
   const tokens = [...new Set([...draft.tokens, ...met, ...more])]
-  const { rehearsal, outcomes } = await rehearse(
+  const { rehearsal, outcomes, instead } = await rehearse(
     chain,
     at,
-    { from, steps, tokens, after: createdReads(steps.at(-1), createdId, diamond) },
+    {
+      ...{ from, steps, tokens },
+      after: createdReads(steps.at(-1), createdId, diamond),
+      instead: () => plainRequests(draft, chain.deployment),
+    },
     {
       ...accountRequests(from, steps, at.blockHash),
       facts: unread.flat(),
@@ -65,5 +73,5 @@ export const rehearseDraft = async (
     const [core, ofEvent] = [each.core ?? cores.get(eventId), each.stats ?? stats.get(eventId)]
     return { ...each, ...(core && { core }), ...(ofEvent && { stats: ofEvent }) }
   })
-  return { rehearsal, account: accountOf(outcomes), tokenOf, facts: known }
+  return { rehearsal, account: accountOf(outcomes), tokenOf, facts: known, plain: instead }
 }

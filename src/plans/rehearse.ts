@@ -2,7 +2,9 @@ import type { Address, Hex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { Batch, Outcomes } from '../chain/rpc/batch.ts'
+import type { Request } from '../chain/rpc/requests.ts'
 import type { SequenceCall, SequenceResult, StorageOverrides } from '../chain/rpc/simulation.ts'
+import type { Outcome } from '../chain/rpc/transport.ts'
 import type { SimulationMethod } from '../chain/simulator.ts'
 import { contractFunction } from '../protocol/contract-function.ts'
 import type { Step } from './step.ts'
@@ -64,10 +66,16 @@ export const rehearse = async <const B extends Batch>(
     readonly tokens: readonly Address[]
     readonly overrides?: StorageOverrides
     readonly after?: readonly SequenceCall[]
+    /** What is requested when nothing is simulated. */
+    readonly instead?: () => readonly Request<unknown>[]
   },
   further: B,
-): Promise<{ readonly rehearsal: Rehearsal; readonly outcomes: Outcomes<B> }> => {
-  const { from, steps, tokens, overrides = {}, after = [] } = rehearsed
+): Promise<{
+  readonly rehearsal: Rehearsal
+  readonly outcomes: Outcomes<B>
+  readonly instead: readonly Outcome<unknown>[]
+}> => {
+  const { from, steps, tokens, overrides = {}, after = [], instead: plain } = rehearsed
   const { diamond } = chain.deployment
   const [ofProtocolCalls, ofWalletCalls] = [balanceCalls(tokens, diamond), balanceCalls(tokens, from)]
   const calls = [
@@ -77,8 +85,12 @@ export const rehearse = async <const B extends Batch>(
     ...ofProtocolCalls,
     ...after,
   ]
-  const { simulated, outcomes } = await chain.simulateSequence({ from, calls, overrides, ...at }, further)
-  if (simulated === null) return { rehearsal: null, outcomes }
+  const { simulated, outcomes, instead } = await chain.simulateSequence(
+    { from, calls, overrides, ...at },
+    further,
+    plain,
+  )
+  if (simulated === null) return { rehearsal: null, outcomes, instead }
   const left = [...simulated.results]
   const take = (count: number): SequenceResult[] => left.splice(0, count)
   const before = take(tokens.length)
@@ -93,5 +105,9 @@ export const rehearse = async <const B extends Batch>(
     return { ...result, changes }
   })
   const ofProtocol = changesOf(tokens, before, take(tokens.length))
-  return { rehearsal: { method: simulated.method, steps: results, answering, ofProtocol, after: left }, outcomes }
+  return {
+    rehearsal: { method: simulated.method, steps: results, answering, ofProtocol, after: left },
+    outcomes,
+    instead,
+  }
 }

@@ -3,6 +3,7 @@ import { type Request, viewCall } from '../chain/rpc/requests.ts'
 import type { Outcome } from '../chain/rpc/transport.ts'
 import { type EntityViews, entityCalls, type Kind } from '../protocol/entities.ts'
 import type { Call, Output } from '../protocol/outputs.ts'
+import type { Terms } from '../protocol/sentence.ts'
 
 /*
  * What the call of a plan is about: an event, or the deposit or position that its first argument names, as the chain
@@ -11,7 +12,7 @@ import type { Call, Output } from '../protocol/outputs.ts'
 
 /** The views of each kind of subject that plans need. */
 const factNames = {
-  event: ['core', 'stats', 'paymentToken'],
+  event: ['core', 'range', 'stats', 'paymentToken'],
   deposit: ['deposit', 'pending'],
   position: ['position'],
 } as const satisfies { readonly [K in Kind]: readonly (keyof EntityViews<K>)[] }
@@ -62,3 +63,7 @@ export const grossOf = {
 } as const satisfies Readonly<Record<string, (facts: Facts) => bigint | null>>
 
 export type Payable = keyof typeof grossOf
+
+/** The terms of an event; null for one that does not exist or was not read. */
+export const termsOf = ({ core, range }: Facts): Terms | null =>
+  core === undefined || range === undefined || core.id === 0n ? null : { ...core, ...range }

@@ -1,4 +1,4 @@
-import { type Address, encodeAbiParameters, type Hex, keccak256, parseAbiParameters } from 'viem'
+import { type Address, encodeAbiParameters, type Hex, keccak256, parseAbiParameters, recoverMessageAddress } from 'viem'
 import type { ChainId } from './chains.ts'
 
 /**
@@ -49,3 +49,13 @@ export const attestationMessage = (quote: AttestedQuote): Hex =>
       quote.quoteNonce,
     ]),
   )
+
+/** Half the order of secp256k1: a larger `s` is a second form of the same signature, which the protocol refuses. */
+const MAX_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+
+/** Who signed a quote with these 65 bytes; null for bytes that are no signature in the one form that is accepted. */
+export const recoverAttester = async (quote: AttestedQuote, signature: Hex): Promise<Address | null> => {
+  const [s, v] = [BigInt(`0x${signature.slice(66, 130)}`), Number(`0x${signature.slice(130)}`)]
+  if (s > MAX_S || (v !== 27 && v !== 28)) return null
+  return recoverMessageAddress({ message: { raw: attestationMessage(quote) }, signature }).catch(() => null)
+}
