@@ -1,21 +1,28 @@
 import { LRUCache } from 'lru-cache'
-import { type Address, getAddress, type Hex, isHex } from 'viem'
+import { type Address, getAddress, type Hex, isHex, numberToHex } from 'viem'
 import { erc20Abi } from '../abi/erc20.generated.ts'
-import { unavailable } from '../lib/errors.ts'
+import { invalidField, unavailable } from '../lib/errors.ts'
 import { createSingleFlight } from '../lib/single-flight.ts'
 import type { ChainId } from '../protocol/chains.ts'
 import { contractFunction } from '../protocol/contract-function.ts'
 import { configuredTokens, type Token } from '../protocol/tokens.ts'
 import type { Chain } from './chain.ts'
-import { isRevert, NodeError } from './rpc/errors.ts'
-import { isNodeFault } from './rpc/faults.ts'
+import { FOREIGN_GAS } from './foreign-code.ts'
+import type { Outcomes } from './rpc/batch.ts'
+import { isFailedCall, isRevert, isTooLong, NodeError } from './rpc/errors.ts'
 import type { Request } from './rpc/requests.ts'
+import type { Outcome } from './rpc/transport.ts'
 
 export type Tokens = {
   /** The known metadata of a token; undefined before `ask`. */
   known(chainId: ChainId, address: Address): Token | undefined
-  /** Reads a token from the chain, at most once an hour. Throws `service_unavailable` when no node answers. */
+  /** Reads an event's token from the chain, at most once an hour. Throws `service_unavailable` when no node answers. */
   ask(chainId: ChainId, address: Address): Promise<Token>
+  /**
+   * The same for a token that a client named in the field `path`. Throws `validation_error` for one whose symbol or
+   * decimals take too much gas or are too long.
+   */
+  askNamed(chainId: ChainId, address: Address, path: string): Promise<Token>
 }
 
 /** The most tokens that are kept. Only the owner of the protocol can allow further tokens, one by one. */
@@ -23,6 +30,9 @@ const KEPT = 1_000
 
 /** Tokens can be upgraded, so their metadata is read again after this time, in milliseconds. */
 const KEPT_MS = 3_600_000
+
+/** The longest answer of a foreign token that is read, in bytes; each byte of a symbol takes two hex digits. */
+const MAX_FOREIGN_BYTES = 16_384
 
 /** A longer symbol counts as missing. */
 const MAX_SYMBOL = 32
@@ -46,16 +56,20 @@ const answerOf = <T>(raw: unknown, decode: (data: Hex) => T): T => {
 const symbol = contractFunction(erc20Abi, 'symbol')
 const decimals = contractFunction(erc20Abi, 'decimals')
 
-const symbolOf = (token: Address): Request<string> => ({
+/** A call of a token. An event's token may have been upgraded, so it gets no more gas than a foreign one. */
+const callOf = (token: Address, data: Hex) => ({
   method: 'eth_call',
-  params: [{ to: token, data: symbol.encode([]) }, 'latest'],
+  params: [{ to: token, data, gas: numberToHex(FOREIGN_GAS) }, 'latest'],
+})
+
+const symbolOf = (token: Address): Request<string> => ({
+  ...callOf(token, symbol.encode([])),
   parse: (raw) => answerOf(raw, symbol.decode),
 })
 
 /** Reads the number of decimals of a token. */
 export const decimalsOf = (token: Address): Request<number> => ({
-  method: 'eth_call',
-  params: [{ to: token, data: decimals.encode([]) }, 'latest'],
+  ...callOf(token, decimals.encode([])),
   parse(raw) {
     const count = answerOf(raw, decimals.decode)
     if (count > MAX_DECIMALS) throw unreadable('the token returned more than 255 decimals')
@@ -63,14 +77,27 @@ export const decimalsOf = (token: Address): Request<number> => ({
   },
 })
 
-/**
- * Texts of calls that failed without a revert. The token's code is the same on every node, so another node would fail
- * too.
- */
-const FAILED = /out of gas|invalid opcode|opcode 0x[\da-f]+ not defined|invalid jump/i
+/** Texts of a call that used up its gas. */
+const OUT_OF_GAS = /out ?of ?gas|gas required exceeds|oog\b/i
 
-const isOfTheToken = (error: NodeError): boolean =>
-  isRevert(error) || (!isNodeFault(error.fault) && FAILED.test(error.message))
+const isOutOfGas = (outcome: Outcome<unknown>): boolean =>
+  !outcome.ok && isFailedCall(outcome.error) && !isRevert(outcome.error) && OUT_OF_GAS.test(outcome.error.message)
+
+const metadataOf = (token: Address) => ({ symbol: symbolOf(token), decimals: decimalsOf(token) })
+
+type Metadata = ReturnType<typeof metadataOf>
+
+/** The same with short answers only. */
+const boundedMetadataOf = (token: Address): Metadata => ({
+  symbol: { ...symbolOf(token), maxBytes: MAX_FOREIGN_BYTES },
+  decimals: { ...decimalsOf(token), maxBytes: MAX_FOREIGN_BYTES },
+})
+
+const returnsTooMuch = (token: Address): string =>
+  `symbol() or decimals() of ${token} returns more than ${MAX_FOREIGN_BYTES / 2_048} KiB: give the address of a token`
+
+const takesTooMuch = (token: Address, name: string): string =>
+  `${name}() of ${token} takes more than ${FOREIGN_GAS} gas, as an answer of a megabyte does: give the address of a token`
 
 /** The tokens of some chains. Nothing is read before the first `ask`. */
 export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
@@ -83,29 +110,49 @@ export const createTokens = (chains: ReadonlyMap<ChainId, Chain>): Tokens => {
   const asked = new LRUCache<string, Token>({ max: KEPT, ttl: KEPT_MS })
   // Most rows of a page have the same token.
   const once = createSingleFlight<Token>()
+  const keep = (chainId: ChainId, address: Address, outcomes: Outcomes<Metadata>): Token => {
+    const { symbol, decimals } = outcomes
+    const token: Token = {
+      token: getAddress(address),
+      symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
+      decimals: decimals.ok ? decimals.value : null,
+    }
+    // A failure of the node is not kept: the next request may succeed.
+    if ([symbol, decimals].every((outcome) => outcome.ok || isFailedCall(outcome.error)))
+      asked.set(keyOf(chainId, address), token)
+    return token
+  }
   const known: Tokens['known'] = (chainId, address) => {
     const key = keyOf(chainId, address)
     return fixed.get(key) ?? asked.get(key)
   }
+  const chainOf = (chainId: ChainId): Chain => {
+    const chain = chains.get(chainId)
+    if (chain === undefined) throw unavailable(`chain ${chainId} is not configured`)
+    return chain
+  }
+  const ask: Tokens['ask'] = async (chainId, address) => {
+    const found = known(chainId, address)
+    if (found !== undefined) return found
+    const { send, learnToken } = chainOf(chainId)
+    learnToken(address)
+    return once(keyOf(chainId, address), async () => keep(chainId, address, await send(metadataOf(address))))
+  }
   return {
     known,
-    async ask(chainId, address) {
+    ask,
+    async askNamed(chainId, address, path) {
       const found = known(chainId, address)
       if (found !== undefined) return found
-      const chain = chains.get(chainId)
-      if (chain === undefined) throw unavailable(`chain ${chainId} is not configured`)
-      return once(keyOf(chainId, address), async () => {
-        const { symbol, decimals } = await chain.send({ symbol: symbolOf(address), decimals: decimalsOf(address) })
-        const token: Token = {
-          token: getAddress(address),
-          symbol: symbol.ok && symbol.value.length <= MAX_SYMBOL ? symbol.value : null,
-          decimals: decimals.ok ? decimals.value : null,
-        }
-        // A failure of the node is not kept: the next request may succeed.
-        if ([symbol, decimals].every((outcome) => outcome.ok || isOfTheToken(outcome.error)))
-          asked.set(keyOf(chainId, address), token)
-        return token
+      const { send, isForeign } = chainOf(chainId)
+      if (!isForeign(address)) return ask(chainId, address)
+      // A refusal names the field, so it is not shared.
+      const outcomes = await send(boundedMetadataOf(address), { foreign: true }).catch((failure: unknown) => {
+        throw isTooLong(failure) ? invalidField(path, returnsTooMuch(address)) : failure
       })
+      for (const [name, outcome] of Object.entries(outcomes))
+        if (isOutOfGas(outcome)) throw invalidField(path, takesTooMuch(address, name))
+      return keep(chainId, address, outcomes)
     },
   }
 }

@@ -112,6 +112,7 @@ export const createNodeLookup = (
       calls: call === null ? null : [call],
       ...effects(receipt, deployment),
       ...{ logsIncomplete, revert: null },
+      revertUnknown: receipt.isReverted && tx === null ? 'unavailable' : null,
       indexed,
       dropped: false,
       replacedBy: null,

@@ -1,0 +1,7 @@
+import { isNodeFault } from '../rpc/faults.ts'
+import type { Request } from '../rpc/requests.ts'
+import type { Outcome } from '../rpc/transport.ts'
+
+/** Whether another endpoint may have a better outcome: this one lacks the block, or its error is about the node. */
+export const isLacking = (request: Request<unknown> | undefined, outcome: Outcome<unknown>): boolean =>
+  outcome.ok ? request?.mayLack === true && outcome.value === null : isNodeFault(outcome.error.fault)
