@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, maxUint256, parseAbi } from 'viem'
+import { type Address, encodeFunctionData, type Hex, maxUint256, parseAbi } from 'viem'
 import { afterAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
 import { protocolAbi } from '../../src/abi/protocol.generated.ts'
 import { openApp } from '../support/app.ts'
@@ -123,6 +123,26 @@ describe('while calls of a contract that anyone named', () => {
     await isServed(app)
     await app.isUnharmed()
   })
+})
+
+test('while heavy transactions that reverted are looked up, others are served by the same node', async () => {
+  const app = await open()
+  await isServed(app)
+  const heavy: Address = '0x00000000000000000000000000000000000de5ad'
+  await client.setCode({ address: heavy, bytecode: '0x5b5f56' })
+  const hashes: Hex[] = []
+  for (let nth = 0; nth < 8; nth += 1)
+    hashes.push(await client.sendTransaction({ account: stranger, to: heavy, gas: 16_000_000n, chain: null }))
+  let isOver = false
+  const found = Promise.all(hashes.map((hash) => app.get(`/transactions/8453/${hash}`))).finally(() => {
+    isOver = true
+  })
+  do {
+    await isServed(app)
+    await app.isUnharmed()
+  } while (!isOver)
+  for (const { data } of await found)
+    expect(data).toMatchObject({ status: 'reverted', revert: { code: 'execution_failed', exact: true } })
 })
 
 const manners = ['burnsGas', 'returnsMegabyte', 'revertsWithMegabyte', 'returnsKilobytes', 'returnsNumber'] as const
