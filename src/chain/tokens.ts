@@ -31,8 +31,8 @@ const KEPT = 1_000
 /** Tokens can be upgraded, so their metadata is read again after this time, in milliseconds. */
 const KEPT_MS = 3_600_000
 
-/** The longest answer of a foreign token that is read, in bytes; each byte of a symbol takes two hex digits. */
-const MAX_FOREIGN_BYTES = 16_384
+/** The longest answers of a foreign token that are read, in bytes; each byte of a symbol takes two hex digits. */
+const MAX_FOREIGN = { symbol: 16_384, decimals: 1_024 }
 
 /** A longer symbol counts as missing. */
 const MAX_SYMBOL = 32
@@ -89,12 +89,12 @@ type Metadata = ReturnType<typeof metadataOf>
 
 /** The same with short answers only. */
 const boundedMetadataOf = (token: Address): Metadata => ({
-  symbol: { ...symbolOf(token), maxBytes: MAX_FOREIGN_BYTES },
-  decimals: { ...decimalsOf(token), maxBytes: MAX_FOREIGN_BYTES },
+  symbol: { ...symbolOf(token), maxBytes: MAX_FOREIGN.symbol },
+  decimals: { ...decimalsOf(token), maxBytes: MAX_FOREIGN.decimals },
 })
 
 const returnsTooMuch = (token: Address): string =>
-  `symbol() or decimals() of ${token} returns more than ${MAX_FOREIGN_BYTES / 2_048} KiB: give the address of a token`
+  `symbol() or decimals() of ${token} returns more than ${MAX_FOREIGN.symbol / 2_048} KiB: give the address of a token`
 
 const takesTooMuch = (token: Address, name: string): string =>
   `${name}() of ${token} takes more than ${FOREIGN_GAS} gas, as an answer of a megabyte does: give the address of a token`

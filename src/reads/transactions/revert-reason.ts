@@ -74,7 +74,7 @@ const nullIfRefused = (error: unknown): null => {
  */
 const repeated = async (chain: Chain, reverted: RevertedTransaction): Promise<MinedRevert | null> => {
   const { call, block } = reverted
-  const { parent } = await chain.send({ parent: getBlock(block.number - 1n) })
+  const { parent } = await chain.send({ parent: getBlock(block.number - 1n) }, { foreign: true })
   if (!parent.ok || parent.value === null) return null
   const at = { blockHash: parent.value.hash }
   const inBlock = await failureOf(chain, callAs(call, at, block)).catch(nullIfRefused)
