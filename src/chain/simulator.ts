@@ -32,7 +32,7 @@ type Simulated = { readonly method: SimulationMethod; readonly results: readonly
 export type Simulator = {
   /**
    * Simulates calls of one account and sends further requests, all in one HTTP request to one node. A call that reverts
-   * is a result. Calls of foreign contracts have a limit of their gas, and the request then says nothing about the
+   * is a result. Calls of foreign contracts have a limit of their gas, and their failure does not count against the
    * node. Throws `service_unavailable` when no node answers.
    */
   simulateSequence<const B extends Batch>(

@@ -121,7 +121,7 @@ test('a transaction that a reorg moved to another block is examined again', asyn
   }
 })
 
-test('a look-up has no reason, and says so, while too many transactions are examined', async () => {
+test('a look-up returns that the reason is pending while too many transactions are examined', async () => {
   const { traces, read, isServed } = await open()
   const found = Array.from({ length: 17 }, (_, nth) => read(nth).catch(() => null))
   await vi.waitFor(() => expect(traces.length).toBe(1), BUSY)

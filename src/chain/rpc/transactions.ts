@@ -131,7 +131,7 @@ export type TracedFailure = { readonly data: Hex | null; readonly message: strin
  */
 export const traceFailure = (hash: Hex): Request<TracedFailure | null> => ({
   method: 'debug_traceTransaction',
-  // Nobody reads the trace after that time.
+  // The node stops then: the trace is not read any more.
   params: [hash, { tracer: 'callTracer', tracerConfig: { onlyTopCall: true }, timeout: '3s' }],
   parse(raw) {
     const trace = TraceShape.safeParse(raw)

@@ -17,7 +17,7 @@ export type SendOptions = {
   readonly signal?: AbortSignal | undefined
   /** Milliseconds to wait for the answer, at most the endpoint's own time-out. */
   readonly timeoutMs?: number | undefined
-  /** The requests run foreign code: their failure says nothing about the endpoint. */
+  /** The requests run foreign code: their failure does not count against the endpoint. */
   readonly foreign?: boolean | undefined
 }
 
