@@ -3323,7 +3323,7 @@ export interface components {
                     hint: string;
                 } | null;
             }[];
-            /** @description Why the transaction reverted; null when it did not, and when that is not known */
+            /** @description Why the transaction reverted; null when it did not, and when that is not known: see `revertStatus` */
             revert: {
                 /** @description Stable: clients switch on it */
                 code: string;
@@ -3335,10 +3335,10 @@ export interface components {
                 exact: boolean;
             } | null;
             /**
-             * @description Why `revert` is null for a transaction that reverted. `pending`: the search for the reason goes on, or too many transactions are examined; request it again after some seconds. `unavailable`: no node had the reason; they are asked again after 30 seconds
-             * @enum {string|null}
+             * @description Whether `revert` has the reason. `none`: the transaction did not revert. `known`: it has. `pending`: the search for the reason goes on, or too many transactions are examined; request it again after some seconds. `unavailable`: no node had the reason; they are asked again after 30 seconds
+             * @enum {string}
              */
-            revertUnknown: "pending" | "unavailable" | null;
+            revertStatus: "none" | "known" | "pending" | "unavailable";
             /** @description Whether the index has reached the block of the transaction */
             indexed: boolean;
             /** @description True when another transaction with its sender's nonce was mined, so that this one cannot be. Known only of transactions that this process has seen */

@@ -78,7 +78,7 @@ const open = async (nodeTimeoutMs = 15_000) => {
 }
 
 const outOfGas = expect.objectContaining({
-  revertUnknown: null,
+  revertStatus: 'known',
   revert: expect.objectContaining({ code: 'execution_failed', exact: true }),
 })
 
@@ -94,7 +94,7 @@ test('one transaction is executed again at a time, others are served meanwhile, 
   }
   traces.at(-1)?.release()
   // A look-up that waited for too long has no reason yet.
-  expect((await first).map(({ revert, revertUnknown }) => revert?.exact ?? revertUnknown)).toEqual(
+  expect((await first).map(({ revert, revertStatus }) => revert?.exact ?? revertStatus)).toEqual(
     Array(6).fill(expect.toBeOneOf([true, 'pending'])),
   )
   expect(await readAll()).toEqual(Array(6).fill(outOfGas))
@@ -127,7 +127,7 @@ test('a look-up returns that the reason is pending while too many transactions a
   await vi.waitFor(() => expect(traces.length).toBe(1), BUSY)
   // Every one of them may wait before the others do.
   const last = await Promise.race([...found, read(17)])
-  expect(last).toMatchObject({ status: 'reverted', revert: null, revertUnknown: 'pending' })
+  expect(last).toMatchObject({ status: 'reverted', revert: null, revertStatus: 'pending' })
   await isServed()
   expect(traces.length).toBe(1)
 })
@@ -139,7 +139,7 @@ test('a transaction that no node executes again in time has no reason, and the n
   expect(await found).toMatchObject({ status: 'reverted', revert: null })
   await isServed()
   // The replay hangs too.
-  await vi.waitFor(async () => expect((await read(1)).revertUnknown).toBe('unavailable'), BUSY)
+  await vi.waitFor(async () => expect((await read(1)).revertStatus).toBe('unavailable'), BUSY)
   expect(traces.length).toBe(1)
   await isServed()
 })

@@ -105,7 +105,7 @@ describe('a transaction that succeeded', () => {
         logsIncomplete: false,
         userOperations: [],
         revert: null,
-        revertUnknown: null,
+        revertStatus: 'none',
         dropped: false,
         replacedBy: null,
       },

@@ -116,10 +116,13 @@ export const TransactionRecord = z
         }),
       })
       .nullable()
-      .meta({ description: 'Why the transaction reverted; null when it did not, and when that is not known' }),
-    revertUnknown: z.enum(['pending', 'unavailable']).nullable().meta({
+      .meta({
+        description:
+          'Why the transaction reverted; null when it did not, and when that is not known: see `revertStatus`',
+      }),
+    revertStatus: z.enum(['none', 'known', 'pending', 'unavailable']).meta({
       description:
-        'Why `revert` is null for a transaction that reverted. `pending`: the search for the reason goes on, or too many transactions are examined; request it again after some seconds. `unavailable`: no node had the reason; they are asked again after 30 seconds',
+        'Whether `revert` has the reason. `none`: the transaction did not revert. `known`: it has. `pending`: the search for the reason goes on, or too many transactions are examined; request it again after some seconds. `unavailable`: no node had the reason; they are asked again after 30 seconds',
     }),
     indexed: z.boolean().meta({ description: 'Whether the index has reached the block of the transaction' }),
     dropped: z.boolean().meta({
@@ -145,7 +148,7 @@ export const unmined = (): Omit<TransactionRecord, 'chainId' | 'hash' | 'status'
   logsIncomplete: false,
   userOperations: [],
   revert: null,
-  revertUnknown: null,
+  revertStatus: 'none',
   indexed: false,
   dropped: false,
   replacedBy: null,
