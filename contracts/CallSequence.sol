@@ -6,6 +6,8 @@ pragma solidity 0.8.37;
 contract CallSequence {
     struct Call {
         address to;
+        /// The most gas that the call gets.
+        uint256 gasLimit;
         bytes data;
     }
 
@@ -17,24 +19,21 @@ contract CallSequence {
         bytes data;
     }
 
-    /// @dev More than any call of the protocol takes.
-    uint256 private constant GAS = 10_000_000;
-
     /// @dev Longer answers are cut: a called contract chooses their length.
     uint256 private constant MAX_DATA = 4_096;
 
     function run(Call[] calldata calls) external returns (Result[] memory results) {
         results = new Result[](calls.length);
         for (uint256 i; i < calls.length; i++) {
-            results[i] = one(calls[i].to, calls[i].data);
+            results[i] = one(calls[i].to, calls[i].gasLimit, calls[i].data);
         }
     }
 
-    function one(address to, bytes memory input) private returns (Result memory) {
+    function one(address to, uint256 gasLimit, bytes memory input) private returns (Result memory) {
         uint256 before = gasleft();
         bool ok;
         assembly ("memory-safe") {
-            ok := call(GAS, to, 0, add(input, 32), mload(input), 0, 0)
+            ok := call(gasLimit, to, 0, add(input, 32), mload(input), 0, 0)
         }
         uint256 gasUsed = before - gasleft();
         bytes memory data;

@@ -13,7 +13,7 @@ import { z } from 'zod'
 const here = dirname(fileURLToPath(import.meta.url))
 const abiFolder = join(here, '..', 'src', 'abi')
 
-/** Contracts that are deployed; the last four in tests only. */
+/** Contracts that are deployed; the last five in tests only. */
 const created = [
   'Diamond',
   'EventFacet',
@@ -37,6 +37,7 @@ const created = [
   'Archive',
   'StrictToken',
   'BatchAccount',
+  'GreedyToken',
 ]
 
 /** The interfaces of the public protocol, in the order of the generated ABI. */

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { type Address, encodeAbiParameters, type Hex, keccak256, numberToHex } from 'viem'
 import { isUnavailable } from '../lib/errors.ts'
 import { balancesCall } from './balances.ts'
+import type { KnownCode } from './foreign-code.ts'
 import type { Node } from './pool/failover.ts'
 import type { Request } from './rpc/requests.ts'
 import type { StorageOverrides } from './rpc/simulation.ts'
@@ -75,13 +76,17 @@ export type BalanceSlots = {
 }
 
 /** Creates the cache of places of one chain. */
-export const createBalanceSlots = (node: Pick<Node, 'send'>): BalanceSlots => {
+export const createBalanceSlots = (
+  node: Pick<Node, 'send'>,
+  { isForeign }: Pick<KnownCode, 'isForeign'>,
+): BalanceSlots => {
   const found = new LRUCache<Address, { readonly place: Place | undefined }>({ max: KEPT, ttl: KEPT_MS })
   const probed = async (
     probes: readonly Request<Place | undefined>[],
+    foreign: boolean,
   ): Promise<readonly Outcome<Place | undefined>[]> => {
     try {
-      return (await node.send({ outcomes: probes })).outcomes
+      return (await node.send({ outcomes: probes }, { foreign })).outcomes
     } catch (failure) {
       // No node in reach knows overrides. Whether one is in reach at all, the next request shows.
       if (isUnavailable(failure)) return []
@@ -92,7 +97,10 @@ export const createBalanceSlots = (node: Pick<Node, 'send'>): BalanceSlots => {
     async ampleBalances(tokens, of, blockHash) {
       const unknown = tokens.filter((token) => !found.has(token))
       if (unknown.length > 0) {
-        const outcomes = await probed(unknown.map((token) => probe(token, of, blockHash)))
+        const outcomes = await probed(
+          unknown.map((token) => probe(token, of, blockHash)),
+          unknown.some(isForeign),
+        )
         for (const [at, token] of unknown.entries()) {
           const outcome = outcomes[at]
           // A refusal of the node is no statement about the token.

@@ -7,6 +7,7 @@ import { type BalanceSlots, createBalanceSlots } from './balance-slots.ts'
 import { type Held, type Holdings, readBalances } from './balances.ts'
 import { broadcast } from './broadcast.ts'
 import type { ChainStatus } from './endpoints/status.ts'
+import { createKnownCode, FOREIGN_GAS, type KnownCode, MAX_GAS } from './foreign-code.ts'
 import { createHead, type Head } from './head.ts'
 import { fetchLogs, type LogRange } from './logs.ts'
 import { createNode, type Node } from './pool/failover.ts'
@@ -35,7 +36,8 @@ const ofCaller =
 export type Chain = Node &
   Reader &
   Simulator &
-  BalanceSlots & {
+  BalanceSlots &
+  KnownCode & {
     readonly chainId: ChainId
     readonly deployment: Deployment
     /** The time-out of a node, in milliseconds. */
@@ -55,6 +57,17 @@ export type Chain = Node &
      * `fetchLogs`. With `topics`, those with another first topic may be left out.
      */
     logs(span: Parameters<typeof fetchLogs>[1]): Promise<LogRange>
+    /**
+     * Runs work that sends requests which run foreign code. They have a budget of their own, so that they do not keep
+     * out others. Callers take turns. Throws `service_unavailable` when too much such work waits, and the reason of
+     * `disconnected` when it aborts before the work starts.
+     */
+    runForeign<T>(run: () => Promise<T>, caller?: Caller): Promise<T>
+    /**
+     * Runs work that executes a mined transaction again, with a budget of its own, as above. One such request may keep
+     * a node busy for seconds.
+     */
+    runReplay<T>(run: () => Promise<T>, client: string): Promise<T>
     /** Simulates a call at the newest block, within two seconds; never throws for a node. Callers take turns. */
     simulate(
       tx: { readonly from: Address; readonly to: Address; readonly data: Hex },
@@ -112,6 +125,15 @@ export type ChainOptions = {
  */
 const LIMITS = { atOnce: 8, waiting: 64 }
 
+/**
+ * The most concurrent work that runs foreign code, and the most that waits. Each keeps a node busy for some
+ * milliseconds at most (`FOREIGN_GAS`), and one that hangs ends after three seconds.
+ */
+const FOREIGN = { atOnce: 4, waiting: 32 }
+
+/** The most transactions that are executed again at the same time, and the most that wait. */
+const REPLAYS = { atOnce: 1, waiting: 16 }
+
 /** Most reads of balances that wait for their turn: many clients may ask at once, and the answers are not cached. */
 const MAX_WAITING_BALANCES = 1_000
 
@@ -137,15 +159,18 @@ export const createChain = (options: ChainOptions): Chain => {
     maxAgeMs: options.headMaxAgeMs,
     now: Date.now,
   })
-  const limitOf = (work: string, waiting = LIMITS.waiting) =>
+  const limitOf = (work: string, limits: Partial<typeof LIMITS> = {}) =>
     createConcurrencyLimit({
       ...LIMITS,
-      waiting,
+      ...limits,
       refuse: () => unavailable(`too many ${work} for chain ${chainId} at once: retry after 1 s`),
     })
   const simulations = limitOf('simulations')
   const broadcasts = limitOf('broadcasts')
-  const balances = limitOf('reads of balances', MAX_WAITING_BALANCES)
+  const balances = limitOf('reads of balances', { waiting: MAX_WAITING_BALANCES })
+  const foreign = limitOf('calls of contracts that are not configured', FOREIGN)
+  const replays = limitOf('reverted transactions', REPLAYS)
+  const known = createKnownCode(deployment)
   const reader = createReader({ node, diamond: deployment.diamond, ...CACHE })
 
   return {
@@ -155,8 +180,9 @@ export const createChain = (options: ChainOptions): Chain => {
     send: node.send,
     sendBy: node.sendBy,
     readAt: reader.readAt,
-    ...createSimulator(node),
-    ...createBalanceSlots(node),
+    ...known,
+    ...createSimulator(node, known),
+    ...createBalanceSlots(node, known),
     head: head.latest,
     async pinned(read, { isFresh = false } = {}) {
       const block = await (isFresh ? head.fresh() : head.latest())
@@ -176,7 +202,12 @@ export const createChain = (options: ChainOptions): Chain => {
       }
     },
     logs: (span) => fetchLogs({ registry, deployment }, span),
-    simulate: (tx, caller) => simulate(node, tx, ofCaller(simulations, caller)),
+    runForeign: (run, caller) => ofCaller(foreign, caller)(run),
+    runReplay: (run, client) => replays(run, undefined, client),
+    simulate: (tx, caller) =>
+      known.runsForeign(tx)
+        ? simulate(node, tx, ofCaller(foreign, caller), known.isForeign(tx.to) ? FOREIGN_GAS : MAX_GAS)
+        : simulate(node, tx, ofCaller(simulations, caller)),
     simulateSigned: (call, caller) => simulateSigned(node, call, ofCaller(simulations, caller)),
     balances: (block, holdings, caller) =>
       ofCaller(balances, caller)(() => readBalances(node, block, { spender: deployment.diamond, holdings })),

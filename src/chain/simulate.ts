@@ -21,18 +21,20 @@ const TIMEOUT_MS = 2_000
 
 /**
  * Simulates a call, with the newest block's number when it was asked for. Never throws for a node: a missing simulation
- * never fails a build.
+ * never fails a build. A call that may run foreign code has a limit of its gas.
  */
 export const simulate = async (
   node: Node,
   tx: { readonly from: Address; readonly to: Address; readonly data: Hex },
   limited: ConcurrencyLimit,
+  foreignGas?: bigint,
 ): Promise<Simulation> => {
   // The time in the queue counts too.
   const signal = AbortSignal.timeout(TIMEOUT_MS)
+  const foreign = foreignGas !== undefined
   try {
     const { head, gas } = await limited(
-      () => node.send({ head: getBlockNumber(), gas: gasEstimate(tx) }, { signal }),
+      () => node.send({ head: getBlockNumber(), gas: gasEstimate(tx, foreignGas) }, { signal, foreign }),
       signal,
     )
     const blockNumber = head.ok ? head.value : null

@@ -1,9 +1,17 @@
 import { isUnavailable } from '../lib/errors.ts'
+import { FOREIGN_GAS, type KnownCode, MAX_GAS } from './foreign-code.ts'
 import type { Node } from './pool/failover.ts'
 import type { Batch, Outcomes } from './rpc/batch.ts'
-import { NodeError, toServiceError } from './rpc/errors.ts'
+import { isTimeout, NodeError, toServiceError } from './rpc/errors.ts'
 import type { Request } from './rpc/requests.ts'
-import { callSequence, type Sequence, type SequenceResult, simulateBlock } from './rpc/simulation.ts'
+import {
+  callSequence,
+  type GasLimit,
+  type Sequence,
+  type SequenceCall,
+  type SequenceResult,
+  simulateBlock,
+} from './rpc/simulation.ts'
 import type { Outcome } from './rpc/transport.ts'
 
 /** The RPC methods that simulate a sequence of calls, the more faithful one first. */
@@ -11,7 +19,9 @@ export const simulationMethods = ['eth_simulateV1', 'eth_call'] as const
 
 export type SimulationMethod = (typeof simulationMethods)[number]
 
-const requestOf: Readonly<Record<SimulationMethod, (sequence: Sequence) => Request<readonly SequenceResult[]>>> = {
+const requestOf: Readonly<
+  Record<SimulationMethod, (sequence: Sequence, gasOf: GasLimit) => Request<readonly SequenceResult[]>>
+> = {
   eth_simulateV1: simulateBlock,
   eth_call: callSequence,
 }
@@ -22,8 +32,9 @@ type Simulated = { readonly method: SimulationMethod; readonly results: readonly
 export type Simulator = {
   /**
    * Simulates calls of one account and sends further requests, all in one HTTP request to one node. A call that reverts
-   * is a result. When nothing is simulated, the requests that `instead` returns are sent too. Throws
-   * `service_unavailable` when no node answers.
+   * is a result. Calls of foreign contracts have a limit of their gas, and their failure does not count against the
+   * node. When nothing is simulated, the requests that `instead` returns are sent too. Throws `service_unavailable` when
+   * no node answers.
    */
   simulateSequence<const B extends Batch>(
     sequence: Sequence,
@@ -42,11 +53,13 @@ type Instead = { readonly instead: readonly Outcome<unknown>[] }
 type Added = { readonly simulation: Outcome<readonly SequenceResult[]> }
 
 /** Creates the simulator of a chain. */
-export const createSimulator = (node: Pick<Node, 'send'>): Simulator => ({
+export const createSimulator = (node: Pick<Node, 'send'>, { isForeign }: Pick<KnownCode, 'isForeign'>): Simulator => ({
   async simulateSequence(sequence, further, instead = () => []) {
+    const gasOf = ({ to }: SequenceCall): bigint => (isForeign(to) ? FOREIGN_GAS : MAX_GAS)
+    const options = { foreign: sequence.calls.some(({ to }) => isForeign(to)) }
     for (const method of simulationMethods) {
       try {
-        const sent = await node.send({ ...further, simulation: requestOf[method](sequence) })
+        const sent = await node.send({ ...further, simulation: requestOf[method](sequence, gasOf) }, options)
         // The compiler cannot separate the names of the further requests from the one that is added.
         const { simulation, ...outcomes } = sent as unknown as Added & Outcomes<Batch>
         if (simulation.ok)
@@ -55,13 +68,11 @@ export const createSimulator = (node: Pick<Node, 'send'>): Simulator => ({
       } catch (failure) {
         // No node in reach has the method, the answers are too long, or no node is in reach at all, which the last
         // request shows.
-        if (!isUnavailable(failure) || failure.cause instanceof NodeError) throw failure
+        if (!isUnavailable(failure) || failure.cause instanceof NodeError || isTimeout(failure)) throw failure
       }
     }
-    const { instead: others, ...outcomes } = (await node.send({
-      ...further,
-      instead: instead(),
-    })) as unknown as Instead & Outcomes<Batch>
+    const sent = await node.send({ ...further, instead: instead() }, options)
+    const { instead: others, ...outcomes } = sent as unknown as Instead & Outcomes<Batch>
     return { simulated: null, outcomes: outcomes as never, instead: others }
   },
 })

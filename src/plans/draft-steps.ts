@@ -61,7 +61,9 @@ export const draftClaims = async (situation: Situation, lists: ListSources): Pro
     const { name, action, argument } = claim
     return [actionStep(`${name}-${id}`, action, { chainId, [argument]: BigInt(id) }, deployment)]
   })
-  const tokens = [...tokensOf(situation.chain), ...taken.map(({ token }) => token as Address)]
+  const ofEvents = new Set(taken.map(({ token }) => token as Address))
+  for (const token of ofEvents) situation.chain.learnToken(token)
+  const tokens = [...tokensOf(situation.chain), ...ofEvents]
   // A claim may have been made since the block of the index, or its token may refuse the transfer.
   return {
     ...baseOf(situation),

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
+import type { Chain } from '../chain/chain.ts'
 import type { ChainId } from '../protocol/chains.ts'
 
 /**
@@ -14,11 +15,14 @@ export type EventTokens = {
 /** The most events that are kept. */
 const KEPT = 10_000
 
-/** Creates the tokens of no events yet. */
-export const createEventTokens = (): EventTokens => {
+/** Creates the tokens of no events yet. Each one that is learnt also becomes known to its chain. */
+export const createEventTokens = (chains: ReadonlyMap<ChainId, Pick<Chain, 'learnToken'>>): EventTokens => {
   const tokens = new LRUCache<string, Address>({ max: KEPT })
   return {
     known: (chainId, eventId) => tokens.get(`${chainId} ${eventId}`),
-    learn: (chainId, eventId, token) => void tokens.set(`${chainId} ${eventId}`, token),
+    learn(chainId, eventId, token) {
+      tokens.set(`${chainId} ${eventId}`, token)
+      chains.get(chainId)?.learnToken(token)
+    },
   }
 }

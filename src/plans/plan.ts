@@ -76,6 +76,9 @@ const withoutReverted = (draft: Draft, facts: readonly Facts[], reverts: readonl
 const firstReason = (ofCall: readonly Issue[], ofReads: readonly Issue[]): readonly Issue[] =>
   [ofCall.find(({ code }) => code !== UNCHECKED) ?? ofReads[0] ?? ofCall[0]].flatMap((issue) => issue ?? [])
 
+/** The field of a request that can name a foreign token. */
+const namedIn = (action: string): string => (action === 'revoke-approval' ? 'token' : 'paymentToken')
+
 /**
  * Simulates the exact calls of a draft and makes the plan of what they did. Throws `service_unavailable` when no node
  * answers.
@@ -95,7 +98,7 @@ export const planOf = async (
   const isToken = (token: Address): boolean =>
     rehearsal === null ? token !== price?.token || price.balance !== null : rehearsal.answering.has(token)
   for (const token of new Set([...moved, ...approved, ...tokenOf]))
-    if (token !== null && isToken(token)) known.set(token, await tokens.ask(chainId, token))
+    if (token !== null && isToken(token)) known.set(token, await tokens.askNamed(chainId, token, namedIn(name)))
   const readings = [...known.values()].map((token) => ({ token, reading: tokens.reading(chainId, token.token) }))
   const main = known.get(price?.token ?? tokenOf.at(-1) ?? null) ?? null
 

@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { type Address, zeroAddress } from 'viem'
 import type { Chain } from '../chain/chain.ts'
 import type { Block } from '../chain/rpc/requests.ts'
 import type { Tokens } from '../chain/tokens.ts'
@@ -39,11 +39,15 @@ const LIMITS = { atOnce: 16, waiting: 512 }
 /** The later of the wall clock and the second after a block, in Unix seconds: when the next block is mined at best. */
 const timeAfter = ({ timestamp }: Block): bigint => max(BigInt(Math.floor(Date.now() / 1_000)), timestamp + 1n)
 
+/** The fields in which a request names a token. */
+const namedTokens = ({ token, paymentToken }: Intent): Address[] =>
+  [token, paymentToken].filter((named): named is Address => typeof named === 'string' && named !== zeroAddress)
+
 const isAction = (name: string): name is ActionName => name in actions
 
 /** The planner of all chains. */
 export const createPlanner = (sources: PlanSources) => {
-  const eventTokens = createEventTokens()
+  const eventTokens = createEventTokens(sources.chains)
   const turn = createTurns({ restMs: REST_MS })
   const chains: Chains = new Map([...sources.chains].map(([chainId, chain]) => [chainId, inTurns(chain, turn)]))
   const refuse = () => unavailable('too many plans at once: retry after 1 s')
@@ -84,7 +88,8 @@ export const createPlanner = (sources: PlanSources) => {
     )
 
   /**
-   * Plans an action. The plans of a chain that wait start in turns of their clients. Throws `service_unavailable` when
+   * Plans an action. The plans of a chain that wait start in turns of their clients. Those that name a foreign token
+   * have the budget of foreign code instead, and so do not keep out others. Throws `service_unavailable` when
    * no node, and for claims no database, is in reach, and when too many plans wait, the reason of `disconnected` when it
    * aborts before the plan starts, and as the pricing client does.
    */
@@ -95,7 +100,10 @@ export const createPlanner = (sources: PlanSources) => {
     // Before the limit and the block: a slow engine must not hold up other plans, nor let the block grow old.
     const terms =
       name === 'create-event' ? await eventTerms(sources.pricing, intent, intent.from, chain.deployment) : NO_TERMS
-    return limited(() => planOn(chain, name, intent, terms), disconnected, address)
+    const run = () => planOn(chain, name, intent, terms)
+    return namedTokens(intent).some((token) => chain.isForeign(token))
+      ? chain.runForeign(run, { address, disconnected })
+      : limited(run, disconnected, address)
   }
 }
 

@@ -101,7 +101,15 @@ describe('a transaction that succeeded', () => {
       },
       calls: [{ function: 'deposit', args: { eventId: '1', amount: String(20n * USDC) } }],
       created: { eventIds: [], depositIds: [{ id: Number(id), owner }], positionIds: [] },
-      ...{ logsOmitted: 0, logsIncomplete: false, userOperations: [], revert: null, dropped: false, replacedBy: null },
+      ...{
+        logsOmitted: 0,
+        logsIncomplete: false,
+        userOperations: [],
+        revert: null,
+        revertStatus: 'none',
+        dropped: false,
+        replacedBy: null,
+      },
     })
     expect(logs.map(({ address, name }) => [address, name])).toEqual(
       expect.arrayContaining([

@@ -233,7 +233,8 @@ test.each(refusals)('a node that refuses traces %s is used for everything else',
   const { data } = await api.get(`/transactions/8453/${hash}`)
   expect(data).toMatchObject({ status: 'reverted', revert: { code: 'past_deadline', exact: false } })
   const [endpoint] = api.sources.chains.get(8453)?.status().endpoints ?? []
-  expect(endpoint).toMatchObject({ rank: 'ok', missing: ['trace'] })
+  // A trace that takes long may be that of a heavy transaction.
+  expect(endpoint).toMatchObject({ rank: 'ok', missing: refusal === 'hang' ? [] : ['trace'] })
   expect((await api.get('/hedge/paused/8453')).status).not.toBe(503)
 })
 

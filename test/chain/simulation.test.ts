@@ -11,9 +11,11 @@ const sequence: Sequence = {
   overrides: {},
 }
 
+const gasOf = () => 10_000_000n
+
 const DATA: Hex = '0x08c379a0'
 
-const parsed = (call: object) => simulateBlock(sequence).parse([{ calls: [{ gasUsed: '0x5208', ...call }] }])
+const parsed = (call: object) => simulateBlock(sequence, gasOf).parse([{ calls: [{ gasUsed: '0x5208', ...call }] }])
 
 describe('the results of eth_simulateV1', () => {
   test('anvil returns the data of a revert in returnData', () => {
@@ -34,11 +36,11 @@ describe('the results of eth_simulateV1', () => {
     expect(parsed({ status: '0x1', returnData: DATA })).toEqual([{ ok: true, data: DATA, gas: 26_250n }])
   })
   test('an answer without a result of each call is rejected', () => {
-    expect(() => simulateBlock(sequence).parse([{ calls: [] }])).toThrow(RangeError)
-    expect(() => simulateBlock(sequence).parse([])).toThrow()
+    expect(() => simulateBlock(sequence, gasOf).parse([{ calls: [] }])).toThrow(RangeError)
+    expect(() => simulateBlock(sequence, gasOf).parse([])).toThrow()
   })
 })
 
 test('a node that ignores the overrides of an eth_call lacks them', () => {
-  expect(() => callSequence(sequence).parse('0x')).toThrow(NodeError)
+  expect(() => callSequence(sequence, gasOf).parse('0x')).toThrow(NodeError)
 })

@@ -17,7 +17,7 @@ type Answer = { readonly result: Hex } | { readonly error: { readonly code: numb
 
 const word = (value: bigint): Hex => numberToHex(value, { size: 32 })
 const textOf = (text: string): Hex =>
-  `0x${[word(32n), word(BigInt(text.length)), stringToHex(text, { size: 32 })].map((it) => it.slice(2)).join('')}`
+  `0x${[word(32n), word(BigInt(text.length)), stringToHex(text, { size: 32 * Math.ceil(text.length / 32) })].map((it) => it.slice(2)).join('')}`
 
 const symbol: Answer = { result: textOf('HOST') }
 const decimals: Answer = { result: word(18n) }
@@ -56,6 +56,7 @@ const openToken = async (answers: Contract, configured: Partial<Deployment> = {}
   return {
     ...{ chain, node, clock, states },
     ask: () => tokens.ask(chainId, token),
+    askNamed: () => tokens.askNamed(chainId, token, 'token'),
     known: () => tokens.known(chainId, token),
     reading: () => tokens.reading(chainId, token),
   }
@@ -76,6 +77,47 @@ test.each<[string, { symbol?: Answer; decimals?: Answer }, object]>([
   expect(await ask()).toEqual(shown)
   expect(known()).toEqual(shown)
   expect(states()).toEqual(['ok'])
+})
+
+test.each([
+  'out of gas',
+  'err: out of gas (supplied gas 300000)',
+  'gas required exceeds allowance (300000)',
+  'EVM error OutOfGas',
+  'EVM error: MemoryOOG',
+  'OutOfGas',
+])(
+  'a token that a client named and that uses up its gas is refused with the field, by the text "%s"',
+  async (message) => {
+    const { askNamed, ask, states } = await openToken({ symbol: { error: { code: -32_000, message } }, decimals })
+    await expect(askNamed()).rejects.toMatchObject({
+      code: 'validation_error',
+      details: [{ path: 'token', message: expect.stringContaining('symbol() of') }],
+    })
+    expect(states()).toEqual(['ok'])
+    // The token of an event has no symbol.
+    expect(await ask()).toEqual({ token, symbol: null, decimals: 18 })
+  },
+)
+
+test('an answer of a named token that is too long is refused with the field, and is not a fault of the node', async () => {
+  const long = { result: textOf('a'.repeat(9_000)) }
+  const { askNamed, ask, states } = await openToken({ symbol: long, decimals })
+  await expect(askNamed()).rejects.toMatchObject({
+    code: 'validation_error',
+    details: [{ path: 'token', message: expect.stringContaining('returns more than 8 KiB') }],
+  })
+  expect(states()).toEqual(['ok'])
+  expect(await ask()).toEqual({ token, symbol: null, decimals: 18 })
+})
+
+test.each<[string, { symbol?: Answer; decimals?: Answer }, object]>([
+  ['reverts', { symbol: { error: { code: 3, message: 'execution reverted: out of gas' } } }, { symbol: null }],
+  ['is no text', { symbol: { result: word(7n) } }, { symbol: null }],
+  ['is 32 bytes', { symbol: { result: stringToHex('MKR', { size: 32 }) } }, { symbol: null }],
+])('a named token whose symbol %s has none', async (_, answers, expected) => {
+  const { askNamed } = await openToken({ symbol, decimals, ...answers })
+  expect(await askNamed()).toEqual({ token, symbol: 'HOST', decimals: 18, ...expected })
 })
 
 test('a token is asked again if a node returned only a part of its values', async () => {

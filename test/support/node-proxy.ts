@@ -45,12 +45,19 @@ export const startNodeProxy = async (target: string) => {
   let refuse = nothing
   let instead: Instead | undefined
   let delayOf: DelayOf = () => 0
+  let isHeld: (body: string) => boolean = () => false
+  let held = 0
   let calls: string[] = []
   let requests = 0
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request)
     requests += 1
+    if (isHeld(body)) {
+      held += 1
+      response.once('close', () => (held -= 1))
+      return
+    }
     const asked: Call[] = JSON.parse(body)
     if (instead === undefined) return void response.end(await relayed(body, asked))
     const answer = instead(asked)
@@ -96,7 +103,14 @@ export const startNodeProxy = async (target: string) => {
     delay(next: DelayOf): void {
       delayOf = next
     },
+    /** Leaves requests without an answer, by their text. */
+    hold(next: (body: string) => boolean): void {
+      isHeld = next
+    },
+    /** Requests that are left without an answer now. */
+    held: (): number => held,
     honest(): void {
+      isHeld = () => false
       delayOf = () => 0
       alter = honest
       refuse = nothing

@@ -32,6 +32,8 @@ export const longestFiles: Readonly<Record<string, number>> = {
   'test/plans/generated-plans.service.test.ts': 12,
   'test/client/changes.service.test.ts': 14,
   'test/api/transactions.test.ts': 15,
+  'test/api/foreign-code.service.test.ts': 20,
+  'test/api/revert-budget.test.ts': 8,
   'test/faults/processes.service.test.ts': 15,
   'test/db/lease.service.test.ts': 14,
   'test/chain/failover.test.ts': 13,

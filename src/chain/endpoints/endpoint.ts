@@ -58,6 +58,16 @@ export const needsOf = (requests: readonly Request<unknown>[]): RequiredCapabili
   return [...distinct].filter((need) => need !== null)
 }
 
+/**
+ * Whether a report of a batch that runs foreign code counts: what answered, and a refusal of what only such batches
+ * need or of a capability, which a node gives without running the code. Time, size and quota may be the code's doing.
+ */
+const isJudged = (report: EndpointReport): boolean => {
+  if (report.is !== 'fault') return report.is === 'answer'
+  const { fault, needed } = report
+  return fault.kind === 'capability' || (needed.includes('trace') && ['garbage', 'batch'].includes(fault.kind))
+}
+
 /** Creates an endpoint whose state is updated by each answer and each failure. */
 export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }: EndpointOptions): Endpoint => {
   const transport = createTransport({ url, timeoutMs })
@@ -104,8 +114,17 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
     if (isDown) transport.renew()
   }
 
-  const reportFault = (of: Fault, text: string, needed: readonly RequiredCapability[]): void =>
-    update({ is: 'fault', fault: of, text: redactUrls(text), needed })
+  const faultReport = (of: Fault, text: string, needed: readonly RequiredCapability[]): EndpointReport => ({
+    ...{ is: 'fault', fault: of, needed },
+    text: redactUrls(text),
+  })
+
+  /** Reports what a request showed, except what foreign code may have caused. */
+  const reportOf =
+    ({ foreign = false }: SendOptions) =>
+    (report: EndpointReport): void => {
+      if (!foreign || isJudged(report)) update(report)
+    }
 
   /** Sends batches of at most `maxRequests` requests: one first, and the others concurrently once it is accepted. */
   const sendSplit = async (
@@ -136,7 +155,7 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
   ): Promise<Outcome<unknown>[]> => {
     try {
       const outcomes = await sendSplit(requests, maxRequests, options)
-      if (maxRequests < state.batch.most) update({ is: 'batch', most: maxRequests })
+      if (maxRequests < state.batch.most) reportOf(options)({ is: 'batch', most: maxRequests })
       return outcomes
     } catch (refusal) {
       if (!(refusal instanceof NodeUnreachable) || refusal.fault.kind !== 'batch' || maxRequests === 1) throw refusal
@@ -147,7 +166,11 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
     }
   }
 
-  const learnFrom = (requests: readonly Request<unknown>[], outcomes: readonly Outcome<unknown>[]): void => {
+  const learnFrom = (
+    requests: readonly Request<unknown>[],
+    outcomes: readonly Outcome<unknown>[],
+    report: (report: EndpointReport) => void,
+  ): void => {
     const served = requests.filter((_, at) => outcomes[at]?.ok)
     // Equal refusals of the items of one batch count once.
     const faults = new Map<string, { readonly of: Fault; readonly needed: readonly RequiredCapability[] }>()
@@ -158,12 +181,12 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
         faults.set(outcome.error.message, { of: outcome.error.fault, needed: needsOf([request]) })
       } else if (request.method === 'eth_getBlockByNumber' && request.params[0] === 'latest') {
         const head = HeadShape.safeParse(outcome?.value)
-        if (head.success) update({ is: 'head', ...head.data })
+        if (head.success) report({ is: 'head', ...head.data })
       }
     }
     const hasNoAnswer = [...faults.values()].some(({ of }) => of.kind === 'unanswered' || of.kind === 'rate')
-    if (!hasNoAnswer) update({ is: 'answer', needed: needsOf(served) })
-    for (const [text, { of, needed }] of faults) if (of.kind !== 'other') reportFault(of, text, needed)
+    if (!hasNoAnswer) report({ is: 'answer', needed: needsOf(served) })
+    for (const [text, { of, needed }] of faults) if (of.kind !== 'other') report(faultReport(of, text, needed))
   }
 
   return {
@@ -178,16 +201,16 @@ export const createEndpoint = ({ chainId, url, index, timeoutMs, logWidth, log }
         const outcomes = await sendMerged(requests, {
           async send(parts) {
             const answers = await sendFitting(parts, options)
-            learnFrom(parts, answers)
+            learnFrom(parts, answers, reportOf(options))
             return answers
           },
           merging: () => state.merging,
-          learn: (failed) => update({ is: 'merged', failed }),
+          learn: (failed) => reportOf(options)({ is: 'merged', failed }),
         })
         return unflatten(batch, outcomes)
       } catch (failure) {
         if (failure instanceof NodeUnreachable && options.signal?.aborted !== true) {
-          reportFault(failure.fault, failure.message, needsOf(requests))
+          reportOf(options)(faultReport(failure.fault, failure.message, needsOf(requests)))
         }
         throw failure
       }

@@ -7,12 +7,15 @@ import { isCurrent } from '../endpoints/ranking.ts'
 import { isAvailable } from '../endpoints/state.ts'
 import { type Batch, type EndpointAnswer, flatten, type Outcomes } from '../rpc/batch.ts'
 import { NodeUnreachable } from '../rpc/errors.ts'
-import { isNodeFault } from '../rpc/faults.ts'
 import type { Request } from '../rpc/requests.ts'
 import type { Outcome, SendOptions } from '../rpc/transport.ts'
+import { sendForeign } from './foreign.ts'
+import { isLacking } from './lacking.ts'
 import type { EndpointRegistry } from './registry.ts'
 
 type Options<B extends Batch> = Pick<SendOptions, 'signal'> & {
+  /** The batch runs foreign code; see `sendForeign`, which uses no other option but the signal. */
+  readonly foreign?: boolean
   /** Accepts outcomes that would be passed on to the next endpoint because this one lacks a part of them. */
   readonly isAnswer?: (outcomes: Outcomes<B>) => boolean
   /**
@@ -32,15 +35,6 @@ export type Node = {
   /** The same with the endpoint that answered, for callers that check the answer and may penalize the endpoint. */
   sendBy<const B extends Batch>(batch: B, options?: Options<B>): Promise<EndpointAnswer<B>>
 }
-
-/**
- * Whether another endpoint may have a better outcome: this one lacks the block, its error is about the node, or it may
- * take the request later.
- */
-const isLacking = (request: Request<unknown> | undefined, outcome: Outcome<unknown>): boolean =>
-  outcome.ok
-    ? request?.mayLack === true && outcome.value === null
-    : isNodeFault(outcome.error.fault) || request?.isForLater?.(outcome.error) === true
 
 /**
  * Parts of the time-out: how long an endpoint may leave a request unanswered before its liveness is checked, and the
@@ -161,7 +155,8 @@ export const createNode = (deps: {
   }
 
   const sendBy: Node['sendBy'] = async (batch, options = {}) => {
-    const { signal } = options
+    const { signal, foreign = false } = options
+    if (foreign) return sendForeign(deps, batch, signal)
     const ended = new AbortController()
     try {
       const answered = race(batch, ended, options)

@@ -84,5 +84,9 @@ export const isMissingBlock = (error: unknown): boolean =>
 export const isTooLong = (error: unknown): boolean =>
   isUnavailable(error) && error.cause instanceof NodeUnreachable && error.cause.fault.kind === 'size'
 
+/** True when the time for a request was over before a node answered. */
+export const isTimeout = (error: unknown): boolean =>
+  isUnavailable(error) && error.cause instanceof DOMException && error.cause.name === 'TimeoutError'
+
 /** Removes URLs from node texts, which are relayed to clients: a provider's URL may contain a key. */
 export const redactUrls = (text: string): string => text.replace(/\b(?:https?|wss?):\/\/\S+/gi, '<node>')

@@ -163,10 +163,13 @@ export const getBlockNumber = (): Request<bigint> => ({
   parse: (raw) => Quantity.parse(raw),
 })
 
-/** Gas for a transaction at the latest block. */
-export const gasEstimate = (tx: { readonly from: Hex; readonly to: Hex; readonly data: Hex }): Request<bigint> => ({
+/** Gas for a transaction at the latest block, which may take `most`. */
+export const gasEstimate = (
+  tx: { readonly from: Hex; readonly to: Hex; readonly data: Hex },
+  most?: bigint,
+): Request<bigint> => ({
   method: 'eth_estimateGas',
-  params: [tx],
+  params: [most === undefined ? tx : { ...tx, gas: numberToHex(most) }],
   parse: (raw) => Quantity.parse(raw),
 })
 

@@ -8,11 +8,8 @@ import { atHash, HexText, Quantity, type Request } from './requests.ts'
 /** A call of a sequence. */
 export type SequenceCall = { readonly to: Address; readonly data: Hex }
 
-/**
- * The most gas of one call, as in `CallSequence`: more than any call of the protocol takes, and so little that a token
- * which uses it up does not hold a node up.
- */
-const MAX_GAS = 10_000_000
+/** The most gas that a call of a sequence gets. */
+export type GasLimit = (call: SequenceCall) => bigint
 
 /** Storage words of contracts that a simulation replaces. */
 export type StorageOverrides = Readonly<Record<Address, Readonly<Record<Hex, Hex>>>>
@@ -61,7 +58,7 @@ const requireLength = (count: number, { calls }: Sequence): void => {
 }
 
 /** Simulates with `eth_simulateV1`: every call is a transaction of one block. */
-export const simulateBlock = (sequence: Sequence): Request<readonly SequenceResult[]> => ({
+export const simulateBlock = (sequence: Sequence, gasOf: GasLimit): Request<readonly SequenceResult[]> => ({
   method: 'eth_simulateV1',
   params: [
     {
@@ -69,7 +66,7 @@ export const simulateBlock = (sequence: Sequence): Request<readonly SequenceResu
         {
           blockOverrides: { time: numberToHex(sequence.time) },
           stateOverrides: Object.fromEntries(stateDiffs(sequence.overrides)),
-          calls: sequence.calls.map((call) => ({ from: sequence.from, gas: numberToHex(MAX_GAS), ...call })),
+          calls: sequence.calls.map((call) => ({ from: sequence.from, gas: numberToHex(gasOf(call)), ...call })),
         },
       ],
     },
@@ -105,13 +102,13 @@ const coldAccess = (calls: readonly SequenceCall[], at: number): bigint =>
 const run = contractFunction(callSequenceAbi, 'run')
 
 /** Simulates with `eth_call`: the code that runs the calls is put at the sender for the duration of the request. */
-export const callSequence = (sequence: Sequence): Request<readonly SequenceResult[]> => ({
+export const callSequence = (sequence: Sequence, gasOf: GasLimit): Request<readonly SequenceResult[]> => ({
   method: 'eth_call',
   params: [
     {
       from: sequence.from,
       to: sequence.from,
-      data: run.encode([sequence.calls]),
+      data: run.encode([sequence.calls.map((call) => ({ ...call, gasLimit: gasOf(call) }))]),
     },
     { blockHash: sequence.blockHash },
     Object.fromEntries([...stateDiffs(sequence.overrides), [sequence.from, { code: callSequenceCode }]]),

@@ -139,7 +139,8 @@ export type TracedFailure = { readonly data: Hex | null; readonly message: strin
  */
 export const traceFailure = (hash: Hex): Request<TracedFailure | null> => ({
   method: 'debug_traceTransaction',
-  params: [hash, { tracer: 'callTracer', tracerConfig: { onlyTopCall: true } }],
+  // The node stops then: the trace is not read any more.
+  params: [hash, { tracer: 'callTracer', tracerConfig: { onlyTopCall: true }, timeout: '3s' }],
   parse(raw) {
     const trace = TraceShape.safeParse(raw)
     return trace.success ? { data: trace.data.output ?? null, message: trace.data.error } : null

@@ -17,6 +17,8 @@ export type SendOptions = {
   readonly signal?: AbortSignal | undefined
   /** Milliseconds to wait for the answer, at most the endpoint's own time-out. */
   readonly timeoutMs?: number | undefined
+  /** The requests run foreign code: their failure does not count against the endpoint. */
+  readonly foreign?: boolean | undefined
 }
 
 /** Sends the only request without an array around it, for nodes that accept no batches. */

@@ -112,6 +112,8 @@ export const createNodeLookup = (
       calls: call === null ? null : [call],
       ...effects(receipt, deployment),
       ...{ logsIncomplete, revert: null },
+      // The search comes afterwards. Without the transaction there is none.
+      revertStatus: receipt.isReverted ? 'unavailable' : 'none',
       indexed,
       dropped: false,
       replacedBy: null,

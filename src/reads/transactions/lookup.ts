@@ -60,7 +60,10 @@ export const createLookup = (sources: TransactionSources, waits: Pick<Waits, 'ch
     try {
       const { reverted, ...found } = await inTurn(chain, hash, signal, client)
       if (!reverted) return found
-      return { ...found, data: { ...found.data, revert: await reasonOf(chain, reverted, signal) } }
+      const reason = await reasonOf(chain, reverted, signal, client)
+      const revert = typeof reason === 'string' ? null : reason.reason
+      const revertStatus = typeof reason === 'string' ? reason : 'known'
+      return { ...found, data: { ...found.data, revert, revertStatus } }
     } catch (fault) {
       if (!isUnavailable(fault) || fault instanceof TooManyLookups || signal.aborted) throw fault
       const stored = await ofIndex(chain.chainId, hash, signal)

@@ -119,7 +119,14 @@ export const TransactionRecord = z
         }),
       })
       .nullable()
-      .meta({ description: 'Why the transaction reverted; null when it did not, or when no node knows' }),
+      .meta({
+        description:
+          'Why the transaction reverted; null when it did not, and when that is not known: see `revertStatus`',
+      }),
+    revertStatus: z.enum(['none', 'known', 'pending', 'unavailable']).meta({
+      description:
+        'Whether `revert` has the reason. `none`: the transaction did not revert. `known`: it has. `pending`: the search for the reason goes on, or too many transactions are examined; request it again after some seconds. `unavailable`: no node had the reason; they are asked again after 30 seconds',
+    }),
     indexed: z.boolean().meta({ description: 'Whether the index has reached the block of the transaction' }),
     dropped: z.boolean().meta({
       description:
@@ -144,6 +151,7 @@ export const unmined = (): Omit<TransactionRecord, 'chainId' | 'hash' | 'status'
   logsIncomplete: false,
   userOperations: [],
   revert: null,
+  revertStatus: 'none',
   indexed: false,
   dropped: false,
   replacedBy: null,

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import type { Hex } from 'viem'
 import type { Chain } from '../../chain/chain.ts'
-import { isFailedCall, isTooLong } from '../../chain/rpc/errors.ts'
-import { type Block, getBlock } from '../../chain/rpc/requests.ts'
+import { isFailedCall, isTimeout, isTooLong, type NodeError } from '../../chain/rpc/errors.ts'
+import { type Block, getBlock, type Request } from '../../chain/rpc/requests.ts'
 import { callAs, type Transaction, traceFailure } from '../../chain/rpc/transactions.ts'
-import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts'
 import { isUnavailable, nullIfUnavailable, unavailable } from '../../lib/errors.ts'
 import { createSingleFlight } from '../../lib/single-flight.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
@@ -26,14 +25,11 @@ export type RevertedTransaction = {
 /** Reasons that are kept: they never change, and nodes execute a whole block to find one. */
 const KEPT = 1_000
 
-/** Most reasons that are looked for at the same time, and most that wait. */
-const LIMITS = { atOnce: 4, waiting: 64 }
-
-/** How long a trace, and a repeated call, may take, in milliseconds. */
-const TIMEOUT_MS = 3_000
+/** How long it is kept that no node knows a reason, in milliseconds. */
+const UNKNOWN_MS = 30_000
 
 /** How long a look-up waits for a reason, in milliseconds. The search goes on for the next look-up. */
-const WAIT_MS = 2 * TIMEOUT_MS
+const WAIT_MS = 6_000
 
 const WITHOUT_REASON = 'reverted_without_reason'
 const REPEATED_WITHOUT_FAULT = 'execution reverted: the same call succeeds at the parent block'
@@ -52,11 +48,24 @@ const decoded = (
 }
 
 const traced = async (chain: Chain, reverted: RevertedTransaction): Promise<MinedRevert | null> => {
-  const { trace } = await chain.send(
-    { trace: traceFailure(reverted.hash) },
-    { signal: AbortSignal.timeout(TIMEOUT_MS) },
-  )
+  const { trace } = await chain.send({ trace: traceFailure(reverted.hash) }, { foreign: true })
   return trace.ok && trace.value !== null ? { ...decoded(trace.value, reverted), exact: true } : null
+}
+
+/**
+ * The failure of a call that is repeated; null when no node executes it, and `none` when it does not fail. Throws when
+ * it takes too long.
+ */
+const failureOf = async (chain: Chain, call: Request<Hex>): Promise<NodeError | 'none' | null> => {
+  const { outcome } = await chain.send({ outcome: call }, { foreign: true })
+  if (outcome.ok) return 'none'
+  return isFailedCall(outcome.error) ? outcome.error : null
+}
+
+/** For `catch`: null when no node in reach can execute the call. Throws everything else. */
+const nullIfRefused = (error: unknown): null => {
+  if (!isUnavailable(error) || isTooLong(error) || isTimeout(error)) throw error
+  return null
 }
 
 /**
@@ -65,60 +74,61 @@ const traced = async (chain: Chain, reverted: RevertedTransaction): Promise<Mine
  */
 const repeated = async (chain: Chain, reverted: RevertedTransaction): Promise<MinedRevert | null> => {
   const { call, block } = reverted
-  const signal = AbortSignal.timeout(TIMEOUT_MS)
-  const { parent } = await chain.send({ parent: getBlock(block.number - 1n) }, { signal })
+  const { parent } = await chain.send({ parent: getBlock(block.number - 1n) }, { foreign: true })
   if (!parent.ok || parent.value === null) return null
   const at = { blockHash: parent.value.hash }
-  const requests = { inBlock: callAs(call, at, block), atParent: callAs(call, at) }
-  const { inBlock, atParent } = await chain.send(requests, { signal }).catch((error: unknown) => {
-    if (!isUnavailable(error) || isTooLong(error)) throw error
-    // Once every node has refused block overrides, none is asked for them.
-    return chain.send({ ...requests, inBlock: undefined }, { signal })
-  })
-  // The call without overrides may fail only because of the time of the parent block.
-  if (inBlock?.ok) return { ...revertOf({ data: null, message: REPEATED_WITHOUT_FAULT }), exact: false }
-  for (const outcome of [inBlock, atParent]) {
-    if (outcome?.ok === false && isFailedCall(outcome.error))
-      return { ...decoded(outcome.error, reverted), exact: false }
-  }
-  return null
+  const inBlock = await failureOf(chain, callAs(call, at, block)).catch(nullIfRefused)
+  if (inBlock === 'none') return { ...revertOf({ data: null, message: REPEATED_WITHOUT_FAULT }), exact: false }
+  const failed = inBlock ?? (await failureOf(chain, callAs(call, at)))
+  // The call without overrides may succeed only because of the time of the parent block.
+  return failed === null || failed === 'none' ? null : { ...decoded(failed, reverted), exact: false }
 }
 
-/**
- * The result of a search for `catch`: a reason of its own for data that are too long, and null for a request that timed
- * out or that no node answered. Throws everything else.
- */
-const withoutAnswer =
+/** The result of a search for `catch`: a reason of its own for data that are too long. Throws everything else. */
+const tooLong =
   (exact: boolean) =>
-  (error: unknown): MinedRevert | null => {
+  (error: unknown): MinedRevert => {
     if (isTooLong(error)) return { ...revertTooLong, exact }
-    return error instanceof DOMException && error.name === 'TimeoutError' ? null : nullIfUnavailable(error)
+    throw error
   }
+
+/** What a search has found: a reason, `unavailable` when no node has it, or `pending` while the search goes on. */
+export type FoundReason = { readonly reason: MinedRevert } | 'unavailable' | 'pending'
 
 /** Finds out why transactions reverted: by a trace where a node serves it, else by repeating the call. */
 export const createRevertReasons = () => {
-  const reasons = new LRUCache<string, MinedRevert>({ max: KEPT })
-  const once = createSingleFlight<MinedRevert | null>()
-  const limited = createConcurrencyLimit({
-    ...LIMITS,
-    refuse: () => unavailable('too many reverted transactions are examined at once: retry after 1 s'),
-  })
+  // By the hash of the block too: in another block the transaction may have another reason.
+  const found = new LRUCache<string, FoundReason>({ max: KEPT })
+  const once = createSingleFlight<FoundReason>()
 
-  /** Null when no node knows within `WAIT_MS`, or too many requests wait. Throws the reason of `signal`. */
-  return async (chain: Chain, reverted: RevertedTransaction, signal: AbortSignal): Promise<MinedRevert | null> => {
+  const find = async (chain: Chain, reverted: RevertedTransaction): Promise<MinedRevert | null> => {
+    const trace = await traced(chain, reverted).catch(tooLong(true)).catch(nullIfUnavailable)
+    return trace ?? (await repeated(chain, reverted).catch(tooLong(false)).catch(nullIfUnavailable))
+  }
+
+  /** Waits for `WAIT_MS` at most. Also `pending` when too many searches wait. Throws the reason of `signal`. */
+  return async (
+    chain: Chain,
+    reverted: RevertedTransaction,
+    signal: AbortSignal,
+    client: string,
+  ): Promise<FoundReason> => {
     const key = `${chain.chainId} ${reverted.block.hash} ${reverted.hash}`
-    const known = reasons.get(key)
+    const known = found.get(key)
     if (known !== undefined) return known
-    const find = async (): Promise<MinedRevert | null> => {
-      const reason =
-        (await traced(chain, reverted).catch(withoutAnswer(true))) ??
-        (await repeated(chain, reverted).catch(withoutAnswer(false)))
-      if (reason !== null) reasons.set(key, reason)
-      return reason
+    const search = () =>
+      once(key, async () => {
+        const reason = await chain.runReplay(() => find(chain, reverted), client)
+        const result = reason === null ? 'unavailable' : { reason }
+        found.set(key, result, result === 'unavailable' ? { ttl: UNKNOWN_MS } : {})
+        return result
+      })
+    const late = () => unavailable('no reason found in time')
+    try {
+      return await withTimeout(search, { ms: WAIT_MS, late, signal })
+    } catch (fault) {
+      if (signal.aborted || !isUnavailable(fault)) throw fault
+      return 'pending'
     }
-    const search = () => once(key, () => limited(find).catch(nullIfUnavailable))
-    return withTimeout(search, { ms: WAIT_MS, late: () => unavailable('no reason found in time'), signal }).catch(
-      (error: unknown) => (signal.aborted ? Promise.reject(error) : nullIfUnavailable(error)),
-    )
   }
 }
