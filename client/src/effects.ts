@@ -1,0 +1,118 @@
+import { isPassing } from './errors.ts'
+import type { Requests } from './requests.ts'
+import type { ListPath, Row, Schemas } from './types.ts'
+import { createWatch } from './watch.ts'
+
+/*
+ * A hash that a wallet gives is a claim, and some wallets give none. So what a transaction did decides whether it is the
+ * one that executed the steps of a plan.
+ */
+
+type Transaction = Schemas['Transaction']
+type Plan = Schemas['Plan']
+export type Step = Plan['steps'][number]
+
+/** Where the entities that a function creates are listed, and which fields of a row are arguments of the call. */
+type Creation = {
+  readonly kind: keyof Transaction['created']
+  readonly path: ListPath
+  readonly owner: 'wallet' | 'creator'
+  readonly fields: readonly string[]
+}
+
+const creations: Readonly<Record<string, Creation | undefined>> = {
+  createEvent: {
+    ...{ kind: 'eventIds', path: '/v1/hedge/events', owner: 'creator' },
+    fields: ['name', 'strike', 'payoutCap', 'premiumRate', 'initialRate'],
+  },
+  deposit: { kind: 'depositIds', path: '/v1/hedge/deposits', owner: 'wallet', fields: ['eventId', 'amount'] },
+  buyProtection: {
+    ...{ kind: 'positionIds', path: '/v1/hedge/positions', owner: 'wallet' },
+    fields: ['eventId', 'notional'],
+  },
+}
+
+/** The newest rows that are searched. */
+const LIMIT = 50
+
+export type Effects = {
+  /** Whether a transaction belongs to the wallet of the plan. */
+  owns(transaction: Transaction): boolean
+  /** Whether transactions that are mined did all that the steps do. `isConfirmed`: the wallet reports it. */
+  covers(transactions: readonly Transaction[], isConfirmed: boolean): boolean
+  /** Finds a transaction by what it created; undefined when the steps create nothing. */
+  readonly find: ((signal: AbortSignal | undefined) => Promise<Transaction | undefined>) | undefined
+}
+
+/** The effects of steps of a plan that are handed to a wallet after block `after`. */
+export const effectsOf = (api: Requests, plan: Plan, steps: readonly Step[], after: number): Effects => {
+  const from = plan.from.toLowerCase()
+  const isFrom = (value: unknown): boolean => String(value).toLowerCase() === from
+  const calls = steps.map(({ transaction }) => transaction)
+  const creating = calls.find(({ function: name }) => creations[name] !== undefined)
+  const creation = creations[creating?.function ?? '']
+
+  const isLate = ({ block }: Transaction): boolean => block !== null && block.number > plan.block.number
+  const createdBy = (transaction: Transaction): boolean =>
+    creation !== undefined &&
+    isLate(transaction) &&
+    transaction.created[creation.kind].some(({ owner }) => isFrom(owner))
+
+  /** Whether a log of the contract has all arguments of a call. */
+  const logs = ({ logs: found }: Transaction): boolean =>
+    calls.some(({ function: name, to, args }) => {
+      const given = Object.entries(args)
+      return found.some(
+        (log) =>
+          name !== 'approve' &&
+          log.address.toLowerCase() === to.toLowerCase() &&
+          given.every(([key, value]) => String(log.args[key]) === String(value)),
+      )
+    })
+
+  const owns = (transaction: Transaction): boolean =>
+    isLate(transaction) &&
+    (transaction.logsIncomplete ||
+      transaction.logsOmitted > 0 ||
+      Object.values(transaction.created).some((created) => created.some(({ owner }) => isFrom(owner))) ||
+      transaction.logs.some(({ args }) => Object.values(args).some(isFrom)) ||
+      logs(transaction))
+
+  const find = async (
+    { path, owner, fields }: Creation,
+    args: Step['transaction']['args'],
+    signal: AbortSignal | undefined,
+  ): Promise<Transaction | undefined> => {
+    const call = { attempts: 1, ...(signal !== undefined && { signal }) }
+    const params = {
+      ...{ chainId: plan.chainId, [owner]: plan.from, limit: LIMIT },
+      ...(args.eventId !== undefined && { eventId: args.eventId }),
+    }
+    try {
+      const { data } = await api.get<ListPath>(path, params as never, call)
+      const rows = (data as Row<'/v1/hedge/positions'>[]).filter(
+        (row) =>
+          row.createdBlock > after && fields.every((field) => String(Object(row)[field]) === String(args[field])),
+      )
+      // The rows are sorted from the newest to the oldest.
+      for (const { createdTx } of rows.reverse()) {
+        if (createdTx === null) continue
+        const { transaction, isDone } = await createWatch(api, plan.chainId, createdTx, from)(Date.now(), signal)
+        if (transaction !== undefined && isDone && createdBy(transaction)) return transaction
+      }
+    } catch (problem) {
+      if (signal?.aborted || !isPassing(problem)) throw problem
+    }
+    return undefined
+  }
+
+  return {
+    owns,
+    covers: (transactions, isConfirmed) =>
+      creation === undefined
+        ? isConfirmed && transactions.length > 0 && transactions.every(owns)
+        : transactions.some(createdBy),
+    find:
+      creation === undefined || creating === undefined ? undefined : (signal) => find(creation, creating.args, signal),
+  }
+}
