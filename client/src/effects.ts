@@ -53,21 +53,32 @@ export const effectsOf = (api: Requests, plan: Plan, steps: readonly Step[], aft
   const creation = creations[creating?.function ?? '']
 
   const isLate = ({ block }: Transaction): boolean => block !== null && block.number > plan.block.number
+
+  /** Whether the log of a creation has the values of the call. Only the index, without nodes, returns no logs. */
+  const agrees = (transaction: Transaction, { to, args }: Step['transaction']): boolean => {
+    const logged = transaction.logs.filter(({ address }) => address.toLowerCase() === to.toLowerCase())
+    if (logged.length === 0 || transaction.logsOmitted > 0) return true
+    return logged.some(({ args: values }) => {
+      const shared = Object.keys(values).filter((name) => args[name] !== undefined)
+      const isEqual = (name: string): boolean => String(values[name]) === String(args[name])
+      return Object.values(values).some(isFrom) && shared.length > 0 && shared.every(isEqual)
+    })
+  }
+
   const createdBy = (transaction: Transaction): boolean =>
+    creating !== undefined &&
     creation !== undefined &&
     isLate(transaction) &&
-    transaction.created[creation.kind].some(({ owner }) => isFrom(owner))
+    transaction.created[creation.kind].some(({ owner }) => isFrom(owner)) &&
+    agrees(transaction, creating)
 
-  /** Whether a log of the contract has all arguments of a call. */
-  const logs = ({ logs: found }: Transaction): boolean =>
+  /** Whether a transaction made one of the calls, or has a log of the contract with all arguments of a call. */
+  const does = ({ calls: made, logs }: Transaction): boolean =>
     calls.some(({ function: name, to, args }) => {
-      const given = Object.entries(args)
-      return found.some(
-        (log) =>
-          name !== 'approve' &&
-          log.address.toLowerCase() === to.toLowerCase() &&
-          given.every(([key, value]) => String(log.args[key]) === String(value)),
-      )
+      const has = (values: Step['transaction']['args']): boolean =>
+        Object.entries(args).every(([key, value]) => String(values[key]) === String(value))
+      const isMade = made?.some((call) => call.function === name && has(call.args)) ?? false
+      return isMade || logs.some((log) => log.address.toLowerCase() === to.toLowerCase() && has(log.args))
     })
 
   const owns = (transaction: Transaction): boolean =>
@@ -76,7 +87,7 @@ export const effectsOf = (api: Requests, plan: Plan, steps: readonly Step[], aft
       transaction.logsOmitted > 0 ||
       Object.values(transaction.created).some((created) => created.some(({ owner }) => isFrom(owner))) ||
       transaction.logs.some(({ args }) => Object.values(args).some(isFrom)) ||
-      logs(transaction))
+      does(transaction))
 
   const find = async (
     { path, owner, fields }: Creation,

@@ -42,10 +42,8 @@ const USED_NONCE_MS = 15_000
 
 /** Throws when a plan or a wallet cannot be used. */
 const check = async (plan: Plan, wallet: Wallet): Promise<void> => {
-  // A contract signs no transactions, so a plan has no requests for it: its wallet sends the calls.
-  const isContract = plan.issues.some(({ code }) => code === 'contract_account')
-  const isSendable = plan.walletCalls !== null && plan.steps.length > 0
-  if (!isSendable || (!isContract && plan.steps.some(({ request }) => request === undefined))) {
+  // Without a simulation, and for contracts, steps have no request: the wallet sets nonce, gas and fees.
+  if (plan.walletCalls === null || plan.steps.length === 0) {
     const issue = plan.issues.find(({ blocking }) => blocking)
     throw new ExecutionError(
       issue?.code ?? 'nothing_to_do',

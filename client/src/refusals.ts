@@ -16,6 +16,9 @@ export type Refusal = 'rejected' | 'unsupported' | 'too_large' | 'duplicate' | '
 /** Most errors in one another that are read. */
 const MAX_DEPTH = 8
 
+/** Most characters of an error that are read. */
+const MAX_TEXT = 4_096
+
 /** An error, and those that it wraps. */
 const chainOf = (error: unknown): readonly unknown[] => {
   const chain: unknown[] = []
@@ -47,15 +50,21 @@ const texts: readonly (readonly [Refusal, RegExp])[] = [
   ['rejected', /\buser (rejected|denied|cancell?ed)|ACTION_REJECTED/i],
   ['unknown', /already known|known transaction/i],
   ['refused', /insufficient funds/i],
-  ['nonce', /nonce|replacement transaction/i],
+  ['nonce', /nonce[ _]?(too|is too|has|provided|expired)|(old|invalid|bad) ?nonce|replacement (transaction|fee)/i],
 ]
+
+/** What an error says. The message of viem repeats the arguments of the request, which have a nonce too. */
+const textOf = (error: unknown): string => {
+  const { shortMessage, details, message, code } = Object(error)
+  return [shortMessage ?? message ?? error, details, code].join(' ').slice(0, MAX_TEXT)
+}
 
 export const refusalOf = (error: unknown): Refusal => {
   const chain = chainOf(error)
   const found = codesIn(chain)
   for (const [refusal, known] of Object.entries(codes))
     if (found.some((code) => known.includes(code))) return refusal as keyof typeof codes
-  const text = [String(error), ...chain.map((it) => `${Object(it).message} ${Object(it).code}`)].join(' ')
+  const text = [textOf(error), ...chain.map(textOf)].join(' ')
   const worded = texts.find(([, pattern]) => pattern.test(text))?.[0]
   if (worded !== undefined) return worded
   return found.every((code) => UNCERTAIN.includes(code)) ? 'unknown' : 'refused'

@@ -64,7 +64,8 @@ const NO_TRANSACTION =
 /** The end of a wait: what is known of the transactions, and what to do. */
 const notConfirmed = (handed: Handed, report: Report, seen: readonly Seen[], ms: number): ExecutionError => {
   const { batchId, problem = report.problem } = handed
-  const open = seen.find(({ isDone }) => !isDone) ?? seen.at(-1)
+  const open = seen.find(({ isDone, failure }) => !isDone && failure === undefined) ?? seen.at(-1)
+  if (open?.failure !== undefined) return open.failure
   const cause = open?.problem ?? problem
   const given: ErrorContext = { hash: open?.hash, batchId, ...(cause !== undefined && { cause }) }
   const fail = (text: string, hint: string) => new ExecutionError('not_confirmed', text, hint, given)
@@ -128,20 +129,23 @@ export const settle = async (
     const isMined = seen.length > 0 && mined.length === seen.length
     if (isMined && (effects?.covers(mined, isConfirmed(report)) ?? true)) return mined
 
-    const failure = seen.find((each) => each.failure !== undefined)?.failure
     const isOver = Date.now() >= until
+    const isReported = (report.status ?? 0) >= CONFIRMED
     const isPending = seen.some(({ transaction }) => transaction?.status === 'pending')
-    const isLate = isOver || (report.status ?? 0) >= CONFIRMED || Date.now() >= began + PATIENCE_MS
-    if (failure !== undefined || isOver || (isLate && !isPending)) {
+    // While a transaction of the batch may still be mined, the failure of another one is not its outcome.
+    const isOpen = !isReported || seen.some(({ isDone, failure }) => !isDone && failure === undefined)
+    const failure = isOpen ? undefined : seen.find((each) => each.failure !== undefined)?.failure
+    const isLate = !isPending && (isReported || Date.now() >= began + PATIENCE_MS)
+    if (failure !== undefined || isOver || isLate) {
       const found = await effects?.find?.(signal)
       if (found !== undefined) {
         add(found.hash)
-        return [...mined.filter(effects?.owns ?? (() => true)).filter(({ hash }) => hash !== found.hash), found]
+        return [...mined.filter((each) => effects?.owns(each) && each.hash !== found.hash), found]
       }
     }
     if (failure !== undefined) throw failure
-    const isLost = watches.size === 0 && handed.report === undefined && effects?.find === undefined
-    if (isOver || isLost) throw notConfirmed(handed, report, seen, confirmationMs)
+    const canChange = handed.report !== undefined || effects?.find !== undefined || [...watches.keys()].some(isHash)
+    if (isOver || !canChange) throw notConfirmed(handed, report, seen, confirmationMs)
     failures = seen.some(({ problem }) => problem !== undefined) ? failures + 1 : 0
     const pause = failures === 0 ? PAUSE_MS : delayOf(Math.min(failures, MAX_FAILURES))
     await sleep(Math.max(0, Math.min(pause, until - Date.now())), signal)

@@ -90,6 +90,7 @@ const sendsAndFails = (fail: () => never) => async (own: () => Promise<unknown>)
 type Case = {
   readonly answers?: Answers
   readonly options?: { batches?: boolean; atomic?: boolean; rejects?: boolean }
+  readonly confirmationMs?: number
   /** Requests that reach the wallet's own sending. */
   readonly sends?: number
 }
@@ -148,8 +149,14 @@ const buyers: Readonly<Record<string, Case>> = {
   'uses words for the status': {
     answers: { wallet_getCallsStatus: async (own) => ({ ...Object(await own()), status: 'CONFIRMED' }) },
   },
-  'has lost the status of a batch that it sent': { answers: { wallet_getCallsStatus: fault(5730) } },
-  'never answers about the status': { answers: { wallet_getCallsStatus: () => new Promise(() => {}) } },
+  'has lost the status of a batch that it sent': {
+    answers: { wallet_getCallsStatus: fault(5730) },
+    confirmationMs: 5_000,
+  },
+  'never answers about the status': {
+    answers: { wallet_getCallsStatus: () => new Promise(() => {}) },
+    confirmationMs: 5_000,
+  },
   'returns the id as a text': { answers: { wallet_sendCalls: async (own) => Object(await own()).id } },
   'returns no id': { answers: { wallet_sendCalls: (own) => own().then(() => null) } },
   'sends the batch and loses the answer': { answers: { wallet_sendCalls: sendsAndFails(lost) } },
@@ -164,14 +171,14 @@ const buyers: Readonly<Record<string, Case>> = {
 }
 
 describe('a purchase buys exactly once with a wallet that', () => {
-  test.each(Object.entries(buyers))('%s', async (_, { answers, options, sends }) => {
+  test.each(Object.entries(buyers))('%s', async (_, { answers, options, sends, confirmationMs = 20_000 }) => {
     if (options?.atomic === true) await delegate(`0xef0100${batcher.slice(2)}`)
     const plan = await purchase()
     const { wallet, sent } = walletOf(answers, options)
     const before = await held()
     const hashes: string[] = []
     const onSent = (hash: string) => void hashes.push(hash)
-    const { positionIds, transactions } = await client.execute(plan, wallet, { onSent, confirmationMs: 20_000 })
+    const { positionIds, transactions } = await client.execute(plan, wallet, { onSent, confirmationMs })
     const { data } = await client.get('/v1/hedge/positions', { chainId: 8453, ids: positionIds.join() })
     expect(data).toMatchObject([{ eventId: 1, notional, hedger: from, createdTx: transactions.at(-1)?.hash }])
     expect(hashes).toEqual(expect.arrayContaining(transactions.map(({ hash }) => hash)))
@@ -254,15 +261,36 @@ describe('a purchase whose outcome is not known in time', () => {
     expect(waited).toMatchObject({ code: 'not_confirmed', hash: foreign, hint: expect.stringContaining('Safe') })
   })
 
-  test('a transaction that did something else is not taken for the purchase', async () => {
+  /** Ends with the hash of the newest transaction, which is not the purchase. */
+  const takes = async (other: () => Promise<unknown>): Promise<void> => {
     const plan = await purchase()
-    await world.actions.buy(world.hedger, 1n, USDC).catch(() => undefined)
+    await other()
     const { hash } = await world.newest()
-    const answers = {
-      ...pending,
-      wallet_getCallsStatus: async () => ({ status: 200, receipts: [{ transactionHash: hash }] }),
-    }
-    const error = await failure(client.execute(plan, walletOf(answers).wallet, { confirmationMs: 1_500 }))
+    const status = { status: 200, receipts: [{ transactionHash: hash }] }
+    const { wallet } = walletOf({ ...pending, wallet_getCallsStatus: async () => status })
+    const error = await failure(client.execute(plan, wallet, { confirmationMs: 1_500 }))
+    expect(error).toMatchObject({ code: 'not_confirmed', batchId: '0xabc', hash })
+    expect(`${error.message} ${error.hint}`).not.toMatch(DENIES)
+  }
+
+  test('is not confirmed by a purchase of another wallet, nor by another purchase or an approval of its own', async () => {
+    const { actions, lp, hedger, deployment } = world
+    await takes(() => actions.buy(lp, 1n, notional))
+    await takes(() => actions.approve(hedger, deployment.usdc))
+    await takes(async () => {
+      await actions.approve(hedger, deployment.usdc)
+      await actions.buy(hedger, 1n, 7n * USDC)
+    })
+  })
+
+  test('is not confirmed by a transaction of the same kind from before the plan', async () => {
+    const { actions, hedger, deployment } = world
+    await actions.approve(hedger, deployment.usdc)
+    await actions.buy(hedger, 1n, notional + USDC)
+    const { hash } = await world.newest()
+    const status = { status: 200, receipts: [{ transactionHash: hash }] }
+    const { wallet } = walletOf({ ...pending, wallet_getCallsStatus: async () => status })
+    const error = await failure(client.execute(await purchase(), wallet, { confirmationMs: 1_500 }))
     expect(error).toMatchObject({ code: 'not_confirmed', batchId: '0xabc', hash })
   })
 })
