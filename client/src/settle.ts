@@ -114,6 +114,13 @@ export const settle = async (
     watches.set(hash, createWatch(api, chainId, hash, from))
     onSent?.(hash)
   }
+  /** The transaction with which the wallet replaced one, when it does the same: users speed them up. */
+  const replacing = async (seen: readonly Seen[], limit: number): Promise<Transaction | undefined> => {
+    const hash = seen.find(({ transaction }) => transaction?.replacedBy != null)?.transaction?.replacedBy
+    if (hash == null || effects === undefined) return undefined
+    const { transaction, isDone } = await createWatch(api, chainId, hash, from)(limit, signal)
+    return transaction !== undefined && isDone && effects.covers([transaction], true) ? transaction : undefined
+  }
   for (let failures = 0; ; ) {
     const report: Report = (await handed.report?.(until)) ?? { hashes: handed.hashes, status: CONFIRMED }
     for (const hash of report.hashes) add(hash)
@@ -143,7 +150,12 @@ export const settle = async (
         return [...mined.filter((each) => effects?.owns(each) && each.hash !== found.hash), found]
       }
     }
-    if (failure !== undefined) throw failure
+    if (failure !== undefined) {
+      const other = await replacing(seen, until)
+      if (other === undefined) throw failure
+      add(other.hash)
+      return [...mined, other]
+    }
     const canChange = handed.report !== undefined || effects?.find !== undefined || [...watches.keys()].some(isHash)
     if (isOver || !canChange) throw notConfirmed(handed, report, seen, confirmationMs)
     failures = seen.some(({ problem }) => problem !== undefined) ? failures + 1 : 0

@@ -1,8 +1,9 @@
 import { createClient, type ExecuteOptions, ExecutionError, type Plan } from 'fx-protection-client'
 import { createWalletClient, custom, type Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { batchCode } from '../support/entry-point.ts'
+import { batchCode, batchOf, ENTRY_POINT, entryPointCode, operationLog } from '../support/entry-point.ts'
 import { startIndexed, type World } from '../support/indexing.ts'
+import { eventually } from '../support/process.ts'
 import { createWalletProvider, walletFault } from '../support/wallet-provider.ts'
 
 /* Plans that wallets of many kinds send, over a real chain: whatever the wallet does, one `execute` buys once at most. */
@@ -338,6 +339,97 @@ describe('a step that fails', () => {
     expect(error).toMatchObject({ code: 'not_confirmed', hash: undefined, batchId: undefined })
     expect(`${error.message} ${error.hint}`).not.toMatch(DENIES)
     expect(sent).toEqual([])
+  })
+})
+
+describe('a transaction that the wallet', () => {
+  /** Sends the second step's transaction, lets the client see it, and mines another one with its nonce. */
+  const replaced = async (replacement: (sent: object) => object) => {
+    const plan = await purchase()
+    const { node, client: chain } = world.actions
+    let isSeen = false
+    let steps = 0
+    const answers: Answers = {
+      eth_sendTransaction: async (own, [sent]) => {
+        if (steps++ === 0) return own()
+        await node.setAutomine(false)
+        const hash = await own()
+        const replace = async (): Promise<void> => {
+          await eventually('the client sees the transaction', () => isSeen)
+          const fees = { maxFeePerGas: '0x2540be40000', maxPriorityFeePerGas: '0x2540be400' }
+          const params = [{ ...replacement(Object(sent)), ...fees }]
+          await chain.request({ method: 'eth_sendTransaction', params } as never)
+          await node.setAutomine(true)
+          await node.mine({ blocks: 1 })
+        }
+        replacing = replace()
+        return hash
+      },
+    }
+    let replacing = Promise.resolve()
+    const watching = createClient({
+      baseUrl,
+      fetch: async (url, init) => {
+        const response = await fetch(String(url).replace(/waitMs=\d+/, 'waitMs=0'), init)
+        if ((await response.clone().text()).includes('"status":"pending"')) isSeen = true
+        return response
+      },
+    })
+    try {
+      return await watching.execute(plan, walletOf(answers, { batches: false }).wallet, { confirmationMs: 30_000 })
+    } finally {
+      await replacing
+    }
+  }
+
+  test('speeds up is followed to the one that replaced it', async () => {
+    const before = await held()
+    const { positionIds, transactions } = await replaced((sent) => sent)
+    expect([positionIds.length, transactions.length]).toEqual([1, 2])
+    expect(await held()).toBe(before + 1)
+  })
+
+  test('cancels is an error with the code transaction_dropped', async () => {
+    const before = await held()
+    const cancel = ({ nonce, gas }: { readonly nonce?: string; readonly gas?: string }) => ({
+      from,
+      to: from,
+      nonce,
+      gas,
+    })
+    expect(await failure(replaced(cancel))).toMatchObject({ code: 'transaction_dropped', hash: expect.any(String) })
+    expect(await held()).toBe(before)
+  })
+})
+
+describe('a bundle of user operations', () => {
+  const bundled = (sender: Hex): Answers => {
+    let hash: unknown
+    return {
+      wallet_sendCalls: async (_, [batch]) => {
+        const calls = Object(batch).calls.map(({ to, data }: { to: Hex; data: Hex }) => [to, data])
+        const failed = [ENTRY_POINT, operationLog(foreign, sender, false)] as const
+        const request = { from, to: from, data: batchOf([...calls, failed]), gas: '0x4c4b40' as const }
+        hash = await world.actions.client.request({ method: 'eth_sendTransaction', params: [request] } as never)
+        return { id: '0xabc' }
+      },
+      wallet_getCallsStatus: async () => ({ status: 200, receipts: [{ transactionHash: hash }] }),
+    }
+  }
+  beforeEach(async () => {
+    await world.actions.node.setCode({ address: ENTRY_POINT, bytecode: entryPointCode })
+    await delegate(`0xef0100${batcher.slice(2)}`)
+  })
+
+  test('in which an operation of another account failed is a success', async () => {
+    const wallet = walletOf(bundled(world.stranger.account.address)).wallet
+    expect((await client.execute(await purchase(), wallet)).positionIds).toHaveLength(1)
+  })
+
+  test('in which the operation of the wallet failed is a failure, with the hash and the id of the batch', async () => {
+    const plan = await client.plans.revokeApproval({ chainId: 8453, from, token: world.deployment.usdc })
+    const error = await failure(client.execute(plan, walletOf(bundled(from)).wallet))
+    expect(error).toMatchObject({ code: 'reverted_without_reason', batchId: '0xabc', hash: expect.any(String) })
   })
 })
 
